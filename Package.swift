@@ -1,0 +1,45 @@
+// swift-tools-version: 6.2
+
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+    name: "BLEStreams",
+    products: [
+        .library(name: "BLEStreams", targets: ["BLEStreams"]),
+        .library(name: "BLESimulator", targets: ["BLESimulator"]),
+    ],
+    targets: [
+        // The C side: libbluetooth, and the kernel's macros as functions.
+        .systemLibrary(name: "CBlueZ", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev", "pkg-config"])]),
+        .target(name: "CBluetooth", dependencies: ["CBlueZ"]),
+
+        // The library. Arrows point one way: see the README.
+        .target(name: "BLEProtocol"),
+        .target(name: "BLERadio", dependencies: ["BLEProtocol"]),
+        .target(name: "BLELinux", dependencies: ["BLEProtocol", "BLERadio", "CBluetooth"]),
+        .target(name: "BLESimulator", dependencies: ["BLEProtocol", "BLERadio"]),
+        .target(name: "BLEStreams", dependencies: ["BLEProtocol", "BLERadio", "BLELinux"]),
+
+        // Programs that use public API only.
+        .executableTarget(name: "ble", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/ble"),
+        .executableTarget(name: "Transfer", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/Transfer"),
+        .executableTarget(name: "HeartRate", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/HeartRate"),
+
+        .testTarget(name: "BLEProtocolTests", dependencies: ["BLEProtocol"]),
+        .testTarget(name: "BLESimulatorTests", dependencies: ["BLEProtocol", "BLERadio", "BLESimulator"]),
+        .testTarget(name: "BLEStreamsTests", dependencies: ["BLEStreams", "BLESimulator"]),
+        .testTarget(name: "BLELinuxTests", dependencies: ["BLEProtocol", "BLERadio", "BLELinux", "BLEStreams"]),
+    ]
+)
+
+for target in package.targets where target.type != .system {
+    target.swiftSettings = settings
+}

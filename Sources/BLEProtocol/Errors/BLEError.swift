@@ -1,0 +1,112 @@
+/// What every public call of the package throws: what was tried, on what, why it failed, and what to do.
+///
+/// Switch on ``code``; print the error itself for a person. Task cancellation is no `BLEError`: it stays
+/// `CancellationError`.
+public struct BLEError: Error, Sendable {
+    /// What kind of failure it is; what a program switches on.
+    public struct Code: Hashable, Sendable {
+        private let name: String
+        private init(_ name: String) { self.name = name }
+
+        /// An argument has no meaning: a malformed address, UUID or hex string, an empty filter.
+        public static let invalidArgument = Code("invalidArgument")
+        /// There is no such adapter, or none at all.
+        public static let adapterNotFound = Code("adapterNotFound")
+        /// The adapter is switched off.
+        public static let adapterPoweredOff = Code("adapterPoweredOff")
+        /// A switch on the machine or rfkill blocks the adapter.
+        public static let adapterBlocked = Code("adapterBlocked")
+        /// The operating system does not let this user do it; the remedy names the capability.
+        public static let permissionDenied = Code("permissionDenied")
+        /// The system lacks something: no Bluetooth in the kernel, a container without the host's network.
+        public static let unsupportedSystem = Code("unsupportedSystem")
+        /// The radio or the peer is occupied by another program or connection.
+        public static let busy = Code("busy")
+        /// The link could not be made.
+        public static let connectionFailed = Code("connectionFailed")
+        /// The link ended; ``BLEError/reason`` says why.
+        public static let disconnected = Code("disconnected")
+        /// A deadline passed; the operation is named.
+        public static let timedOut = Code("timedOut")
+        /// The peer answered with an error; ``BLEError/attError`` has the octet.
+        public static let attributeError = Code("attributeError")
+        /// The peer sent what the protocol doesn't allow.
+        public static let protocolViolation = Code("protocolViolation")
+        /// The peer has no such service, characteristic or descriptor.
+        public static let notFound = Code("notFound")
+        /// The characteristic, peer or adapter does not support the operation.
+        public static let notSupported = Code("notSupported")
+        /// A value is too long, or a buffer with the policy `.fail` is full.
+        public static let overflow = Code("overflow")
+        /// A value did not have the form that its type asks for.
+        public static let malformedValue = Code("malformedValue")
+        /// The stream ended before what was waited for came.
+        public static let ended = Code("ended")
+        /// The system call or kernel failed in a way that no other code describes.
+        public static let systemFailure = Code("systemFailure")
+    }
+
+    /// What kind of failure it is.
+    public var code: Code
+
+    /// What was tried: `read`, `scan`, `connect`.
+    public var operation: String
+
+    /// What it was tried on: an address, a characteristic, an adapter.
+    public var object: String
+
+    /// Why it failed, in words.
+    public var cause: String
+
+    /// What to do about it, in words; empty where nothing can be said.
+    public var remedy: String
+
+    /// The error that the peer answered with.
+    public var attError: ATTError?
+
+    /// Why the link ended, where that is the cause.
+    public var reason: DisconnectReason?
+
+    /// The `errno` of the system call, where one failed.
+    public var systemError: Int32?
+
+    /// How long the operation had been under way.
+    public var elapsed: Duration?
+
+    /// What had been received before the failure, so that nothing is lost: the part of a message, octets.
+    public var received: [UInt8]?
+
+    /// Makes an error. `remedy` is one sentence that says what to do.
+    public init(
+        _ code: Code,
+        operation: String,
+        object: String = "",
+        cause: String,
+        remedy: String = ""
+    ) {
+        self.code = code
+        self.operation = operation
+        self.object = object
+        self.cause = cause
+        self.remedy = remedy
+    }
+}
+
+extension BLEError: CustomStringConvertible {
+    /// One line: the operation, its object, the cause, and the remedy.
+    public var description: String {
+        var text = operation
+        if !object.isEmpty { text += " \(object)" }
+        text += ": \(cause)"
+        if let received { text += "; \(received.count) octets had been received" }
+        if let elapsed { text += " (after \(elapsed))" }
+        text += "."
+        if !remedy.isEmpty { text += " \(remedy)" }
+        return text
+    }
+}
+
+extension BLEError.Code: CustomStringConvertible {
+    /// The code's name, as it is written in source: `timedOut`.
+    public var description: String { name }
+}

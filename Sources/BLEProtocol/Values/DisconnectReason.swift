@@ -1,0 +1,60 @@
+/// Why a link ended.
+///
+/// Known reasons are static members; what a radio or kernel reports beyond them survives in ``hciStatus`` and
+/// ``systemError``. Two reasons are equal when their ``kind`` is.
+public struct DisconnectReason: Sendable {
+    /// The reasons that a program can act upon.
+    public enum Kind: String, Hashable, Sendable, CaseIterable {
+        /// The peer closed the link.
+        case closedByPeer = "closed by the peer"
+        /// This host closed the link.
+        case closedLocally = "closed by this host"
+        /// Nothing was heard from the peer for the supervision timeout: out of range, or switched off.
+        case supervisionTimeout = "supervision timeout: the peer is out of range or switched off"
+        /// The link was lost before its sixth connection event, the commonest failure on air: try again.
+        case failedToEstablish = "the connection failed to be established"
+        /// The peer, or this host, refused to authenticate.
+        case authenticationFailed = "authentication failed"
+        /// The peer no longer has the keys of the bond: unpair, then pair again.
+        case keyMissing = "the peer has lost the bond"
+        /// The adapter was switched off, reset or unplugged.
+        case adapterOff = "the adapter was switched off or removed"
+        /// A request stayed unanswered for 30 seconds; the specification then forbids further use of the bearer.
+        case transactionTimeout = "the peer left a request unanswered for 30 s"
+        /// The peer broke the Attribute Protocol in a way that can't be gone on from.
+        case protocolViolation = "the peer broke the Attribute Protocol"
+        /// Another cause; see ``DisconnectReason/hciStatus`` and ``DisconnectReason/systemError``.
+        case other = "another cause"
+    }
+
+    /// What happened.
+    public var kind: Kind
+
+    /// The HCI status octet, where the radio tells it (Core Specification, Vol 1, Part F).
+    public var hciStatus: UInt8?
+
+    /// The `errno` by which the kernel told it.
+    public var systemError: Int32?
+
+    /// Makes a reason, with what the radio or kernel reported.
+    public init(_ kind: Kind, hciStatus: UInt8? = nil, systemError: Int32? = nil) {
+        self.kind = kind
+        self.hciStatus = hciStatus
+        self.systemError = systemError
+    }
+}
+
+extension DisconnectReason: Hashable {
+    public static func == (left: Self, right: Self) -> Bool { left.kind == right.kind }
+    public func hash(into hasher: inout Hasher) { hasher.combine(kind) }
+}
+
+extension DisconnectReason: CustomStringConvertible {
+    /// The reason in words, with the numbers where they are known: `closed by the peer (HCI 0x13)`.
+    public var description: String {
+        var numbers: [String] = []
+        if let hciStatus { numbers.append("HCI 0x" + (hciStatus < 16 ? "0" : "") + String(hciStatus, radix: 16)) }
+        if let systemError { numbers.append("errno \(systemError)") }
+        return numbers.isEmpty ? kind.rawValue : "\(kind.rawValue) (\(numbers.joined(separator: ", ")))"
+    }
+}

@@ -1,0 +1,96 @@
+public import BLEProtocol
+
+/// A connection to one peer, reduced to what the Attribute Protocol needs: whole PDUs in both directions.
+///
+/// The link is open from the moment it is handed over until ``ATTLinkReceiver/linkEnded(_:)`` has been called; that
+/// call comes exactly once, also after ``disconnect()``. PDUs that arrived before the end are delivered first.
+public protocol ATTLink: AnyObject, Sendable {
+    /// The other side's address.
+    var peer: BluetoothAddress { get }
+
+    /// This side's address; `nil` where the radio doesn't tell.
+    var local: BluetoothAddress? { get }
+
+    /// The largest PDU that the link carries in either direction, in octets; ATT_MTU is never negotiated beyond it.
+    var maximumPDUSize: Int { get }
+
+    /// Whether the radio may have resumed a link on which an earlier program's MTU and subscriptions still hold.
+    var isResumed: Bool { get }
+
+    /// Starts delivery. The receiver is kept until the link has ended.
+    func start(_ receiver: any ATTLinkReceiver)
+
+    /// Hands one PDU to the link; it is taken whole or not at all.
+    func send(_ pdu: [UInt8]) -> SendResult
+
+    /// Drops the link as promptly as the radio can. Idempotent.
+    func disconnect()
+
+    /// Asks for the signal strength of the link in dBm; `nil` where the radio can't tell.
+    func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void)
+
+    /// How the link is secured now.
+    var security: LinkSecurity { get }
+}
+
+/// What became of a PDU that was handed to a link.
+public enum SendResult: Hashable, Sendable {
+    /// The link has taken it.
+    case sent
+    /// The link's buffer is full: nothing was taken; ``ATTLinkReceiver/linkBecameWritable()`` follows.
+    case full
+    /// The link has ended or is about to; ``ATTLinkReceiver/linkEnded(_:)`` follows if it has not come yet.
+    case ended
+}
+
+/// Who takes what arrives on a link. Called on the radio's context, never concurrently, and must not block.
+public protocol ATTLinkReceiver: AnyObject, Sendable {
+    /// PDUs arrived, in order: all that one wake-up brought.
+    func linkReceived(_ pdus: [ReceivedPDU])
+
+    /// The radio or kernel dropped PDUs since the last call, as many as it says; they can't be had again.
+    func linkDropped(_ count: Int)
+
+    /// A send that was refused with ``SendResult/full`` may be tried again.
+    func linkBecameWritable()
+
+    /// The link is over. The last call.
+    func linkEnded(_ reason: DisconnectReason)
+}
+
+/// One PDU and when it was received.
+public struct ReceivedPDU: Hashable, Sendable {
+    /// The PDU's octets, opcode first.
+    public var bytes: [UInt8]
+
+    /// When it was received.
+    public var time: ReceptionTime
+
+    /// Wraps a PDU.
+    public init(bytes: [UInt8], time: ReceptionTime) {
+        self.bytes = bytes
+        self.time = time
+    }
+}
+
+/// How well a link is protected (Core Specification, Vol 3, Part C, 10.2).
+public struct LinkSecurity: Hashable, Sendable {
+    /// Whether the link is encrypted.
+    public var isEncrypted: Bool
+
+    /// Whether its keys were made with protection against a man in the middle.
+    public var isAuthenticated: Bool
+
+    /// The length of the encryption key in octets, 7 to 16; 0 while not encrypted.
+    public var keySize: Int
+
+    /// Describes a link's protection.
+    public init(isEncrypted: Bool, isAuthenticated: Bool, keySize: Int) {
+        self.isEncrypted = isEncrypted
+        self.isAuthenticated = isAuthenticated
+        self.keySize = keySize
+    }
+
+    /// A link without encryption.
+    public static let none = LinkSecurity(isEncrypted: false, isAuthenticated: false, keySize: 0)
+}

@@ -1,0 +1,105 @@
+public import BLEProtocol
+
+/// One Bluetooth adapter: the only seam between the library and whatever carries its PDUs.
+///
+/// The kernel and the simulator stand behind this protocol, so all code above it is the same in a test and in the
+/// field. Every function returns at once; what happens later arrives through the closure. Closures are called on the
+/// radio's own context, one at a time per activity, and must not block; after ``RadioActivity/cancel()`` has returned
+/// on that same context no further call comes, from another thread one that is already under way may still finish.
+public protocol Radio: Sendable {
+    /// The time and the randomness by which everything on this radio happens.
+    var timeline: any Timeline { get }
+
+    /// Watches the adapter: its state now, at once, and then each change, until the activity is cancelled.
+    func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity
+
+    /// Scans until the activity is cancelled. One scan at a time: a second one fails with ``BLEError/Code/busy``.
+    func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity
+
+    /// Connects to a peer. Exactly one result comes, unless the activity is cancelled first, which ends the attempt.
+    ///
+    /// There is no time limit here: who wants one cancels. A failed attempt is a ``BLEError`` with the cause.
+    func connect(
+        to peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
+    ) -> RadioActivity
+
+    /// Accepts links that other devices make to this adapter, until the activity is cancelled.
+    func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity
+
+    /// Advertises until the activity is cancelled.
+    func advertise(
+        _ request: AdvertiseRequest,
+        events: @escaping @Sendable (AdvertiseEvent) -> Void
+    ) -> RadioActivity
+}
+
+/// What a scan asks of the radio. Filtering beyond this is done above.
+public struct ScanRequest: Hashable, Sendable {
+    /// Services that an advertisement must list, any of them; empty: all advertisements. A radio may ignore it.
+    public var services: [BluetoothUUID]
+
+    /// Whether scan responses are asked for.
+    public var isActive: Bool
+
+    /// Whether every advertisement is wanted, or each device once in a while is enough.
+    public var reportsDuplicates: Bool
+
+    /// Makes a request; without arguments an active scan for everything.
+    public init(services: [BluetoothUUID] = [], isActive: Bool = true, reportsDuplicates: Bool = true) {
+        self.services = services
+        self.isActive = isActive
+        self.reportsDuplicates = reportsDuplicates
+    }
+}
+
+/// What happens in a scan.
+public enum ScanEvent: Sendable {
+    /// The radio listens.
+    case started
+    /// Advertisements were received, in order; all that one wake-up brought.
+    case reports([AdvertisingReport])
+    /// The scan is over; no further event comes.
+    case failed(BLEError)
+}
+
+/// What happens to a listener.
+public enum ListenEvent: Sendable {
+    /// Links are accepted from now on.
+    case started
+    /// A central has connected; nothing is read from the link before ``ATTLink/start(_:)``.
+    case accepted(any ATTLink)
+    /// Listening is over; no further event comes.
+    case failed(BLEError)
+}
+
+/// What to advertise.
+public struct AdvertiseRequest: Hashable, Sendable {
+    /// The advertising data.
+    public var data: AdvertisingData
+
+    /// The scan response data.
+    public var scanResponse: AdvertisingData
+
+    /// Whether centrals may connect.
+    public var isConnectable: Bool
+
+    /// Makes a request for connectable advertising.
+    public init(
+        data: AdvertisingData,
+        scanResponse: AdvertisingData = AdvertisingData(bytes: []),
+        isConnectable: Bool = true
+    ) {
+        self.data = data
+        self.scanResponse = scanResponse
+        self.isConnectable = isConnectable
+    }
+}
+
+/// What happens to an advertisement.
+public enum AdvertiseEvent: Sendable {
+    /// It is on air.
+    case started
+    /// It is over; no further event comes.
+    case failed(BLEError)
+}

@@ -1,0 +1,37 @@
+public import BLEProtocol
+@preconcurrency import Dispatch
+import Glibc
+
+/// The real time: timers on a dispatch queue, chance from the system.
+public struct RealTimeline: Timeline {
+    private static let queue = DispatchQueue(label: "BLEStreams.timers")
+    private static let start = ContinuousClock.now
+
+    /// The real time; all values are alike.
+    public init() {}
+
+    public var now: Duration { Self.start.duration(to: .now) }
+
+    public var wallTime: ReceptionTime {
+        var moment = timespec()
+        clock_gettime(CLOCK_REALTIME, &moment)
+        let sinceEpoch = Duration.seconds(moment.tv_sec) + .nanoseconds(moment.tv_nsec)
+        return ReceptionTime(sinceEpoch: sinceEpoch, source: .reading)
+    }
+
+    public var clock: any Clock<Duration> { ContinuousClock() }
+
+    public func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> RadioActivity {
+        let timer = DispatchSource.makeTimerSource(queue: Self.queue)
+        let parts = max(delay, .zero).components
+        let nanoseconds = parts.seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let interval =
+            nanoseconds.overflow ? Int.max : Int(nanoseconds.partialValue) + Int(parts.attoseconds / 1_000_000_000)
+        timer.schedule(deadline: .now() + .nanoseconds(interval), leeway: .milliseconds(1))
+        timer.setEventHandler(handler: body)
+        timer.activate()
+        return RadioActivity { timer.cancel() }
+    }
+
+    public func randomBits() -> UInt64 { .random(in: .min ... .max) }
+}

@@ -1,0 +1,23 @@
+public import BLEProtocol
+
+/// Where time and chance come from: the real ones, or those of a simulation.
+///
+/// All waiting in the library is scheduled here, never slept, so the same code runs in virtual time.
+public protocol Timeline: Sendable {
+    /// The time since some fixed moment; never goes back.
+    var now: Duration { get }
+
+    /// The time since 1970-01-01 00:00:00 UTC.
+    var wallTime: ReceptionTime { get }
+
+    /// The clock that code with `async` functions sleeps on.
+    var clock: any Clock<Duration> { get }
+
+    /// Runs a closure once, after a while, on a context of the timeline; the closure must not block.
+    ///
+    /// A zero or negative delay runs it as soon as possible, never inside this call.
+    func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> RadioActivity
+
+    /// 64 random bits; the same sequence for the same seed in a simulation.
+    func randomBits() -> UInt64
+}
