@@ -6,10 +6,15 @@ public struct BLEError: Error, Sendable {
     /// What kind of failure it is; what a program switches on.
     public struct Code: Hashable, Sendable {
         private let name: String
-        private init(_ name: String) { self.name = name }
+        fileprivate let isFinal: Bool
+
+        private init(_ name: String, isFinal: Bool = false) {
+            self.name = name
+            self.isFinal = isFinal
+        }
 
         /// An argument has no meaning: a malformed address, UUID or hex string, an empty filter.
-        public static let invalidArgument = Code("invalidArgument")
+        public static let invalidArgument = Code("invalidArgument", isFinal: true)
         /// There is no such adapter, or none at all.
         public static let adapterNotFound = Code("adapterNotFound")
         /// The adapter is switched off.
@@ -17,9 +22,9 @@ public struct BLEError: Error, Sendable {
         /// A switch on the machine or rfkill blocks the adapter.
         public static let adapterBlocked = Code("adapterBlocked")
         /// The operating system does not let this user do it; the remedy names the capability.
-        public static let permissionDenied = Code("permissionDenied")
+        public static let permissionDenied = Code("permissionDenied", isFinal: true)
         /// The system lacks something: no Bluetooth in the kernel, a container without the host's network.
-        public static let unsupportedSystem = Code("unsupportedSystem")
+        public static let unsupportedSystem = Code("unsupportedSystem", isFinal: true)
         /// The radio or the peer is occupied by another program or connection.
         public static let busy = Code("busy")
         /// The link could not be made.
@@ -33,9 +38,9 @@ public struct BLEError: Error, Sendable {
         /// The peer sent what the protocol doesn't allow.
         public static let protocolViolation = Code("protocolViolation")
         /// The peer has no such service, characteristic or descriptor.
-        public static let notFound = Code("notFound")
+        public static let notFound = Code("notFound", isFinal: true)
         /// The characteristic, peer or adapter does not support the operation.
-        public static let notSupported = Code("notSupported")
+        public static let notSupported = Code("notSupported", isFinal: true)
         /// A value is too long, or a buffer with the policy `.fail` is full.
         public static let overflow = Code("overflow")
         /// A value did not have the form that its type asks for.
@@ -76,6 +81,11 @@ public struct BLEError: Error, Sendable {
     /// What had been received before the failure, so that nothing is lost: the part of a message, octets.
     public var received: [UInt8]?
 
+    /// Whether trying the same again on the same object can't help: what `retry` doesn't retry.
+    ///
+    /// Set from the code at first; a stream of a link that has ended sets it too.
+    public var isFinal: Bool
+
     /// Makes an error. `remedy` is one sentence that says what to do.
     public init(
         _ code: Code,
@@ -89,6 +99,7 @@ public struct BLEError: Error, Sendable {
         self.object = object
         self.cause = cause
         self.remedy = remedy
+        isFinal = code.isFinal
     }
 }
 

@@ -1,0 +1,26 @@
+import BLEProtocol
+
+extension BLEError {
+    static func bufferOverflow(capacity: Int) -> BLEError {
+        BLEError(
+            .overflow,
+            operation: "receive",
+            cause: "the consumer was slower than the source and the buffer of \(capacity) values is full",
+            remedy: "Take values faster, or choose another buffer policy."
+        )
+    }
+
+    static func timedOut(_ operation: String, object: String = "", after limit: Duration, waitingFor: String)
+        -> BLEError
+    {
+        var error = BLEError(
+            .timedOut,
+            operation: operation,
+            object: object,
+            cause: "\(waitingFor) within \(limit)",
+            remedy: "Allow more time, or look whether the peer is in range and answers."
+        )
+        error.elapsed = limit
+        return error
+    }
+}
