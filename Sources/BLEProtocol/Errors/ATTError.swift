@@ -1,7 +1,7 @@
 /// The error code of an ATT Error Response; unknown codes survive.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.1.1, and the Core Specification Supplement, Part B.
-public struct ATTError: RawRepresentable, Hashable, Sendable {
+public struct ATTError: Error, RawRepresentable, Hashable, Sendable {
     /// The octet on air.
     public let rawValue: UInt8
 

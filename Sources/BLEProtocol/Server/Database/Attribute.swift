@@ -1,0 +1,68 @@
+/// One attribute of the server: a handle, a type, and a value.
+///
+/// Source: Core Specification, Vol 3, Part F, 3.2.
+package struct Attribute: Hashable, Sendable {
+    /// Where the value of an attribute is.
+    package enum Content: Hashable, Sendable {
+        /// Said by the description and never changed: a declaration, the extended properties.
+        case constant([UInt8])
+        /// In the database, the same for every client.
+        case stored([UInt8])
+        /// With the program, which is asked.
+        case dynamic
+        /// With the client's state, since each client has its own: what it wants to be sent of this characteristic.
+        case clientConfiguration(characteristic: UInt16)
+    }
+
+    /// The number that names it on the link, 1 to 0xFFFF.
+    package var handle: UInt16
+    package var type: BluetoothUUID
+    package var permissions: AttributePermissions
+    package var content: Content
+    /// The longest value in octets.
+    package var maximumLength: Int
+    /// Whether the value always has `maximumLength` octets.
+    package var hasFixedLength: Bool
+    /// The last handle of the group that this attribute begins: a service's or a characteristic's; else its own.
+    package var groupEnd: UInt16
+
+    package init(
+        handle: UInt16,
+        type: BluetoothUUID,
+        permissions: AttributePermissions,
+        content: Content,
+        maximumLength: Int = longestAttributeValue,
+        hasFixedLength: Bool = false,
+        groupEnd: UInt16? = nil
+    ) {
+        self.handle = handle
+        self.type = type
+        self.permissions = permissions
+        self.content = content
+        self.maximumLength = maximumLength
+        self.hasFixedLength = hasFixedLength
+        self.groupEnd = groupEnd ?? handle
+    }
+}
+
+extension Attribute {
+    /// The value after a Write Request or Command: a value of variable length is replaced, of a fixed one the leading
+    /// octets are.
+    package func replacing(_ current: [UInt8], with new: ArraySlice<UInt8>) throws(ATTError) -> [UInt8] {
+        guard new.count <= maximumLength else { throw .invalidAttributeValueLength }
+        guard hasFixedLength else { return Array(new) }
+        return Array(new) + current.dropFirst(new.count)
+    }
+
+    /// The value after one prepared write was executed: its octets lie over the value, which grows where they reach
+    /// beyond its end.
+    package func overlaying(
+        _ current: [UInt8],
+        with part: ArraySlice<UInt8>,
+        at offset: Int
+    ) throws(ATTError) -> [UInt8] {
+        guard offset <= current.count else { throw .invalidOffset }
+        guard offset + part.count <= maximumLength else { throw .invalidAttributeValueLength }
+        return Array(current.prefix(offset)) + part + current.dropFirst(offset + part.count)
+    }
+}

@@ -1,0 +1,47 @@
+extension AttributeDatabase {
+    /// What is wrong with a description, in words; `nil` where it can be laid out.
+    package static func fault(in services: [LocalService]) -> String? {
+        for service in services {
+            for included in service.includes {
+                if included == service.id { return "Service \(service.id) includes itself." }
+                if !services.contains(where: { $0.id == included }) {
+                    return "Service \(service.id) includes \(included), which is not among the services."
+                }
+            }
+            for characteristic in service.characteristics {
+                if let fault = fault(in: characteristic) {
+                    return "Characteristic \(characteristic.id) of service \(service.id) \(fault)."
+                }
+            }
+        }
+        // Handles have 16 bits and 0 names nothing.
+        let count = services.reduce(0) { $0 + $1.attributeCount }
+        return count > 0xFFFF ? "The services have \(count) attributes; there are no more than 65535 handles." : nil
+    }
+
+    private static func fault(in characteristic: LocalCharacteristic) -> String? {
+        if let fault = fault(in: characteristic.value, maximumLength: characteristic.maximumLength) { return fault }
+        if characteristic.hasFixedLength, case .stored(let value) = characteristic.value,
+            value.count != characteristic.maximumLength
+        {
+            return "has a fixed length of \(characteristic.maximumLength) octets and a value of \(value.count)"
+        }
+        for descriptor in characteristic.descriptors {
+            if [AttributeType.clientConfiguration, AttributeType.extendedProperties].contains(descriptor.uuid) {
+                return "describes descriptor \(descriptor.uuid), which is added by itself"
+            }
+            if let fault = fault(in: descriptor.value, maximumLength: descriptor.maximumLength) {
+                return "has a descriptor \(descriptor.uuid) that \(fault)"
+            }
+        }
+        return nil
+    }
+
+    private static func fault(in value: LocalValue, maximumLength: Int) -> String? {
+        guard (0...longestAttributeValue).contains(maximumLength) else {
+            return "has a maximum length of \(maximumLength) octets; 0 to 512 are possible"
+        }
+        guard case .stored(let octets) = value, octets.count > maximumLength else { return nil }
+        return "has a value of \(octets.count) octets, longer than its maximum length of \(maximumLength)"
+    }
+}

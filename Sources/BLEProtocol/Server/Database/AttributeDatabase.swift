@@ -1,0 +1,93 @@
+/// What a server offers: attributes in the order of their handles, and the values that it stores.
+///
+/// One database serves every client of a device. It is a value: whoever owns it (a `LocalPeripheral`, a test) lends it
+/// to each call of an ``ATTServer`` as `inout`, so a write through one client is what the next one reads. What belongs
+/// to a single client, its subscriptions and its prepared writes, is not here but in ``ServerClient``.
+package struct AttributeDatabase: Sendable {
+    /// All attributes, in ascending order of handles; there may be gaps.
+    package private(set) var attributes: [Attribute]
+
+    /// All characteristics, in ascending order of handles.
+    package let characteristics: [DatabaseCharacteristic]
+
+    /// Makes a database of attributes and of what is known about the characteristics among them.
+    package init(attributes: [Attribute], characteristics: [DatabaseCharacteristic]) {
+        self.attributes = attributes.sorted { $0.handle < $1.handle }
+        self.characteristics = characteristics.sorted { $0.valueHandle < $1.valueHandle }
+    }
+}
+
+// MARK: - Looking up
+
+extension AttributeDatabase {
+    /// The attribute with this handle.
+    package func attribute(at handle: UInt16) -> Attribute? {
+        index(of: handle).map { attributes[$0] }
+    }
+
+    /// The attributes from one handle to another.
+    package func attributes(from start: UInt16, through end: UInt16) -> ArraySlice<Attribute> {
+        let first = firstIndex(from: start)
+        return attributes[first...].prefix { $0.handle <= end }
+    }
+
+    /// The characteristics that were described with this name; several where the description did not tell them apart.
+    package func characteristics(named id: String) -> [DatabaseCharacteristic] {
+        characteristics.filter { $0.id == id }
+    }
+
+    /// The value handle of the first characteristic that was described with this name.
+    package func valueHandle(of id: String) -> UInt16? {
+        characteristics.first { $0.id == id }?.valueHandle
+    }
+
+    /// The characteristic with this value handle.
+    package func characteristic(at valueHandle: UInt16) -> DatabaseCharacteristic? {
+        characteristics.first { $0.valueHandle == valueHandle }
+    }
+
+    private func index(of handle: UInt16) -> Int? {
+        let index = firstIndex(from: handle)
+        return index < attributes.endIndex && attributes[index].handle == handle ? index : nil
+    }
+
+    /// The index of the first attribute that does not lie below a handle.
+    private func firstIndex(from handle: UInt16) -> Int {
+        var (low, high) = (attributes.startIndex, attributes.endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if attributes[middle].handle < handle { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+// MARK: - Stored values
+
+extension AttributeDatabase {
+    /// The stored value of an attribute; `nil` where there is no such attribute or its value is not stored here.
+    package func value(at handle: UInt16) -> [UInt8]? {
+        guard case .stored(let value)? = attribute(at: handle)?.content else { return nil }
+        return value
+    }
+
+    /// Replaces a stored value, as the program does; permissions are for clients only.
+    ///
+    /// Where there is no such stored value, or the new one has not a length that it may have, nothing happens and the
+    /// result is `false`.
+    @discardableResult
+    package mutating func store(_ value: [UInt8], at handle: UInt16) -> Bool {
+        guard let index = index(of: handle), case .stored = attributes[index].content,
+            attributes[index].allows(length: value.count)
+        else { return false }
+        attributes[index].content = .stored(value)
+        return true
+    }
+}
+
+extension Attribute {
+    /// Whether a value of the program's may have this length.
+    fileprivate func allows(length: Int) -> Bool {
+        hasFixedLength ? length == maximumLength : length <= maximumLength
+    }
+}

@@ -1,0 +1,17 @@
+/// Where a characteristic of the database lies.
+package struct DatabaseCharacteristic: Hashable, Sendable {
+    /// The name in its description.
+    package var id: String
+    /// The name of its service's description.
+    package var service: String
+    package var uuid: BluetoothUUID
+    package var properties: CharacteristicProperties
+    /// The handle of its declaration.
+    package var declaration: UInt16
+    /// The handle of its value.
+    package var valueHandle: UInt16
+    /// The handle of its Client Characteristic Configuration, where it has one.
+    package var configuration: UInt16?
+    /// What a client must bring to be sent anything.
+    package var subscribing: AccessRequirement
+}

@@ -1,0 +1,79 @@
+/// What a client must bring before it may read or write an attribute.
+///
+/// Source: Core Specification, Vol 3, Part F, 3.2.5, and Part C, 10.3.
+public struct AccessRequirement: Hashable, Sendable {
+    /// Whether the link must be encrypted; else the client gets Insufficient Encryption.
+    public var needsEncryption: Bool
+
+    /// Whether the link's keys must have been made with protection against a man in the middle; else the client gets
+    /// Insufficient Authentication.
+    public var needsAuthentication: Bool
+
+    /// The shortest encryption key that will do, 7 to 16 octets; a shorter one gets Encryption Key Size Too Short.
+    public var minimumKeySize: Int
+
+    /// Whether the program must have authorized the client; else it gets Insufficient Authorization.
+    package var needsAuthorization: Bool
+
+    private init(needsEncryption: Bool, needsAuthentication: Bool, minimumKeySize: Int) {
+        self.needsEncryption = needsEncryption
+        self.needsAuthentication = needsAuthentication
+        self.minimumKeySize = minimumKeySize
+        needsAuthorization = false
+    }
+
+    /// Every client may.
+    public static let open = AccessRequirement(
+        needsEncryption: false,
+        needsAuthentication: false,
+        minimumKeySize: shortestKey
+    )
+
+    /// The link must be encrypted.
+    public static let encrypted = encrypted(keySize: shortestKey)
+
+    /// The link must be encrypted, with keys that were made with protection against a man in the middle.
+    public static let authenticated = authenticated(keySize: shortestKey)
+
+    /// The link must be encrypted with a key of at least so many octets, 7 to 16.
+    public static func encrypted(keySize: Int) -> AccessRequirement {
+        AccessRequirement(needsEncryption: true, needsAuthentication: false, minimumKeySize: keySize)
+    }
+
+    /// The link must be encrypted and authenticated, with a key of at least so many octets, 7 to 16.
+    public static func authenticated(keySize: Int) -> AccessRequirement {
+        AccessRequirement(needsEncryption: true, needsAuthentication: true, minimumKeySize: keySize)
+    }
+
+    /// The shortest key that the Security Manager ever makes (Vol 3, Part H, 2.3.4).
+    private static let shortestKey = 7
+}
+
+/// Whether an attribute can be read and written, and what a client must bring for each.
+public struct AttributePermissions: Hashable, Sendable {
+    /// What reading asks for; `nil`: the attribute can't be read.
+    public var read: AccessRequirement?
+
+    /// What writing asks for; `nil`: the attribute can't be written.
+    public var write: AccessRequirement?
+
+    /// Makes permissions; what is left out is not permitted.
+    public init(read: AccessRequirement? = nil, write: AccessRequirement? = nil) {
+        self.read = read
+        self.write = write
+    }
+
+    /// Every client may read, nobody may write.
+    public static let readOnly = AttributePermissions(read: .open)
+    /// Every client may write, nobody may read.
+    public static let writeOnly = AttributePermissions(write: .open)
+    /// Every client may read and write.
+    public static let readWrite = AttributePermissions(read: .open, write: .open)
+
+    /// The permissions that a characteristic's properties promise, each with the same requirement.
+    public init(_ properties: CharacteristicProperties, access: AccessRequirement = .open) {
+        let writes: CharacteristicProperties = [.write, .writeWithoutResponse, .authenticatedSignedWrites]
+        read = properties.contains(.read) ? access : nil
+        write = properties.isDisjoint(with: writes) ? nil : access
+    }
+}

@@ -1,0 +1,63 @@
+/// A descriptor of a characteristic that this device offers.
+///
+/// The Client Characteristic Configuration and the Characteristic Extended Properties are added by themselves where
+/// the characteristic asks for them; they can't be described here.
+public struct LocalDescriptor: Hashable, Sendable {
+    /// What the descriptor is.
+    public var uuid: BluetoothUUID
+
+    /// Who may read and write it.
+    public var permissions: AttributePermissions
+
+    /// Its value, or that the program is asked for it.
+    public var value: LocalValue
+
+    /// The longest value in octets, 0 to 512.
+    public var maximumLength: Int
+
+    /// Describes a descriptor; without further arguments, one that everybody can read.
+    public init(
+        _ uuid: BluetoothUUID,
+        value: LocalValue,
+        permissions: AttributePermissions = .readOnly,
+        maximumLength: Int = 512
+    ) {
+        self.uuid = uuid
+        self.permissions = permissions
+        self.value = value
+        self.maximumLength = maximumLength
+    }
+
+    /// The Characteristic User Description: what the characteristic is, for a person to read.
+    ///
+    /// Give it a requirement for writing and clients may change it; the characteristic then says so by itself.
+    /// Source: Core Specification, Vol 3, Part G, 3.3.3.2.
+    public static func userDescription(_ text: String, writing: AccessRequirement? = nil) -> LocalDescriptor {
+        LocalDescriptor(
+            AttributeType.userDescription,
+            value: .text(text),
+            permissions: AttributePermissions(read: .open, write: writing)
+        )
+    }
+
+    /// The Characteristic Presentation Format: how a client shows the value.
+    ///
+    /// `format` and `unit` are the Bluetooth SIG's assigned numbers; a number x is meant as x · 10^`exponent`. Without
+    /// `nameSpace` and `description` (also assigned numbers) nothing more is said.
+    /// Source: Core Specification, Vol 3, Part G, 3.3.3.5.
+    public static func presentationFormat(
+        _ format: UInt8,
+        exponent: Int8 = 0,
+        unit: UInt16,
+        nameSpace: UInt8 = 1,
+        description: UInt16 = 0
+    ) -> LocalDescriptor {
+        var octets = ByteWriter(capacity: 7)
+        octets.uint8(format)
+        octets.uint8(UInt8(bitPattern: exponent))
+        octets.uint16(unit)
+        octets.uint8(nameSpace)
+        octets.uint16(description)
+        return LocalDescriptor(AttributeType.presentationFormat, value: .stored(octets.bytes))
+    }
+}

@@ -1,0 +1,61 @@
+/// A service that this device offers.
+///
+/// ```swift
+/// LocalService(BluetoothUUID(0x180D)) {
+///     LocalCharacteristic(BluetoothUUID(0x2A37), [.notify])
+///     LocalCharacteristic(BluetoothUUID(0x2A38), [.read], value: .stored([1]))
+/// }
+/// ```
+///
+/// Source: Core Specification, Vol 3, Part G, 3.1.
+public struct LocalService: Hashable, Sendable, Identifiable {
+    /// The name by which other services include it: the UUID's text, unless another was given.
+    ///
+    /// Give one where the same UUID occurs more than once. Clients never see it.
+    public var id: String
+
+    /// What the service is.
+    public var uuid: BluetoothUUID
+
+    /// Whether clients find the service by itself, or only where another includes it.
+    public var isPrimary: Bool
+
+    /// The services that this one includes, by their ``id``.
+    public var includes: [String]
+
+    /// Its characteristics, in the order in which clients find them.
+    public var characteristics: [LocalCharacteristic]
+
+    /// Describes a service, with its characteristics in a block.
+    ///
+    /// - Parameters:
+    ///   - uuid: What the service is.
+    ///   - isPrimary: Whether clients find it by itself, or only where another includes it.
+    ///   - includes: The ``id`` of each service that it includes; such a service may come before or after it.
+    ///   - id: The name by which other services include it; where left out, the UUID's text.
+    ///   - characteristics: Its characteristics.
+    public init(
+        _ uuid: BluetoothUUID,
+        isPrimary: Bool = true,
+        includes: [String] = [],
+        id: String? = nil,
+        @AttributeListBuilder<LocalCharacteristic> characteristics: () -> [LocalCharacteristic] = { [] }
+    ) {
+        self.init(uuid, isPrimary: isPrimary, includes: includes, id: id, characteristics: characteristics())
+    }
+
+    /// Describes a service, with its characteristics in an array.
+    public init(
+        _ uuid: BluetoothUUID,
+        isPrimary: Bool = true,
+        includes: [String] = [],
+        id: String? = nil,
+        characteristics: [LocalCharacteristic]
+    ) {
+        self.id = id ?? uuid.description
+        self.uuid = uuid
+        self.isPrimary = isPrimary
+        self.includes = includes
+        self.characteristics = characteristics
+    }
+}

@@ -1,0 +1,14 @@
+/// Where the value of a characteristic or descriptor of ours comes from.
+public enum LocalValue: Hashable, Sendable {
+    /// The server keeps the value: reads are answered from it, writes change it, and the program is told of them.
+    case stored([UInt8])
+
+    /// The program is asked: each read and write waits for its answer.
+    case dynamic
+
+    /// A stored value: the octets of a text in UTF-8.
+    public static func text(_ text: String) -> LocalValue { .stored(Array(text.utf8)) }
+}
+
+/// The longest value that an attribute can have, in octets (Core Specification, Vol 3, Part F, 3.2.9).
+package let longestAttributeValue = 512
