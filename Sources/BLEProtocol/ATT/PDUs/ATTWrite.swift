@@ -1,0 +1,40 @@
+/// Writes an attribute's value and asks for an answer.
+///
+/// Source: Core Specification, Vol 3, Part F, 3.4.5.1.
+package struct ATTWriteRequest: ATTRequest {
+    package typealias Response = ATTWriteResponse
+    package static let opcode = ATTOpcode.writeRequest
+
+    package var handle: UInt16
+    package var value: ArraySlice<UInt8>
+
+    package init(handle: UInt16, value: ArraySlice<UInt8>) {
+        self.handle = handle
+        self.value = value
+    }
+
+    package init(parameters: inout ATTParameterReader) throws(ATTDecodingError) {
+        handle = try parameters.uint16()
+        value = parameters.rest()
+    }
+
+    package func encodeParameters(into writer: inout ByteWriter) {
+        writer.uint16(handle)
+        writer.append(value)
+    }
+
+    package var parameterCount: Int { 2 + value.count }
+}
+
+/// Source: Core Specification, Vol 3, Part F, 3.4.5.2.
+package struct ATTWriteResponse: ATTPDU {
+    package static let opcode = ATTOpcode.writeResponse
+
+    package init() {}
+
+    package init(parameters: inout ATTParameterReader) throws(ATTDecodingError) {}
+
+    package func encodeParameters(into writer: inout ByteWriter) {}
+
+    package var parameterCount: Int { 0 }
+}
