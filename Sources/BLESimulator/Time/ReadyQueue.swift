@@ -1,0 +1,42 @@
+/// In what order ``VirtualTime`` runs the jobs that could all run now.
+public enum JobOrder: Hashable, Sendable {
+    /// By chance, decided by the seed: finds what depends on an order that nobody promised.
+    case shuffled
+    /// In the order in which they became runnable.
+    case firstInFirstOut
+}
+
+/// The jobs that could run now.
+struct ReadyQueue<Work: Sendable>: Sendable {
+    private var works: [Work?] = []
+    private var head = 0
+
+    var isEmpty: Bool { head == works.count }
+
+    mutating func append(_ work: Work) { works.append(work) }
+
+    /// Takes the oldest.
+    mutating func popFirst() -> Work? {
+        guard head < works.count else { return nil }
+        let work = works[head]
+        works[head] = nil
+        head += 1
+        if head == works.count {
+            works.removeAll(keepingCapacity: true)
+            head = 0
+        } else if head > 1024, head * 2 > works.count {
+            works.removeFirst(head)
+            head = 0
+        }
+        return work
+    }
+
+    /// Takes any one, as the generator decides. Not to be mixed with ``popFirst()``.
+    mutating func popAny(using random: inout SeededRandom) -> Work? {
+        guard !works.isEmpty else { return nil }
+        if works.count > 1 {
+            works.swapAt(Int(random.next() % UInt64(works.count)), works.count - 1)
+        }
+        return works.removeLast()
+    }
+}

@@ -1,0 +1,38 @@
+internal import BLERadio
+
+/// A clock that shows virtual time: sleeping on it takes no real time, and cancelling the task ends the sleep at once.
+public struct VirtualClock: Clock {
+    /// A moment of virtual time.
+    public struct Instant: InstantProtocol {
+        /// The time since the run began.
+        public var offset: Duration
+
+        /// Makes the moment that lies so long after the beginning of the run.
+        public init(offset: Duration) { self.offset = offset }
+
+        public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        public func duration(to other: Instant) -> Duration { other.offset - offset }
+        public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+    }
+
+    let time: VirtualTime
+
+    public var now: Instant { Instant(offset: time.now) }
+
+    public var minimumResolution: Duration { .nanoseconds(1) }
+
+    /// Sleeps until the moment has come.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled, or when the run has ended.
+    public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+        try Task.checkCancellation()
+        let sleeper = Sleeper()
+        let timer = time.schedule(after: deadline.offset - time.now, .wake(sleeper))
+        defer { timer.cancel() }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { sleeper.sleep($0) }
+        } onCancel: {
+            sleeper.wake(throwing: CancellationError())
+        }
+    }
+}

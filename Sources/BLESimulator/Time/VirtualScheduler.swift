@@ -1,0 +1,152 @@
+/// What ``VirtualTime`` decides by: the jobs that could run, the timers, the clock and the chance. A plain value.
+struct VirtualScheduler: Sendable {
+    typealias TimerID = UInt64
+
+    /// What a timer does when its time has come.
+    enum Action: Sendable {
+        case call(@Sendable () -> Void)
+        case wake(Sleeper)
+    }
+
+    private enum Work: Sendable {
+        case job(UnownedJob)
+        case timer(TimerID)
+    }
+
+    /// What to do next.
+    enum Step: Sendable {
+        case run(UnownedJob)
+        case perform(Action)
+        /// Nothing can run now; `isFinal` when only something from outside could ever change that.
+        case rest(isFinal: Bool)
+        /// The next timer lies behind the limit; time stands still until somebody releases it.
+        case limitReached
+    }
+
+    private let order: JobOrder
+    private var choice: SeededRandom
+    private var chance: SeededRandom
+    private var ready = ReadyQueue<Work>()
+    private var agenda = Agenda<TimerID>()
+    private var timers: [TimerID: Action] = [:]
+    private var nextTimer: TimerID = 0
+    private var holds = 0
+    private var limit: Duration
+    private var isAwake = false
+    private(set) var hasEnded = false
+    private(set) var now = Duration.zero
+
+    /// How often it came to rest; tells a long rest from several short ones.
+    private(set) var rests: UInt64 = 0
+
+    init(seed: UInt64, order: JobOrder, limit: Duration) {
+        self.order = order
+        self.limit = limit
+        var root = SeededRandom(seed: seed)
+        choice = SeededRandom(seed: root.next())
+        chance = SeededRandom(seed: root.next())
+    }
+
+    /// Whether nothing runs and nothing is held.
+    var isAtRest: Bool { !isAwake && holds == 0 && !hasEnded }
+
+    mutating func randomBits() -> UInt64 { chance.next() }
+
+    // MARK: - What comes in; each answers whether somebody must start to take steps
+
+    mutating func add(_ job: UnownedJob) -> Bool {
+        ready.append(.job(job))
+        return wakeUp()
+    }
+
+    mutating func add(_ action: Action, after delay: Duration) -> (id: TimerID, mustStart: Bool)? {
+        guard !hasEnded else { return nil }
+        let id = nextTimer
+        nextTimer &+= 1
+        timers[id] = action
+        if delay <= .zero {
+            ready.append(.timer(id))
+        } else {
+            agenda.insert(id, due: now + delay)
+        }
+        return (id, wakeUp())
+    }
+
+    /// Answers the action, so that it is let go of outside the lock.
+    mutating func cancel(_ id: TimerID) -> Action? {
+        let action = timers.removeValue(forKey: id)
+        if agenda.count > 64, agenda.count > 2 * timers.count {
+            agenda.removeAll { timers[$0] == nil }
+        }
+        return action
+    }
+
+    mutating func hold() { holds += 1 }
+
+    mutating func release() -> Bool {
+        holds -= 1
+        return wakeUp()
+    }
+
+    /// Lets time go on behind the limit, for so long, after it was reached.
+    mutating func extendLimit(by duration: Duration) { limit = now + duration }
+
+    /// Drops all timers; answers them.
+    mutating func end() -> [Action] {
+        hasEnded = true
+        agenda.removeAll()
+        defer { timers = [:] }
+        return timers.keys.sorted().compactMap { timers[$0] }
+    }
+
+    private mutating func wakeUp() -> Bool {
+        defer { isAwake = true }
+        return !isAwake
+    }
+
+    // MARK: - Steps
+
+    /// The next step: a runnable job as long as there is one; only then does the clock go on.
+    mutating func next() -> Step {
+        while true {
+            switch pop() {
+            case .job(let job):
+                return .run(job)
+            case .timer(let id):
+                if let action = timers.removeValue(forKey: id) { return .perform(action) }
+            case nil:
+                if holds > 0 || hasEnded { return rest(isFinal: false) }
+                dropCancelled()
+                guard let due = agenda.earliest else { return rest(isFinal: true) }
+                if due > limit {
+                    holds += 1
+                    _ = rest(isFinal: false)
+                    return .limitReached
+                }
+                advance(to: due)
+            }
+        }
+    }
+
+    private mutating func pop() -> Work? {
+        switch order {
+        case .shuffled: ready.popAny(using: &choice)
+        case .firstInFirstOut: ready.popFirst()
+        }
+    }
+
+    private mutating func dropCancelled() {
+        while let first = agenda.first, timers[first] == nil { _ = agenda.popFirst() }
+    }
+
+    private mutating func advance(to due: Duration) {
+        now = due
+        while let id = agenda.popFirst(dueBy: due) { ready.append(.timer(id)) }
+    }
+
+    private mutating func rest(isFinal: Bool) -> Step {
+        isAwake = false
+        rests &+= 1
+        return .rest(isFinal: isFinal)
+    }
+}

@@ -1,0 +1,39 @@
+internal import BLERadio
+@preconcurrency internal import Dispatch
+internal import Synchronization
+
+extension VirtualTime {
+    /// Takes a job of a task that runs here. Called by the Swift runtime.
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        if scheduler.withLock({ $0.add(job) }) { start() }
+    }
+
+    /// Has the steps taken on the queue's thread; the scheduler sees to it that this isn't asked for twice.
+    func start() {
+        queue.async { [self] in takeSteps() }
+    }
+
+    /// Takes steps until there are none. Lets others have the thread now and then: runs in parallel share few of them.
+    private func takeSteps() {
+        let executor = asUnownedTaskExecutor()
+        for _ in 0..<4096 {
+            switch scheduler.withLock({ $0.next() }) {
+            case .run(let job):
+                job.runSynchronously(on: executor)
+            case .perform(.call(let body)):
+                body()
+            case .perform(.wake(let sleeper)):
+                sleeper.wake()
+            case .rest(let isFinal):
+                if isFinal { watchRest() }
+                return
+            case .limitReached:
+                giveUp(.limitReached)
+                return
+            }
+        }
+        watchProgress()
+        start()
+    }
+}

@@ -1,0 +1,166 @@
+@preconcurrency internal import Dispatch
+internal import Synchronization
+
+/// What is known about a run that may have to be given up.
+struct VirtualTimeWatch: Sendable {
+    /// Who waits for the verdict.
+    var waiter: CheckedContinuation<VirtualTimeError.Kind?, Never>?
+
+    /// The verdict: given up as this; the body has been cancelled, or is about to be.
+    var verdict: VirtualTimeError.Kind?
+
+    /// Whether a timer of real time looks after a rest.
+    var isLooking = false
+
+    /// When virtual time was seen to pass for the last time, in both times.
+    var progress: (virtual: Duration, real: ContinuousClock.Instant)?
+}
+
+extension VirtualTime {
+    private enum Event<Value: Sendable>: Sendable {
+        case ended(Result<Value, any Error>)
+        case watched(VirtualTimeError.Kind?)
+    }
+
+    /// Runs the body, and beside it a child task that waits for the verdict and cancels the body.
+    func run<Value: Sendable>(
+        _ body: @escaping @Sendable (VirtualTime) async throws -> Value
+    ) async throws -> Value {
+        let (result, verdict) = await withTaskGroup(of: Event<Value>.self) { group in
+            group.addTask(executorPreference: self) { .ended(await self.outcome(of: body)) }
+            group.addTask { .watched(await self.verdict()) }
+            var result: Result<Value, any Error>?
+            var verdict: VirtualTimeError.Kind?
+            for await event in group {
+                switch event {
+                case .ended(let outcome):
+                    result = outcome
+                case .watched(nil):
+                    break
+                case .watched(let kind?):
+                    verdict = kind
+                    group.cancelAll()
+                    goOnAfterVerdict(kind)
+                }
+            }
+            return (result, verdict)
+        }
+        guard let kind = verdict else {
+            guard let result else { preconditionFailure("the group ended without its first task") }
+            return try result.get()
+        }
+        var error = VirtualTimeError(kind: kind, seed: seed, elapsed: now, bodyError: nil)
+        if case .failure(let bodyError) = result { error.bodyError = bodyError }
+        throw error
+    }
+
+    private func outcome<Value: Sendable>(
+        of body: @Sendable (VirtualTime) async throws -> Value
+    ) async -> Result<Value, any Error> {
+        let result: Result<Value, any Error>
+        do { result = .success(try await body(self)) } catch { result = .failure(error) }
+        end()
+        return result
+    }
+
+    private func end() {
+        for case .wake(let sleeper) in scheduler.withLock({ $0.end() }) {
+            sleeper.wake(throwing: CancellationError())
+        }
+        let waiter = watch.withLock { watch in
+            defer { watch.waiter = nil }
+            return watch.waiter
+        }
+        waiter?.resume(returning: nil)
+    }
+
+    // MARK: - The verdict
+
+    private func verdict() async -> VirtualTimeError.Kind? {
+        await withCheckedContinuation { continuation in
+            let hasEnded = scheduler.withLock { $0.hasEnded }
+            let early = watch.withLock { watch -> VirtualTimeError.Kind? in
+                if watch.verdict == nil, !hasEnded { watch.waiter = continuation }
+                return watch.verdict
+            }
+            if early != nil || hasEnded { continuation.resume(returning: early) }
+        }
+    }
+
+    /// Gives the run up: the first time the body is cancelled, the second time nothing is left but to stop the process.
+    func giveUp(_ kind: VirtualTimeError.Kind) {
+        let (isSecond, waiter) = watch.withLock { watch in
+            let isSecond = watch.verdict != nil
+            watch.verdict = kind
+            defer { watch.waiter = nil }
+            return (isSecond, watch.waiter)
+        }
+        if isSecond {
+            fatalError(
+                "virtual time: the body was cancelled and does not end: it waits without heeding cancellation. "
+                    + "\(kind.rawValue), at \(now), with seed \(seed)"
+            )
+        }
+        waiter?.resume(returning: kind)
+    }
+
+    private func goOnAfterVerdict(_ kind: VirtualTimeError.Kind) {
+        watch.withLock { $0.progress = nil }
+        switch kind {
+        case .limitReached:
+            // An hour to clean up; the clock stood still until the body was cancelled.
+            scheduler.withLock { $0.extendLimit(by: .seconds(3600)) }
+            release()
+        case .stalled:
+            watchRest()
+        case .spinning:
+            break
+        }
+    }
+
+    // MARK: - Dead ends
+
+    /// Looks after patience whether the rest has lasted all the time.
+    func watchRest() {
+        let (mustLook, rests) = (
+            watch.withLock { watch in
+                defer { watch.isLooking = true }
+                return !watch.isLooking
+            },
+            scheduler.withLock { $0.rests }
+        )
+        guard mustLook else { return }
+        queue.asyncAfter(deadline: .now() + patience.dispatchInterval) { [weak self] in self?.look(at: rests) }
+    }
+
+    private func look(at rests: UInt64) {
+        watch.withLock { $0.isLooking = false }
+        let (isAtRest, isSameRest) = scheduler.withLock { ($0.isAtRest, $0.rests == rests) }
+        guard isAtRest else { return }
+        if isSameRest { giveUp(.stalled) } else { watchRest() }
+    }
+
+    /// Looks, while jobs run on and on, whether time passes.
+    func watchProgress() {
+        let virtual = now
+        let real = ContinuousClock.now
+        let isSpinning = watch.withLock { watch in
+            guard let progress = watch.progress, progress.virtual == virtual else {
+                watch.progress = (virtual, real)
+                return false
+            }
+            guard progress.real.duration(to: real) > patience * 12 else { return false }
+            watch.progress = (virtual, real)
+            return true
+        }
+        if isSpinning { giveUp(.spinning) }
+    }
+}
+
+extension Duration {
+    fileprivate var dispatchInterval: DispatchTimeInterval {
+        let parts = max(self, .zero).components
+        let (milliseconds, overflow) = Int(parts.seconds).multipliedReportingOverflow(by: 1000)
+        return overflow ? .never : .milliseconds(milliseconds + Int(parts.attoseconds / 1_000_000_000_000_000))
+    }
+}
