@@ -1,0 +1,1 @@
+"""Outside the guest: what to boot, and what to make of what comes out."""

@@ -1,0 +1,141 @@
+"""Boots one guest per kernel and bench, and judges what each brings out. Exit status 1 where anything is wrong.
+
+A bench is a folder of scenarios, run in a guest of its own so that it finds a fresh kernel; `kernel-tests` is the
+package's own test binary instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from host.verdict import Verdict, judge
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT.parent.parent
+KERNEL_TESTS = "kernel-tests"
+RUNS_KEPT = 10
+SELF_TEST = "peers"
+# The guest's own deadline: far beyond what a busy machine needs, since it only ever ends what hangs.
+# A variable sets another one, to try the lab itself.
+SECONDS = int(os.environ.get("BLESTREAMS_LAB_SECONDS", "1200"))
+
+
+def benches(only: str | None, self_test: bool) -> dict[str, list[str]]:
+    """What to run: the names of the tests to be seen, by bench. Not known beforehand for the kernel tests."""
+    chosen: dict[str, list[str]] = {}
+    if only and only.split("/")[0] == KERNEL_TESTS:
+        return {KERNEL_TESTS: []}
+    for folder in sorted(path.name for path in (ROOT / "scenarios").iterdir() if path.is_dir()):
+        if folder.startswith("_") or (self_test and folder != SELF_TEST):
+            continue
+        if tests := collect(folder, only):
+            chosen[folder] = tests
+    if not only and not self_test:
+        chosen[KERNEL_TESTS] = []
+    # The self-test first: where the peers are broken, nothing else means anything.
+    return dict(sorted(chosen.items(), key=lambda item: (item[0] != SELF_TEST, item[0])))
+
+
+def collect(folder: str, only: str | None) -> list[str]:
+    command = [sys.executable, "-B", "-m", "pytest", "--collect-only", "-q", f"scenarios/{folder}"]
+    result = subprocess.run(command + (["-k", only] if only else []), cwd=ROOT, capture_output=True, text=True)
+    if result.returncode not in (0, 5):  # 5: nothing collected
+        sys.exit(f"lab: the scenarios can't be read\n{result.stdout}{result.stderr}")
+    return [line for line in result.stdout.splitlines() if "::" in line and not line.startswith(("=", " "))]
+
+
+def guest_script(cache: Path, line: str, bench: str, only: str | None) -> str:
+    """/out/bench: the environment, then guest/bench."""
+    environment = {
+        "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin",
+        "HOME": str(Path.home()),
+        "LANG": "C.UTF-8",
+        "LAB_ROOT": str(ROOT),
+        "LAB_CACHE": str(cache),
+        "LAB_KERNEL": line,
+        "LAB_PRODUCTS": str(PACKAGE / ".build" / "debug"),
+    }
+    lines = ["#!/bin/bash"]
+    lines += [f"export {name}={shlex.quote(value)}" for name, value in environment.items()]
+    lines += ["exec " + shlex.join([f"{ROOT}/guest/bench", bench] + ([only] if only else []))]
+    return "\n".join(lines) + "\n"
+
+
+def boot(cache: Path, line: str, bench: str, only: str | None, out: Path) -> None:
+    """Runs one guest to its end, showing its output as it comes."""
+    script = out / "bench"
+    script.write_text(guest_script(cache, line, bench, only))
+    script.chmod(0o755)
+    log = out / "log"
+    log.touch()
+    guest = subprocess.Popen([str(ROOT / "host" / "boot"), str(cache), line, str(SECONDS), str(out)])
+    try:
+        with log.open(errors="replace") as output:
+            while guest.poll() is None:
+                sys.stdout.write(output.read())
+                sys.stdout.flush()
+                time.sleep(0.2)
+            sys.stdout.write(output.read())
+    except KeyboardInterrupt:
+        guest.wait()  # the terminal's Ctrl-C has reached it, too
+        raise
+
+
+def new_results(cache: Path) -> Path:
+    """A folder for this run's logs. Of earlier runs that failed or were kept, the latest stay."""
+    runs = sorted(cache.glob("run.*"), key=lambda path: path.stat().st_mtime)
+    for run in runs[:-RUNS_KEPT]:
+        shutil.rmtree(run, ignore_errors=True)
+    return Path(tempfile.mkdtemp(prefix="run.", dir=cache))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cache", type=Path, required=True)
+    parser.add_argument("--only")
+    parser.add_argument("--self-test", action="store_true")
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("lines", nargs="+")
+    options = parser.parse_args()
+
+    plan = benches(options.only, options.self_test)
+    if not plan:
+        print(f"lab: no scenario matches '{options.only}'", file=sys.stderr)
+        return 1
+    results = new_results(options.cache)
+    verdicts: list[Verdict] = []
+    for line in options.lines:
+        for bench, expected in plan.items():
+            out = results / f"{line}-{bench}"
+            out.mkdir()
+            print(f"\n=== {bench} on Linux {line}", flush=True)
+            start = time.monotonic()
+            boot(options.cache, line, bench, options.only, out)
+            verdict = judge(out, line, bench, expected, time.monotonic() - start)
+            verdicts.append(verdict)
+            print(verdict.report(), flush=True)
+
+    print("\n=== Kernel lab")
+    for verdict in verdicts:
+        print(verdict.line())
+    good = all(verdict.good for verdict in verdicts)
+    if good and not options.keep:
+        shutil.rmtree(results)
+    else:
+        print(f"logs: {results}")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

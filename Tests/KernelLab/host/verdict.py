@@ -1,0 +1,157 @@
+"""Judges what one guest brought out. Whatever is not plainly good is bad: a guest that died, nothing run, a test that
+went missing or was skipped without a reason, a kernel that complained."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+from lab import faults
+
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+NO_REASON = ("", "Skipped", "unconditional skip")  # what pytest says where nothing was said
+TIMED_OUT = ("124", "137")
+
+
+@dataclass
+class Verdict:
+    line_name: str
+    bench: str
+    seconds: float
+    counts: Counter = field(default_factory=Counter)
+    skips: list[str] = field(default_factory=list)
+    troubles: list[str] = field(default_factory=list)
+    details: list[str] = field(default_factory=list)
+
+    @property
+    def good(self) -> bool:
+        return not self.troubles
+
+    def report(self) -> str:
+        lines = [f"skipped: {skip}" for skip in self.skips]
+        lines += [f"TROUBLE: {trouble}" for trouble in self.troubles]
+        return "\n".join(lines + self.details) or "all well"
+
+    def line(self) -> str:
+        counts = ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in (PASSED, FAILED, SKIPPED))
+        word = "good" if self.good else "BAD"
+        return f"{word:5}{self.line_name:6}{self.bench:18}{counts}, {self.seconds:.0f} s"
+
+
+def judge(out: Path, line: str, bench: str, expected: list[str], seconds: float) -> Verdict:
+    verdict = Verdict(line, bench, seconds)
+    outcomes = read_events(out / "events.jsonl") or read_junit(out / "results.xml")
+    for name, (outcome, why) in outcomes.items():
+        verdict.counts[outcome] += 1
+        if outcome == SKIPPED:
+            verdict.skips.append(f"{name}: {why}")
+            if why.strip() in NO_REASON:
+                verdict.troubles.append(f"{name} was skipped without a reason")
+        elif outcome == FAILED:
+            verdict.troubles.append(f"{name} failed")
+    judge_end(verdict, out)
+    judge_kernel(verdict, out)
+    if not verdict.counts[PASSED] + verdict.counts[FAILED]:
+        verdict.troubles.append("nothing ran")
+    missing = [test for test in expected if test_key(test) not in outcomes]
+    if outcomes:
+        verdict.troubles += [f"{test} was to run and left no result" for test in missing]
+    if verdict.troubles:
+        verdict.details += [tail(path) for path in [*sorted(out.glob("*.log")), out / "dmesg"]]
+    return verdict
+
+
+def judge_end(verdict: Verdict, out: Path) -> None:
+    status = read(out / "status").strip()
+    if not status:
+        verdict.troubles.append("the guest died, or was stopped at its deadline")
+        verdict.details += [tail(out / "console"), tail(out / "qemu")]
+    elif status in TIMED_OUT:
+        verdict.troubles.append("the guest was stopped at its deadline")
+    elif status != "0" and not verdict.counts[FAILED]:
+        hint = " (interrupted: its deadline?)" if status in ("2", "130") else ""
+        verdict.troubles.append(f"the bench ended with status {status}{hint}")
+
+
+def judge_kernel(verdict: Verdict, out: Path) -> None:
+    log = read(out / "dmesg") or read(out / "console")
+    if not (first := faults.TROUBLE.search(log)):
+        return
+    start = log.rfind("\n", 0, first.start()) + 1
+    excerpt = "\n".join(log[start:].splitlines()[:40])
+    names = [f"{fault.name} ({fault.what})" for fault in faults.named(log, verdict.line_name)]
+    known = f"known kernel fault: {'; '.join(names)}" if names else "the kernel complained"
+    verdict.troubles.append(known)
+    verdict.details.append(f"--- the kernel\n{excerpt}")
+
+
+def read_junit(path: Path) -> dict[str, tuple[str, str]]:
+    """pytest's results, by file and test name."""
+    if not path.exists():
+        return {}
+    outcomes: dict[str, tuple[str, str]] = {}
+    for case in ElementTree.parse(path).iter("testcase"):
+        file = case.get("classname", "").split(".")[-1]
+        key = f"{file}::{case.get('name')}"
+        kinds = {child.tag: child for child in case}
+        if "failure" in kinds or "error" in kinds:
+            outcomes[key] = (FAILED, "")
+        elif "skipped" in kinds:
+            outcomes[key] = (SKIPPED, kinds["skipped"].get("message", ""))
+        else:
+            outcomes[key] = (PASSED, "")
+    return outcomes
+
+
+def test_key(node: str) -> str:
+    """`scenarios/ble/test_scan.py::test_x` as the JUnit file names it."""
+    file, _, test = node.partition("::")
+    return f"{Path(file).stem}::{test}"
+
+
+def read_events(path: Path) -> dict[str, tuple[str, str]]:
+    """Swift Testing's event stream: every test function that started or was skipped. One without an end has failed."""
+    outcomes: dict[str, tuple[str, str]] = {}
+    functions: set[str] = set()
+    for line in read(path).splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue  # the line the guest died in
+        payload = record["payload"]
+        if record["kind"] == "test":
+            if payload["kind"] == "function":
+                functions.add(payload["id"])
+            continue
+        test = payload.get("testID")
+        if test not in functions:
+            continue
+        messages = [(message["symbol"], message["text"]) for message in payload["messages"]]
+        if payload["kind"] == "testStarted":
+            outcomes[test] = (FAILED, "it never ended")
+        elif payload["kind"] == "testSkipped":
+            outcomes[test] = (SKIPPED, reason(messages))
+        elif payload["kind"] == "testEnded":
+            symbols = [symbol for symbol, _ in messages]
+            cancelled = "skip" in symbols
+            good = cancelled or not {"fail", "difference"} & set(symbols)
+            outcomes[test] = (SKIPPED if cancelled else PASSED if good else FAILED, reason(messages))
+    return outcomes
+
+
+def reason(messages: list[tuple[str, str]]) -> str:
+    """The comment in quotes that Swift Testing puts behind what it skipped or cancelled."""
+    quoted = re.search(r'"(.*)"$', " ".join(text for _, text in messages))
+    return quoted.group(1) if quoted else ""
+
+
+def read(path: Path) -> str:
+    return path.read_text(errors="replace") if path.exists() else ""
+
+
+def tail(path: Path, count: int = 15) -> str:
+    return "\n".join([f"--- the end of {path.name}", *read(path).splitlines()[-count:]])

@@ -1,0 +1,59 @@
+"""Faults of Debian's kernels that were met while the lab was built, by name.
+
+A scenario that would run into one on the kernel it runs on goes round it, or is skipped with the fault's name and
+reason; a kernel log that shows one is reported under its name. Nothing of this is a fault of the package.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fault:
+    name: str
+    lines: tuple[str, ...]  # the kernel lines that have it
+    what: str
+    pattern: str  # what the kernel's log says then
+
+
+FAULTS = [
+    Fault(
+        "power-off-while-connecting",
+        ("6.1",),
+        "closing an ATT socket whose adapter was powered off while it was connecting corrupts a list (hci_chan_del)",
+        r"list_del corruption(?s:.*)hci_chan_del",
+    ),
+    Fault(
+        "close-after-peer-disconnected",
+        ("6.1",),
+        "closing an ATT socket whose peer has disconnected, a second time since boot, is a general protection fault"
+        " in hci_chan_del",
+        r"general protection fault(?s:.*)hci_chan_del",
+    ),
+    Fault(
+        "keys-dropped-during-pairing",
+        ("6.1",),
+        "loading an empty list of long-term keys while a pairing is unfinished corrupts a list (smp_chan_destroy)",
+        r"(list_del corruption|BUG)(?s:.*)smp_chan_destroy",
+    ),
+]
+
+# What no kernel may say during a run. Stalls and lockups are not among it: their alarms are off in the guest.
+TROUBLE = re.compile(
+    r"Oops|BUG:|kernel BUG at|general protection|list_(?:add|del) corruption|WARNING: CPU|refcount_t:|blocked for more"
+    r"|Kernel panic|Unable to handle|use-after-free|slab-out-of-bounds"
+)
+
+
+def present(name: str) -> Fault | None:
+    """The fault of that name, where the kernel that runs here has it."""
+    fault = next(fault for fault in FAULTS if fault.name == name)
+    return fault if os.environ["LAB_KERNEL"] in fault.lines else None
+
+
+def named(log: str, line: str) -> list[Fault]:
+    """The faults of this kernel line that the log shows."""
+    return [fault for fault in FAULTS if line in fault.lines and re.search(fault.pattern, log)]

@@ -1,0 +1,153 @@
+"""The kernel's management socket, as far as the lab needs it. Blocking, with a deadline for everything."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import socket
+import struct
+import time
+
+AF_BLUETOOTH = 31
+BTPROTO_HCI = 1
+HCI_CHANNEL_CONTROL = 3
+NO_INDEX = 0xFFFF
+
+COMMAND_COMPLETE = 0x0001
+COMMAND_STATUS = 0x0002
+INDEX_ADDED = 0x0004
+INDEX_REMOVED = 0x0005
+DEVICE_CONNECTED = 0x000B
+DEVICE_DISCONNECTED = 0x000C
+DISCOVERING = 0x0013
+
+READ_INDEX_LIST = 0x0003
+READ_INFO = 0x0004
+SET_POWERED = 0x0005
+SET_LE = 0x000D
+DISCONNECT = 0x0014
+GET_CONNECTIONS = 0x0015
+START_DISCOVERY = 0x0023
+STOP_DISCOVERY = 0x0024
+SET_BREDR = 0x002A
+
+POWERED_BIT = 1 << 0
+LE_ONLY = b"\x06"
+
+BUSY = 0x0A
+REJECTED = 0x0B
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def bind(sock: socket.socket, address: bytes) -> None:
+    """bind(2) with the raw address: Python knows neither the control channel nor L2CAP's fixed channels."""
+    if libc.bind(sock.fileno(), address, len(address)):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def address_text(octets: bytes) -> str:
+    return ":".join(f"{octet:02X}" for octet in reversed(octets))
+
+
+def address_octets(text: str) -> bytes:
+    return bytes(reversed(bytes.fromhex(text.replace(":", ""))))
+
+
+class ManagementError(Exception):
+    def __init__(self, opcode: int, status: int):
+        super().__init__(f"management command {opcode:#06x}: status {status:#04x}")
+        self.status = status
+
+
+class Management:
+    """One socket. Events that arrive while a reply is awaited are kept for `wait`."""
+
+    def __init__(self):
+        self.socket = socket.socket(AF_BLUETOOTH, socket.SOCK_RAW | socket.SOCK_NONBLOCK, BTPROTO_HCI)
+        bind(self.socket, struct.pack("<HHH", AF_BLUETOOTH, NO_INDEX, HCI_CHANNEL_CONTROL))
+        self.events: list[tuple[int, int, bytes]] = []
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def receive(self, deadline: float) -> tuple[int, int, bytes]:
+        remaining = max(0, deadline - time.monotonic())
+        if not select.select([self.socket], [], [], remaining)[0]:
+            raise TimeoutError("the management socket is silent")
+        packet = self.socket.recv(4096)
+        code, index, length = struct.unpack_from("<HHH", packet)
+        return code, index, packet[6 : 6 + length]
+
+    def command(self, opcode: int, index: int = NO_INDEX, parameters: bytes = b"", within: float = 60) -> bytes:
+        """Sends a command and returns what its reply carries after the status."""
+        self.socket.send(struct.pack("<HHH", opcode, index, len(parameters)) + parameters)
+        deadline = time.monotonic() + within
+        while True:
+            code, source, data = self.receive(deadline)
+            if code in (COMMAND_COMPLETE, COMMAND_STATUS) and struct.unpack_from("<H", data)[0] == opcode:
+                if data[2]:
+                    raise ManagementError(opcode, data[2])
+                return data[3:]
+            self.events.append((code, source, data))
+
+    def wait(self, matches, within: float = 60) -> tuple[int, int, bytes]:
+        """The first event, kept or new, for which `matches(code, index, data)`; it is taken out."""
+        deadline = time.monotonic() + within
+        while True:
+            for position, event in enumerate(self.events):
+                if matches(*event):
+                    return self.events.pop(position)
+            self.events.append(self.receive(deadline))
+
+    # Adapters
+
+    def indices(self) -> list[int]:
+        data = self.command(READ_INDEX_LIST)
+        return list(struct.unpack_from(f"<{len(data) // 2 - 1}H", data, 2))
+
+    def address(self, index: int) -> str:
+        return address_text(self.command(READ_INFO, index)[:6])
+
+    def settings(self, index: int) -> int:
+        return struct.unpack_from("<I", self.command(READ_INFO, index), 13)[0]
+
+    def index_of(self, address: str, within: float = 60) -> int:
+        """The adapter with that address, waiting for it where it is not there yet."""
+        while True:
+            for index in self.indices():
+                if self.address(index) == address:
+                    return index
+            self.wait(lambda code, index, data: code == INDEX_ADDED, within)
+
+    def power(self, index: int, on: bool) -> None:
+        if on:
+            self.command(SET_LE, index, b"\x01")
+        self.command(SET_POWERED, index, bytes([on]))
+
+    # What a test must find undone
+
+    def connections(self, index: int) -> list[str]:
+        data = self.command(GET_CONNECTIONS, index)
+        return [address_text(data[offset : offset + 6]) for offset in range(2, len(data), 7)]
+
+    def discovering(self, index: int) -> bool:
+        """Whether anybody's discovery runs. Asked by starting our own, which the kernel refuses then."""
+        try:
+            self.command(START_DISCOVERY, index, LE_ONLY)
+        except ManagementError as error:
+            if error.status == BUSY:
+                return True
+            raise
+        self.command(STOP_DISCOVERY, index, LE_ONLY)
+        return False
+
+    def disconnect_all(self, index: int) -> None:
+        data = self.command(GET_CONNECTIONS, index)
+        for offset in range(2, len(data), 7):
+            try:
+                self.command(DISCONNECT, index, data[offset : offset + 7])
+            except ManagementError:
+                pass  # it went by itself meanwhile

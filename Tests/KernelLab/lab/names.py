@@ -1,0 +1,73 @@
+"""Addresses, names and UUIDs that peers and scenarios share."""
+
+# hci0 in the guest: the kernel's adapter, whose controller is Bumble's (peers/air.py).
+CENTRAL = "F0:F1:F2:F3:F4:F5"
+
+# Two peripherals on that air. NEAR has the GATT server; FAR only advertises and can't be connected to.
+NEAR = "C4:F2:17:1A:1D:BB"
+NEAR_NAME = "Lab Heart"
+NEAR_RSSI = -48
+FAR = "D8:3A:5E:00:00:02"
+FAR_NAME = "Lab Beacon"
+FAR_RSSI = -87
+
+# An address of the right form that nobody has.
+ABSENT = "C0:00:00:00:00:01"
+
+COMPANY = 0xFFFF  # the identifier that is reserved for tests
+MANUFACTURER_BYTES = bytes.fromhex("01020304")
+APPEARANCE = 0x0341  # heart rate sensor, belt
+TX_POWER = 4
+
+HEART_RATE = "180D"
+HEART_RATE_MEASUREMENT = "2A37"
+BODY_SENSOR_LOCATION = "2A38"
+BATTERY = "180F"
+BATTERY_LEVEL = "2A19"
+
+
+def vendor(number: int) -> str:
+    """The UUID of one attribute of the vendor service."""
+    return f"B1E5{number:04X}-57EA-4D5A-A1B2-0123456789AB"
+
+
+VENDOR = vendor(0x0001)
+VALUE = vendor(0x0010)  # read, write, write without response; starts as VALUE_BYTES
+LONG = vendor(0x0011)  # read and write, LONG_BYTES
+READ_ONLY = vendor(0x0012)
+THOUSAND = vendor(0x0013)  # subscribe: 1,000 values at full speed, each its number as u32
+MESSAGE = vendor(0x0014)  # subscribe: MESSAGE_BYTES in chunks of MTU-3, then EOM
+EARLY = vendor(0x0015)  # subscribe: three values before the write response, two after it
+BROKEN = vendor(0x0016)  # subscribe: BROKEN_CHUNKS chunks of MTU-3, then the peripheral drops the link
+SILENT = vendor(0x0017)  # a read of it is never answered
+INDICATED = vendor(0x0018)  # subscribe: INDICATIONS values, each after the last one's confirmation
+UNKNOWN = vendor(0x0099)  # not there
+
+VALUE_BYTES = bytes.fromhex("0102030405")
+LONG_BYTES = bytes((i * 7 + i // 256) & 0xFF for i in range(400))
+READ_ONLY_BYTES = b"read me"
+MESSAGE_BYTES = bytes((i * 31 + i // 251) & 0xFF for i in range(10_000))
+END_MARK = b"EOM"
+EARLY_VALUES = [b"early 0", b"early 1", b"early 2", b"late 3", b"late 4"]
+BROKEN_CHUNKS = 10
+INDICATIONS = 20
+
+# btvirt's two adapters: the client's, and the one on which bluetoothd is the peripheral.
+BTVIRT_CLIENT = "00:AA:01:00:00:00"
+BTVIRT_SERVER = "00:AA:01:01:00:01"
+BLUEZ_NAME = "Lab BlueZ"
+BLUEZ_SERVICE = vendor(0x1001)
+BLUEZ_SHORT = vendor(0x1010)
+BLUEZ_LONG = vendor(0x1011)
+BLUEZ_NOTIFY = vendor(0x1012)
+BLUEZ_SHORT_BYTES = b"from bluetoothd"
+
+
+def full(uuid: str) -> str:
+    """The 128-bit form, lower case, of a UUID of any width."""
+    text = uuid.lower().removeprefix("0x")
+    if len(text) == 4:
+        return f"0000{text}-0000-1000-8000-00805f9b34fb"
+    if len(text) == 8:
+        return f"{text}-0000-1000-8000-00805f9b34fb"
+    return text

@@ -1,0 +1,202 @@
+"""The air: a kernel adapter through /dev/vhci and any number of Bumble hosts, joined in this process.
+
+Bumble's controllers and link are used as they are but for what a kernel, or a scenario, would notice:
+data from a central with a public address is lost, scan responses, signal strength and passive scanning don't exist,
+a cancelled connection attempt never ends, and both sides see the same reason for a disconnection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from bumble import hci, ll
+from bumble.controller import Controller, LegacyAdvertiser
+from bumble.core import PhysicalTransport
+from bumble.host import Host
+from bumble.link import LocalLink
+
+VENDOR_PACKET = 0xFF
+Report = hci.HCI_LE_Advertising_Report_Event
+Connectable = hci.HCI_LE_Set_Advertising_Parameters_Command.AdvertisingType.ADV_IND
+
+
+class Link(LocalLink):
+    """Finds controllers by their addresses, and names a sender by the address its connection was made with."""
+
+    def find_le_controller(self, address):
+        return next((c for c in self.controllers if address in (c.random_address, c.public_address)), None)
+
+    def send_acl_data(self, sender, destination, transport, data):
+        if transport != PhysicalTransport.LE:
+            return super().send_acl_data(sender, destination, transport, data)
+        connection = sender.le_connections.get(destination)
+        receiver = self.find_le_controller(destination)
+        if connection and receiver:
+            loop = asyncio.get_running_loop()
+            loop.call_soon(receiver.on_link_acl_data, connection.self_address, transport, data)
+
+    def lose(self, address) -> bool:
+        """Breaks the link to the peripheral as a supervision timeout does: nobody said goodbye."""
+        peripheral = self.find_le_controller(address)
+        connection = peripheral and next(iter(peripheral.le_connections.values()), None)
+        if not connection:
+            return False
+        central = self.find_le_controller(connection.peer_address)
+        timeout = hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR
+        central.on_le_disconnected(central.le_connections[address], timeout)
+        peripheral.on_le_disconnected(connection, timeout)
+        return True
+
+
+class Advertiser(LegacyAdvertiser):
+    """Advertises what can't be connected to as well."""
+
+    def send_advertising_data(self):
+        if self.enabled and self.advertising_type != Connectable:
+            self.controller.send_advertising_pdu(ll.AdvNonConnInd(self.address, self.advertising_data))
+        else:
+            super().send_advertising_data()
+
+
+class AirController(Controller):
+    """A 4.2 controller: legacy advertising only, which is what Bumble emulates consistently; long packets."""
+
+    rssi = -50
+    le_acl_data_packet_length = 251
+    supported_max_tx_octets = supported_max_rx_octets = 251
+
+    def __init__(self, name, **arguments):
+        super().__init__(name, **arguments)
+        self.le_features &= ~(
+            hci.LeFeatureMask.LL_PRIVACY
+            | hci.LeFeatureMask.LE_EXTENDED_ADVERTISING
+            | hci.LeFeatureMask.LE_PERIODIC_ADVERTISING
+        )
+        self.le_legacy_advertiser = Advertiser(self)
+
+    def on_ll_advertising_pdu(self, packet):
+        if isinstance(packet, ll.ConnectInd):
+            super().on_ll_advertising_pdu(packet)
+
+    def on_hci_disconnect_command(self, command):
+        """The side that asked sees 0x16, the other one the reason that was given."""
+        connection = self.find_le_connection_by_handle(command.connection_handle)
+        if connection is None:
+            return super().on_hci_disconnect_command(command)
+        self._send_hci_command_status(hci.HCI_COMMAND_STATUS_PENDING, command.op_code)
+        connection.send_ll_control_pdu(ll.TerminateInd(command.reason))
+        self.on_le_disconnected(connection, hci.HCI_ErrorCode.CONNECTION_TERMINATED_BY_LOCAL_HOST_ERROR)
+
+
+class CentralController(AirController):
+    """The kernel's side: scans and connects."""
+
+    def __init__(self, name, **arguments):
+        self.reported: set[tuple[hci.Address, bytes]] = set()
+        super().__init__(name, **arguments)
+
+    def on_ll_advertising_pdu(self, packet):
+        if isinstance(packet, ll.AdvInd | ll.AdvNonConnInd):
+            self.on_advertisement(packet, self.link.find_le_controller(packet.advertiser_address))
+
+    def on_advertisement(self, packet, sender):
+        connectable = isinstance(packet, ll.AdvInd)
+        if self.le_scan_enable and not self.is_duplicate(packet):
+            kind = Report.EventType.ADV_IND if connectable else Report.EventType.ADV_NONCONN_IND
+            self.report(kind, packet.advertiser_address, packet.data, sender.rssi)
+            if self.le_scan_type == 1 and connectable:
+                response = sender.le_legacy_advertiser.scan_response_data
+                self.report(Report.EventType.SCAN_RSP, packet.advertiser_address, response, sender.rssi)
+        wanted = self.pending_le_connection
+        if connectable and wanted and wanted.peer_address == packet.advertiser_address:
+            self.create_le_connection(packet.advertiser_address)
+
+    def is_duplicate(self, packet) -> bool:
+        key = (packet.advertiser_address, bytes(packet.data))
+        known = self.filter_duplicates and key in self.reported
+        self.reported.add(key)
+        return known
+
+    def report(self, kind, address, data, rssi):
+        entry = Report.Report(
+            event_type=kind, address_type=address.address_type, address=address, data=bytes(data), rssi=rssi
+        )
+        self.send_hci_packet(Report([entry]))
+
+    def on_hci_le_set_scan_enable_command(self, command):
+        self.reported.clear()
+        return super().on_hci_le_set_scan_enable_command(command)
+
+    def on_hci_le_create_connection_cancel_command(self, command):
+        attempt, self.pending_le_connection = self.pending_le_connection, None
+        if attempt is None:
+            return hci.HCI_StatusReturnParameters(hci.HCI_ErrorCode.COMMAND_DISALLOWED_ERROR)
+        asyncio.get_running_loop().call_soon(
+            self.send_hci_packet,
+            hci.HCI_LE_Connection_Complete_Event(
+                status=hci.HCI_ErrorCode.UNKNOWN_CONNECTION_IDENTIFIER_ERROR,
+                connection_handle=0,
+                role=hci.Role.CENTRAL,
+                peer_address_type=attempt.peer_address_type,
+                peer_address=attempt.peer_address,
+                connection_interval=0,
+                peripheral_latency=0,
+                supervision_timeout=0,
+                central_clock_accuracy=0,
+            ),
+        )
+        return hci.HCI_StatusReturnParameters(hci.HCI_ErrorCode.SUCCESS)
+
+    def on_hci_read_rssi_command(self, command):
+        connection = self.find_le_connection_by_handle(command.handle)
+        peer = connection and self.link.find_le_controller(connection.peer_address)
+        return hci.HCI_Read_RSSI_ReturnParameters(
+            status=hci.HCI_ErrorCode.SUCCESS if peer else hci.HCI_ErrorCode.UNKNOWN_CONNECTION_IDENTIFIER_ERROR,
+            handle=command.handle,
+            rssi=peer.rssi if peer else 0,
+        )
+
+
+class KernelHost:
+    """The kernel as a host: HCI packets to and from /dev/vhci, one per read and write."""
+
+    def __init__(self):
+        self.file = os.open("/dev/vhci", os.O_RDWR | os.O_NONBLOCK)
+        self.index = None
+        self.sink = None
+        asyncio.get_running_loop().add_reader(self.file, self.on_readable)
+        os.write(self.file, bytes([VENDOR_PACKET, 0]))
+
+    def set_packet_sink(self, sink):
+        self.sink = sink
+
+    def on_packet(self, packet):
+        os.write(self.file, packet)
+
+    def on_readable(self):
+        packet = os.read(self.file, 4096)
+        if packet[0] == VENDOR_PACKET:
+            self.index = packet[2] | packet[3] << 8
+        else:
+            self.sink.on_packet(packet)
+
+
+def kernel_adapter(link: Link, address: str) -> CentralController:
+    """Makes an adapter of the kernel whose controller is on the link."""
+    kernel = KernelHost()
+    controller = CentralController(
+        "central", host_source=kernel, host_sink=kernel, link=link, public_address=f"{address}/P"
+    )
+    controller.kernel = kernel
+    return controller
+
+
+def bumble_host(link: Link, name: str, rssi: int) -> Host:
+    """A host with a controller of its own on the link, heard by the central at `rssi` dBm."""
+    host = Host()
+    controller = AirController(name, link=link)
+    controller.rssi = rssi
+    host.controller = controller
+    controller.host = host
+    return host

@@ -1,0 +1,189 @@
+"""The Bumble side of the lab: an adapter for the kernel, and two peripherals that it can hear.
+
+    python -m peers.peripheral SOCKET
+
+NEAR is a connectable heart rate sensor with the services of peers/services.py; FAR is a weak beacon.
+Says `ready adapter=hciN` when both advertise. Commands on the control socket:
+
+    reset              disconnect everybody, values as at the start, advertise; answers once all that is true
+    drop [REASON]      disconnect as the peripheral, with an HCI reason (0x13)
+    lose               break the link without a word: both sides see a supervision timeout
+    advertise on|off   NEAR's advertising
+    notify HEX         one heart rate measurement to whoever subscribed
+    tree               the GATT server's attributes as JSON
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import struct
+import sys
+
+from bumble import hci
+from bumble.core import AdvertisingData, UUID
+from bumble.device import AdvertisingType, Device, DeviceConfiguration
+
+from lab import names
+from peers import air
+from peers.control import Control
+from peers.services import Services
+
+ADVERTISING_MS = 100
+BEAT_SECONDS = 0.2
+
+
+def device(link: air.Link, name: str, address: str, rssi: int) -> Device:
+    configuration = DeviceConfiguration()
+    configuration.name = name
+    configuration.address = hci.Address(address, hci.Address.RANDOM_DEVICE_ADDRESS)
+    return Device(config=configuration, host=air.bumble_host(link, name, rssi))
+
+
+class Near:
+    """The connectable peripheral."""
+
+    def __init__(self, link: air.Link, control: Control):
+        self.link = link
+        self.control = control
+        self.device = device(link, names.NEAR_NAME, names.NEAR, names.NEAR_RSSI)
+        self.services = Services(self.device, control)
+        self.connections: list = []
+        self.changed = asyncio.Condition()
+        self.advertiser = asyncio.Lock()
+        self.advertising_wanted = True
+        self.device.on("connection", self.on_connection)
+        for command in (self.reset, self.drop, self.lose, self.advertise, self.notify, self.tree):
+            control.commands[command.__name__] = command
+
+    async def run(self) -> None:
+        await self.device.power_on()
+        kinds = AdvertisingData.Type
+        company = struct.pack("<H", names.COMPANY)
+        self.device.advertising_data = bytes(
+            AdvertisingData(
+                [
+                    (kinds.FLAGS, b"\x06"),
+                    (kinds.COMPLETE_LIST_OF_16_BIT_SERVICE_CLASS_UUIDS, UUID(names.HEART_RATE).to_bytes()),
+                    (kinds.COMPLETE_LOCAL_NAME, names.NEAR_NAME.encode()),
+                    (kinds.MANUFACTURER_SPECIFIC_DATA, company + names.MANUFACTURER_BYTES),
+                ]
+            )
+        )
+        self.device.scan_response_data = bytes(
+            AdvertisingData(
+                [
+                    (kinds.COMPLETE_LIST_OF_128_BIT_SERVICE_CLASS_UUIDS, UUID(names.VENDOR).to_bytes()),
+                    (kinds.TX_POWER_LEVEL, struct.pack("b", names.TX_POWER)),
+                    (kinds.APPEARANCE, struct.pack("<H", names.APPEARANCE)),
+                ]
+            )
+        )
+        await self.advertise("on")
+
+    async def beat(self) -> None:
+        """Notifies the heart rate, to whoever subscribed, for ever."""
+        rate = 0
+        while True:
+            await asyncio.sleep(BEAT_SECONDS)
+            rate = (rate + 1) % 100
+            await self.device.notify_subscribers(self.services.heart_rate, bytes([0, 60 + rate]))
+
+    def on_connection(self, connection) -> None:
+        self.connections.append(connection)
+        self.control.say("connected", peer=connection.peer_address, handle=connection.handle)
+        connection.on("disconnection", lambda reason: self.on_disconnection(connection, reason))
+        connection.on("connection_att_mtu_update", lambda: self.control.say("mtu", mtu=connection.att_mtu))
+
+    def on_disconnection(self, connection, reason: int) -> None:
+        self.connections.remove(connection)
+        self.control.say("disconnected", reason=f"0x{reason:02x}")
+        self.services.start(self.after_disconnection())
+
+    async def after_disconnection(self) -> None:
+        if self.advertising_wanted and not self.connections:
+            await self.start_advertising()
+        async with self.changed:
+            self.changed.notify_all()
+
+    async def start_advertising(self) -> None:
+        async with self.advertiser:
+            if self.device.is_advertising:
+                return
+            await self.device.start_advertising(
+                advertising_interval_min=ADVERTISING_MS, advertising_interval_max=ADVERTISING_MS
+            )
+            self.control.say("advertising", on=1)
+
+    # Commands
+
+    async def reset(self) -> None:
+        self.services.restore()
+        self.advertising_wanted = True
+        for connection in list(self.connections):
+            await connection.disconnect()
+        async with self.changed:
+            await self.changed.wait_for(lambda: not self.connections)
+        await self.start_advertising()
+
+    async def drop(self, reason: str = "0x13") -> None:
+        for connection in list(self.connections):
+            await connection.disconnect(int(reason, 0))
+
+    async def lose(self) -> None:
+        if not self.link.lose(self.device.random_address):
+            raise RuntimeError("no link to lose")
+
+    async def advertise(self, state: str) -> None:
+        self.advertising_wanted = state == "on"
+        if self.advertising_wanted:
+            await self.start_advertising()
+        else:
+            await self.device.stop_advertising()
+            self.control.say("advertising", on=0)
+
+    async def notify(self, value: str) -> None:
+        await self.device.notify_subscribers(self.services.heart_rate, bytes.fromhex(value))
+
+    async def tree(self) -> str:
+        return json.dumps(self.services.tree())
+
+
+async def run_far(link: air.Link) -> Device:
+    far = device(link, names.FAR_NAME, names.FAR, names.FAR_RSSI)
+    await far.power_on()
+    kinds = AdvertisingData.Type
+    far.advertising_data = bytes(
+        AdvertisingData(
+            [
+                (kinds.FLAGS, b"\x04"),
+                (kinds.COMPLETE_LOCAL_NAME, names.FAR_NAME.encode()),
+                (kinds.SERVICE_DATA_16_BIT_UUID, UUID(names.BATTERY).to_bytes() + b"\x57"),
+            ]
+        )
+    )
+    await far.start_advertising(
+        advertising_type=AdvertisingType.UNDIRECTED,
+        advertising_interval_min=ADVERTISING_MS,
+        advertising_interval_max=ADVERTISING_MS,
+    )
+    return far
+
+
+async def main(socket: str) -> None:
+    logging.basicConfig(level=logging.WARNING)
+    control = Control()
+    link = air.Link()
+    central = air.kernel_adapter(link, names.CENTRAL)
+    near = Near(link, control)
+    await near.run()
+    far = await run_far(link)
+    await control.serve(socket)
+    control.say("ready", adapter=f"hci{central.kernel.index}")
+    await near.beat()
+    del far
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))
