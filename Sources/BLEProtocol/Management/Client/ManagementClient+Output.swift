@@ -1,0 +1,65 @@
+extension ManagementClient {
+    /// Names a command that was submitted, and its timer.
+    package struct RequestID: Hashable, Sendable {
+        let rawValue: UInt64
+    }
+
+    /// What is to be done after an input; each lane may be empty.
+    package struct Output: Equatable, Sendable {
+        /// Datagrams for the socket, in this order.
+        package var send: [Transmission] = []
+        /// Commands that are over, each exactly once.
+        package var completed: [Completion] = []
+        /// The event that was received.
+        package var event: IndexedEvent?
+        /// Timers to start and to stop.
+        package var timers: [Timer] = []
+        /// An answer that belongs to no command: to be told to whoever looks for faults, no more.
+        package var unexpectedReply: ManagementReply?
+        /// What was wrong with the datagram; it has no other effect.
+        package var malformed: ManagementDecodingError?
+    }
+
+    /// One datagram to send.
+    package struct Transmission: Equatable, Sendable {
+        /// The command, for ``ManagementClient/sendFailed(_:)``.
+        package let id: RequestID
+        package let datagram: [UInt8]
+    }
+
+    /// How a command ended.
+    package struct Completion: Equatable, Sendable {
+        package let id: RequestID
+        package let outcome: Outcome
+    }
+
+    package enum Outcome: Equatable, Sendable {
+        /// The kernel answered, with success or not; ``ManagementStatus/invalidIndex`` when the controller was removed.
+        case replied(ManagementReply)
+        /// The kernel did not answer in time.
+        case timedOut
+        /// The socket refused the command.
+        case notSent
+        /// The socket was closed.
+        case closed
+    }
+
+    /// An event and the controller that it is about.
+    package struct IndexedEvent: Equatable, Sendable {
+        package let index: ManagementIndex
+        package let event: ManagementEvent
+    }
+
+    /// What is to be done with a timer.
+    package enum Timer: Equatable, Sendable {
+        /// Report it with ``ManagementClient/timerFired(_:)`` after this long.
+        case start(RequestID, Duration)
+        case cancel(RequestID)
+    }
+}
+
+extension ManagementClient.Transmission: CustomStringConvertible, CustomReflectable {
+    /// The length alone: the datagram may hold keys.
+    package var description: String { "\(id): \(datagram.count) octets" }
+    package var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+}

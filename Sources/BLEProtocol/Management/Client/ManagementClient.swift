@@ -1,0 +1,236 @@
+/// Pairs the answers on a management socket with the commands that were sent, and hands every event on.
+///
+/// ```
+///             submit                 turn comes                answered
+///   (nothing) ──────► waiting ────────────────────► sent ──────────────────► completed(.replied)
+///                        │ withdraw                  │ │ withdraw
+///                        ▼                           │ └────────► sent, nobody waits ── answered or time over ─► gone
+///                     (nothing)             time over│
+///                                                    ▼
+///                                          completed(.timedOut); a late answer is still taken for this command
+/// ```
+/// One command at a time is under way for each controller, as in bluetoothd, so that commands take effect in the order
+/// in which they were submitted; see ``ManagementScheduling`` for those that are not answered soon. Answers are paired
+/// by opcode and controller, the oldest command first.
+///
+/// A value without I/O: octets and expired timers go in, ``Output`` says what is to be done.
+package struct ManagementClient: ~Copyable {
+    private var lanes: [ManagementIndex: Lane] = [:]
+    private var sent: [Sent] = []
+    private var nextID: UInt64 = 1
+    private var isClosed = false
+
+    /// How many answers of commands whose time is over are still looked out for.
+    private static let maximumExpired = 64
+
+    package init() {}
+
+    /// Takes a command; it leaves in `send`, now or later.
+    ///
+    /// - Parameter timeout: How long its answer may take, counted from when it leaves; `nil` the command's own limit.
+    package mutating func submit<Command: ManagementCommand>(
+        _ command: Command,
+        index: ManagementIndex,
+        timeout: Duration? = nil
+    ) -> (id: RequestID, output: Output) {
+        let id = RequestID(rawValue: nextID)
+        nextID &+= 1
+        let request = Request(
+            id: id,
+            opcode: Command.opcode,
+            index: index,
+            scheduling: Command.scheduling,
+            timeout: timeout ?? Command.timeout,
+            datagram: command.packet(index: index).encoded
+        )
+        var output = Output()
+        if isClosed {
+            output.completed.append(Completion(id: id, outcome: .closed))
+        } else if request.scheduling == .immediately {
+            send(request, &output)
+        } else {
+            lanes[index, default: Lane()].waiting.append(request)
+            advance(index, &output)
+        }
+        return (id, output)
+    }
+
+    /// Nobody waits for the answer any more: a command that has not left never does, and no completion comes.
+    package mutating func withdraw(_ id: RequestID) -> Output {
+        var output = Output()
+        for index in lanes.keys {
+            lanes[index]?.waiting.removeAll { $0.id == id }
+            advance(index, &output)
+        }
+        if let place = sent.firstIndex(where: { $0.id == id && $0.state == .awaited }) {
+            sent[place].state = .withdrawn
+        }
+        return output
+    }
+
+    /// A datagram was read from the socket.
+    package mutating func received(_ datagram: [UInt8]) -> Output {
+        var output = Output()
+        do throws(ManagementDecodingError) {
+            let packet = try ManagementPacket(decoding: datagram)
+            if let reply = try ManagementReply(decoding: packet) {
+                answered(reply, &output)
+            } else {
+                let event = try ManagementEvent(decoding: packet)
+                output.event = IndexedEvent(index: packet.index, event: event)
+                switch event {
+                case .indexRemoved, .extendedIndexRemoved: controllerRemoved(packet.index, &output)
+                default: break
+                }
+            }
+        } catch {
+            output.malformed = error
+        }
+        return output
+    }
+
+    /// The socket refused a command that was handed out in `send`: the kernel has not seen it.
+    package mutating func sendFailed(_ id: RequestID) -> Output {
+        var output = Output()
+        guard let place = sent.firstIndex(where: { $0.id == id }) else { return output }
+        let request = sent.remove(at: place)
+        output.timers.append(.cancel(id))
+        if request.state == .awaited { output.completed.append(Completion(id: id, outcome: .notSent)) }
+        release(request, &output)
+        return output
+    }
+
+    /// A timer that was started has run out; one that was cancelled meanwhile is ignored.
+    package mutating func timerFired(_ id: RequestID) -> Output {
+        var output = Output()
+        guard let place = sent.firstIndex(where: { $0.id == id && $0.state != .expired }) else { return output }
+        let request = sent[place]
+        if request.state == .awaited { output.completed.append(Completion(id: id, outcome: .timedOut)) }
+        if request.elderWasAnswered {
+            // The answer that was taken for an elder command's was this one's: the elder's got lost.
+            sent.remove(at: place)
+        } else {
+            sent[place].state = .expired
+            if sent.count(where: { $0.state == .expired }) > Self.maximumExpired,
+                let oldest = sent.firstIndex(where: { $0.state == .expired })
+            {
+                sent.remove(at: oldest)
+            }
+        }
+        release(request, &output)
+        return output
+    }
+
+    /// The socket is gone: all commands end, and so does every one that is submitted later.
+    package mutating func closed() -> Output {
+        var output = Output()
+        isClosed = true
+        for request in sent where request.state != .expired {
+            output.timers.append(.cancel(request.id))
+            if request.state == .awaited {
+                output.completed.append(Completion(id: request.id, outcome: .closed))
+            }
+        }
+        let waiting = lanes.values.flatMap(\.waiting).sorted { $0.id.rawValue < $1.id.rawValue }
+        output.completed += waiting.map { Completion(id: $0.id, outcome: .closed) }
+        sent = []
+        lanes = [:]
+        return output
+    }
+
+    // MARK: -
+
+    private mutating func answered(_ reply: ManagementReply, _ output: inout Output) {
+        guard let place = sent.firstIndex(where: { $0.opcode == reply.opcode && $0.index == reply.index }) else {
+            output.unexpectedReply = reply
+            return
+        }
+        let request = sent.remove(at: place)
+        switch request.state {
+        case .awaited:
+            output.timers.append(.cancel(request.id))
+            output.completed.append(Completion(id: request.id, outcome: .replied(reply)))
+        case .withdrawn:
+            output.timers.append(.cancel(request.id))
+        case .expired:
+            for other in sent.indices where sent[other].opcode == reply.opcode && sent[other].index == reply.index {
+                sent[other].elderWasAnswered = true
+            }
+        }
+        release(request, &output)
+    }
+
+    /// The kernel answers nothing for a controller that is gone.
+    private mutating func controllerRemoved(_ index: ManagementIndex, _ output: inout Output) {
+        let orphans = sent.filter { $0.index == index }
+        sent.removeAll { $0.index == index }
+        for orphan in orphans where orphan.state != .expired {
+            output.timers.append(.cancel(orphan.id))
+            if orphan.state == .awaited {
+                let reply = ManagementReply(opcode: orphan.opcode, index: index, status: .invalidIndex)
+                output.completed.append(Completion(id: orphan.id, outcome: .replied(reply)))
+            }
+        }
+        for orphan in orphans { release(orphan, &output) }
+    }
+
+    private mutating func release(_ request: Sent, _ output: inout Output) {
+        guard lanes[request.index]?.holder == request.id else { return }
+        lanes[request.index]?.holder = nil
+        advance(request.index, &output)
+    }
+
+    /// Sends what may leave for one controller.
+    private mutating func advance(_ index: ManagementIndex, _ output: inout Output) {
+        while let lane = lanes[index], lane.holder == nil {
+            guard let next = lane.waiting.first else {
+                lanes[index] = nil
+                return
+            }
+            lanes[index]?.waiting.removeFirst()
+            if next.scheduling == .inTurn { lanes[index]?.holder = next.id }
+            send(next, &output)
+        }
+    }
+
+    private mutating func send(_ request: Request, _ output: inout Output) {
+        sent.append(Sent(id: request.id, opcode: request.opcode, index: request.index))
+        output.send.append(Transmission(id: request.id, datagram: request.datagram))
+        output.timers.append(.start(request.id, request.timeout))
+    }
+}
+
+extension ManagementClient {
+    /// The commands of one controller that have not left, and the one whose answer they wait for.
+    private struct Lane {
+        var holder: RequestID?
+        var waiting: [Request] = []
+    }
+
+    private struct Request {
+        let id: RequestID
+        let opcode: ManagementOpcode
+        let index: ManagementIndex
+        let scheduling: ManagementScheduling
+        let timeout: Duration
+        let datagram: [UInt8]
+    }
+
+    /// A command that has left and has not been answered.
+    private struct Sent {
+        enum State {
+            /// Somebody waits for the answer.
+            case awaited
+            /// Nobody waits for it; its place in the order is kept until it comes, or its time is over.
+            case withdrawn
+            /// Its time is over; a late answer must not be taken for that of a later command.
+            case expired
+        }
+
+        let id: RequestID
+        let opcode: ManagementOpcode
+        let index: ManagementIndex
+        var state = State.awaited
+        var elderWasAnswered = false
+    }
+}

@@ -1,0 +1,59 @@
+/// Gives the kernel the keys of all bonds; the list replaces the one before, bluetoothd's too.
+///
+/// At most 1,820 keys fit a packet; more is a mistake of the caller.
+package struct ManagementLoadLongTermKeys: ManagementCommand {
+    package typealias Response = ManagementEmptyResponse
+    package static let opcode = ManagementOpcode.loadLongTermKeys
+
+    package let keys: [ManagementLongTermKey]
+    package init(_ keys: [ManagementLongTermKey]) { self.keys = keys }
+
+    package func encodeParameters(into writer: inout ByteWriter) {
+        writer.uint16(UInt16(keys.count))
+        for key in keys { key.encode(into: &writer) }
+    }
+}
+
+/// Gives the kernel the identity keys of all bonds; the list replaces the one before.
+///
+/// Only after the first such command, which may be empty, does the kernel take identity keys in a pairing.
+/// At most 2,849 keys fit a packet; more is a mistake of the caller.
+package struct ManagementLoadIdentityResolvingKeys: ManagementCommand {
+    package typealias Response = ManagementEmptyResponse
+    package static let opcode = ManagementOpcode.loadIdentityResolvingKeys
+
+    package let keys: [ManagementIdentityResolvingKey]
+    package init(_ keys: [ManagementIdentityResolvingKey]) { self.keys = keys }
+
+    package func encodeParameters(into writer: inout ByteWriter) {
+        writer.uint16(UInt16(keys.count))
+        for key in keys { key.encode(into: &writer) }
+    }
+}
+
+/// Whether this adapter hides behind private addresses; possible only while it is switched off.
+package struct ManagementSetPrivacy: ManagementCommand {
+    package typealias Response = ManagementSettingsResponse
+    package static let opcode = ManagementOpcode.setPrivacy
+
+    package enum Mode: UInt8, Hashable, Sendable, CaseIterable {
+        case off = 0
+        case on = 1
+        /// Private, except while the adapter is discoverable.
+        case limited = 2
+    }
+
+    package let mode: Mode
+    /// The adapter's own identity key, which its bonded peers know.
+    package let identityKey: SecretKey
+
+    package init(_ mode: Mode, identityKey: SecretKey) {
+        self.mode = mode
+        self.identityKey = identityKey
+    }
+
+    package func encodeParameters(into writer: inout ByteWriter) {
+        writer.uint8(mode.rawValue)
+        writer.append(identityKey.octets)
+    }
+}

@@ -1,0 +1,104 @@
+/// An advertisement, as the kernel reports it.
+package struct ManagementDeviceFound: Hashable, Sendable {
+    /// What the kernel knows about an advertisement or link beyond its data; unknown bits survive.
+    package struct Flags: OptionSet, Hashable, Sendable {
+        package let rawValue: UInt32
+        package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+        package static let confirmName = Flags(rawValue: 1 << 0)
+        package static let legacyPairing = Flags(rawValue: 1 << 1)
+        package static let notConnectable = Flags(rawValue: 1 << 2)
+        /// Device Connected: this side made the connection.
+        package static let initiatedHere = Flags(rawValue: 1 << 3)
+        package static let nameRequestFailed = Flags(rawValue: 1 << 4)
+        /// The data is a scan response alone.
+        package static let scanResponse = Flags(rawValue: 1 << 5)
+    }
+
+    package let address: ManagementAddress
+    /// In dBm; `nil` where the controller doesn't know.
+    package let rssi: Int8?
+    package let flags: Flags
+    /// Advertising data, then the scan response that the kernel merged with it.
+    package let data: AdvertisingData
+
+    init(decoding reader: inout ManagementReader) throws(ManagementDecodingError) {
+        address = try reader.address()
+        rssi = try reader.decibels("signal strength")
+        flags = Flags(rawValue: try reader.uint32("flags"))
+        data = try reader.advertisingData("advertising data")
+    }
+}
+
+/// A link was made, by whichever program.
+package struct ManagementDeviceConnected: Hashable, Sendable {
+    package let address: ManagementAddress
+    package let flags: ManagementDeviceFound.Flags
+    /// The device's last advertisement; empty where none is known.
+    package let data: AdvertisingData
+
+    init(decoding reader: inout ManagementReader) throws(ManagementDecodingError) {
+        address = try reader.address()
+        flags = ManagementDeviceFound.Flags(rawValue: try reader.uint32("flags"))
+        data = try reader.advertisingData("advertising data")
+    }
+}
+
+/// Why a link ended, as the kernel sums it up; unknown values survive.
+package struct ManagementDisconnectReason: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    package static let unspecified = Self(rawValue: 0)
+    package static let timeout = Self(rawValue: 1)
+    package static let localHost = Self(rawValue: 2)
+    package static let remote = Self(rawValue: 3)
+    package static let authenticationFailure = Self(rawValue: 4)
+    package static let suspend = Self(rawValue: 5)
+
+    /// The reason in the library's terms.
+    package var kind: DisconnectReason.Kind {
+        switch self {
+        case .timeout: .supervisionTimeout
+        case .localHost, .suspend: .closedLocally
+        case .remote: .closedByPeer
+        case .authenticationFailure: .authenticationFailed
+        default: .other
+        }
+    }
+}
+
+/// The connection parameters that a peripheral asked for.
+package struct ManagementNewConnectionParameter: Hashable, Sendable {
+    /// Whether they should be kept for the next connection.
+    package let storeHint: Bool
+    package let parameters: ManagementConnectionParameters
+
+    init(decoding reader: inout ManagementReader) throws(ManagementDecodingError) {
+        let address = try reader.address()
+        storeHint = try reader.uint8("store hint") != 0
+        let minimum = try reader.uint16("shortest interval")
+        let maximum = try reader.uint16("longest interval")
+        let latency = try reader.uint16("latency")
+        parameters = ManagementConnectionParameters(
+            address: address,
+            minimumInterval: minimum,
+            maximumInterval: maximum,
+            latency: latency,
+            supervisionTimeout: try reader.uint16("supervision timeout")
+        )
+    }
+}
+
+/// What the kernel keeps about a device: in an event, and as the answer to Get Device Flags.
+package struct ManagementDeviceFlagsChanged: ManagementResponse {
+    package let address: ManagementAddress
+    package let supported: ManagementDeviceFlags
+    package let current: ManagementDeviceFlags
+
+    package init(decoding reader: inout ManagementReader) throws(ManagementDecodingError) {
+        address = try reader.address()
+        supported = ManagementDeviceFlags(rawValue: try reader.uint32("supported flags"))
+        current = ManagementDeviceFlags(rawValue: try reader.uint32("current flags"))
+    }
+}

@@ -1,0 +1,47 @@
+/// What a controller can do, or what is switched on; bits that are not known here survive.
+///
+/// Source: BlueZ, doc/mgmt-protocol.rst, "Read Controller Information".
+package struct ManagementSettings: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt32
+
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    package static let powered = Self(rawValue: 1 << 0)
+    package static let connectable = Self(rawValue: 1 << 1)
+    package static let fastConnectable = Self(rawValue: 1 << 2)
+    package static let discoverable = Self(rawValue: 1 << 3)
+    package static let bondable = Self(rawValue: 1 << 4)
+    package static let linkSecurity = Self(rawValue: 1 << 5)
+    package static let secureSimplePairing = Self(rawValue: 1 << 6)
+    package static let classic = Self(rawValue: 1 << 7)
+    package static let highSpeed = Self(rawValue: 1 << 8)
+    package static let lowEnergy = Self(rawValue: 1 << 9)
+    package static let advertising = Self(rawValue: 1 << 10)
+    package static let secureConnections = Self(rawValue: 1 << 11)
+    package static let debugKeys = Self(rawValue: 1 << 12)
+    package static let privacy = Self(rawValue: 1 << 13)
+    package static let configuration = Self(rawValue: 1 << 14)
+    package static let staticAddress = Self(rawValue: 1 << 15)
+    package static let phyConfiguration = Self(rawValue: 1 << 16)
+    package static let widebandSpeech = Self(rawValue: 1 << 17)
+    package static let isochronousCentral = Self(rawValue: 1 << 18)
+    package static let isochronousPeripheral = Self(rawValue: 1 << 19)
+    package static let isochronousBroadcaster = Self(rawValue: 1 << 20)
+    package static let isochronousReceiver = Self(rawValue: 1 << 21)
+}
+
+extension ManagementSettings: CustomStringConvertible {
+    /// The settings that are on, by name: `powered le secure-conn`; unknown ones as `bit 25`.
+    package var description: String {
+        (0..<32).filter { rawValue & 1 << UInt32($0) != 0 }
+            .map { Self.names.indices.contains($0) ? Self.names[$0] : "bit \($0)" }
+            .joined(separator: " ")
+    }
+
+    private static let names = [
+        "powered", "connectable", "fast-connectable", "discoverable", "bondable", "link-security", "ssp", "br/edr",
+        "hs", "le", "advertising", "secure-conn", "debug-keys", "privacy", "configuration", "static-addr",
+        "phy-configuration", "wide-band-speech", "cis-central", "cis-peripheral", "iso-broadcaster",
+        "sync-receiver",
+    ]
+}

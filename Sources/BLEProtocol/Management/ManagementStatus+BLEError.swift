@@ -1,0 +1,46 @@
+extension ManagementStatus {
+    /// The kind of failure that a status stands for, as a program that uses the library sees it.
+    package var errorCode: BLEError.Code {
+        switch self {
+        case .notConnected, .disconnected: .disconnected
+        case .connectFailed: .connectionFailed
+        case .timeout: .timedOut
+        case .busy, .alreadyConnected: .busy
+        case .unknownCommand, .notSupported: .notSupported
+        case .invalidParameters: .invalidArgument
+        case .notPowered: .adapterPoweredOff
+        case .invalidIndex: .adapterNotFound
+        case .blockedByRFKill: .adapterBlocked
+        case .permissionDenied: .permissionDenied
+        default: .systemFailure
+        }
+    }
+
+    /// An error for a command that was answered with this status.
+    ///
+    /// - Parameters:
+    ///   - opcode: The command that was answered.
+    ///   - operation: What the program had asked for: `scan`.
+    ///   - object: What it was asked of: `hci0`, an address.
+    package func error(for opcode: ManagementOpcode, operation: String, object: String) -> BLEError {
+        BLEError(
+            errorCode,
+            operation: operation,
+            object: object,
+            cause: "the kernel answered \(opcode) with \(self)",
+            remedy: remedy
+        )
+    }
+
+    private var remedy: String {
+        switch self {
+        case .notPowered: "Switch the adapter on: bluetoothctl power on."
+        case .blockedByRFKill: "Unblock Bluetooth: rfkill unblock bluetooth."
+        case .permissionDenied: "Run as root, or grant the capability: setcap cap_net_admin+ep on the program."
+        case .busy: "Another program uses the adapter; wait or end it, then try again."
+        case .unknownCommand: "This kernel is too old for it."
+        case .invalidIndex: "Plug the adapter in, or name another one."
+        default: ""
+        }
+    }
+}

@@ -1,0 +1,32 @@
+/// Sixteen octets of key material: a Long Term Key, an Identity Resolving Key, a signing key.
+///
+/// It can be stored and compared; printing, interpolating or dumping it shows no octet of it.
+package struct SecretKey: Hashable, Sendable {
+    private let first: UInt64
+    private let last: UInt64
+
+    /// Takes the sixteen octets of a key in the order in which the kernel hands them over; `nil` for another number.
+    package init?(octets: some Collection<UInt8>) {
+        guard octets.count == 16 else { return nil }
+        var halves: (UInt64, UInt64) = (0, 0)
+        for octet in octets {
+            halves.0 = halves.0 << 8 | halves.1 >> 56
+            halves.1 = halves.1 << 8 | UInt64(octet)
+        }
+        first = halves.0
+        last = halves.1
+    }
+
+    /// The sixteen octets: for storage and for the kernel, never for a log.
+    package var octets: [UInt8] {
+        [first, last].flatMap { half in
+            (0..<8).reversed().map { UInt8(truncatingIfNeeded: half >> (8 * UInt64($0))) }
+        }
+    }
+}
+
+extension SecretKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { "<key>" }
+    package var debugDescription: String { "<key>" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
