@@ -1,0 +1,131 @@
+extension GATTClient {
+    /// Takes a PDU that is for the client half: a response, a notification or an indication.
+    ///
+    /// What a peer may not send is ignored with a note, or ends the open request; it never traps. A request must have
+    /// been reported by ``sent()`` before its answer is given here.
+    package mutating func received(_ pdu: [UInt8], at time: ReceptionTime) -> Output {
+        guard let first = pdu.first else { return Output(note: "a PDU without octets was ignored") }
+        switch first {
+        case 0x1B: return receivedValue(pdu, at: time, isIndication: false)
+        case 0x1D: return receivedValue(pdu, at: time, isIndication: true)
+        case 0x23: return receivedValues(pdu, at: time)
+        default: break
+        }
+        let opcode = ATTOpcode(rawValue: first)
+        guard opcode.kind == .response else { return Output(note: "\(opcode) is not for a client: ignored") }
+        return receivedResponse(opcode, pdu)
+    }
+
+    /// The path of every notification: no allocation but the slice's reference to the PDU.
+    private mutating func receivedValue(_ pdu: [UInt8], at time: ReceptionTime, isIndication: Bool) -> Output {
+        var output = Output()
+        // Also one that is malformed or for an unknown handle: an unconfirmed indication blocks the server for good.
+        if isIndication, closed == nil { confirmations &+= 1 }
+        guard pdu.count >= 3 else {
+            output.notes.append("\(isIndication ? "an indication" : "a notification") without a handle was ignored")
+            return output
+        }
+        let value = ReceivedValue(
+            handle: UInt16(pdu[1]) | UInt16(pdu[2]) << 8,
+            value: pdu[3...],
+            time: time,
+            isIndication: isIndication
+        )
+        output.values = ReceivedValues(value)
+        return output
+    }
+
+    private func receivedValues(_ pdu: [UInt8], at time: ReceptionTime) -> Output {
+        var output = Output()
+        do throws(ATTDecodingError) {
+            for entry in try ATTMultipleHandleValueNotification(decoding: pdu).entries {
+                output.values.append(
+                    ReceivedValue(handle: entry.handle, value: entry.value, time: time, isIndication: false)
+                )
+            }
+        } catch {
+            output.notes.append("a notification was ignored: \(error)")
+        }
+        return output
+    }
+
+    private mutating func receivedResponse(_ opcode: ATTOpcode, _ pdu: [UInt8]) -> Output {
+        guard let open = slot, let sentMTU = open.sentMTU else {
+            return Output(note: "\(opcode) without an open request was ignored")
+        }
+        // BlueZ answers notifications and indications that nobody awaits with an error, some peripherals write commands.
+        if opcode == .errorResponse, pdu.count >= 2, pdu[1] != open.request.opcode.rawValue {
+            let cause = ATTOpcode(rawValue: pdu[1])
+            return Output(note: "Error Response to \(cause) while \(open.request.opcode) was open: ignored")
+        }
+        var output = Output()
+        if let timer { output.timer = .stop(timer) }
+        timer = nil
+        let answer = answer(to: open.request, opcode, pdu, sentMTU: sentMTU)
+        if case .success(let answer) = answer { adoptMTU(from: answer, to: open.request) }
+        guard open.stage == .running else {
+            undo(&output)
+            return output
+        }
+        switch answer {
+        case .success(let answer): advance(with: answer, &output)
+        case .failure(let failure): endRunning(with: failure, &output)
+        }
+        return output
+    }
+
+    private func answer(
+        to request: GATTRequest,
+        _ opcode: ATTOpcode,
+        _ pdu: [UInt8],
+        sentMTU: Int
+    ) -> Result<GATTAnswer, GATTFailure> {
+        // A cut value fills the smaller of the two: an exchange may have crossed the request.
+        let mtu = min(sentMTU, mtu)
+        switch opcode {
+        case request.responseOpcode:
+            return .success(GATTAnswer(.response(pdu[...]), mtu: mtu))
+        case .errorResponse:
+            do throws(ATTDecodingError) {
+                return .success(GATTAnswer(.error(try ATTErrorResponse(decoding: pdu)), mtu: mtu))
+            } catch {
+                return .failure(.malformedResponse(error))
+            }
+        default:
+            return .failure(.wrongResponse(expected: request.responseOpcode, received: opcode))
+        }
+    }
+
+    /// The new ATT_MTU holds from this answer on, also where nobody waits for the exchange any more.
+    private mutating func adoptMTU(from answer: GATTAnswer, to request: GATTRequest) {
+        guard request.opcode == .exchangeMTURequest, let response = try? answer.response(to: ATTExchangeMTURequest.self)
+        else { return }
+        setMTU(Int(response.serverMTU))
+    }
+
+    private mutating func advance(with answer: GATTAnswer, _ output: inout Output) {
+        guard var running = slot else { return }
+        // The procedure's arrays must have one owner while it appends to them.
+        slot = nil
+        switch running.procedure.erasedReceived(answer, context) {
+        case .request(let request):
+            running.request = request
+            running.sentMTU = nil
+            slot = running
+        case .ended(.success(let value)):
+            output.finished.append(Finished(id: running.id, result: .success(value)))
+            fillSlot(&output)
+        case .ended(.failure(let failure)):
+            slot = running
+            endRunning(with: failure, &output)
+        case .command:
+            preconditionFailure("\(type(of: running.procedure)) sends a command, so it must say isCommand")
+        }
+    }
+
+    private mutating func endRunning(with failure: GATTFailure, _ output: inout Output) {
+        guard let running = slot else { return }
+        output.finished.append(Finished(id: running.id, result: .failure(failure)))
+        undo(&output)
+    }
+}

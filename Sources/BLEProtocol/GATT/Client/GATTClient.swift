@@ -1,0 +1,231 @@
+/// The client half of an ATT bearer, as a value: procedures in, PDUs and results out.
+///
+/// Three lanes lead to the radio and don't wait for one another:
+/// ```
+/// confirmations   one per indication                                        ─┐
+/// commands        begin(WriteCommand) → finished when the radio took it     ─┼─► nextPDU() → radio → sent()
+/// requests        begin → queue → [slot: one request at a time] → finished  ─┘
+///
+/// the slot   free ─► running ─► free                  the procedure ended by itself
+///                    running ─► cleaning up ─► free   it failed or was cancelled, and left something to undo
+///                    running ─► abandoned ─► …        it was cancelled: the answer is still awaited
+///                    any, 30 s without an answer ─► closed
+/// ```
+/// The driver calls ``nextPDU()`` and ``sent()`` under one lock, until there is nothing to send or the radio is full.
+/// Source: Core Specification, Vol 3, Part F, 3.3 and Part G, 4.
+package struct GATTClient: Sendable {
+    /// A procedure that was begun; later ones compare greater.
+    package struct ProcedureID: Hashable, Sendable, Comparable {
+        package let number: UInt64
+
+        package init(number: UInt64) { self.number = number }
+
+        package static func < (left: Self, right: Self) -> Bool { left.number < right.number }
+    }
+
+    /// A start of the transaction timer. A timer that fires under an id that is not the last one is ignored.
+    package struct TimerID: Hashable, Sendable {
+        package let number: UInt64
+
+        package init(number: UInt64) { self.number = number }
+    }
+
+    /// How long a server may take to answer. Source: Vol 3, Part F, 3.3.3.
+    package static let transactionTimeout = Duration.seconds(30)
+
+    /// What is offered in Exchange MTU, and the most that is used.
+    package let maximumMTU: Int
+
+    /// ATT_MTU in force; 23 at first.
+    package internal(set) var mtu = ATTLimits.defaultMTU
+
+    /// Whether an exchange has taken place, from either side; it is not repeated.
+    var isMTUExchanged = false
+
+    /// Procedures that wait for the slot, the first one first.
+    var queue: [Waiting] = []
+    var slot: Slot?
+    var timer: TimerID?
+
+    var commands: [Command] = []
+    var confirmations = 0
+
+    /// The lane whose first PDU ``nextPDU()`` gave out, until the radio takes it.
+    var offered: Lane?
+
+    /// Why the bearer can't be used any more.
+    var closed: DisconnectReason?
+
+    private var lastProcedure: UInt64 = 0
+    private var lastTimer: UInt64 = 0
+
+    /// Makes the client half of a fresh bearer. `maximumMTU`, 23 to 65535 octets, is what Exchange MTU proposes;
+    /// 517 is the most that gains anything.
+    package init(maximumMTU: Int) {
+        self.maximumMTU = min(max(maximumMTU, ATTLimits.defaultMTU), Int(UInt16.max))
+    }
+
+    /// Puts an ATT_MTU in force that this half did not negotiate: the server half answered the peer's request.
+    /// It is held between 23 and ``maximumMTU``, and this half asks no more.
+    package mutating func setMTU(_ mtu: Int) {
+        self.mtu = min(max(mtu, ATTLimits.defaultMTU), maximumMTU)
+        isMTUExchanged = true
+    }
+
+    /// Whether an Exchange MTU Request is under way: until its answer comes, the device sends no notification and no
+    /// indication (Vol 3, Part F, 3.4.2).
+    package var isExchangingMTU: Bool {
+        slot.map { $0.request.opcode == .exchangeMTURequest && $0.sentMTU != nil } ?? false
+    }
+
+    /// Begins a procedure, or puts it at the end of the queue. Its result comes in ``Output/finished``, from this call
+    /// where it can be told at once.
+    package mutating func begin(_ procedure: some GATTProcedure) -> (ProcedureID, Output) {
+        lastProcedure &+= 1
+        let id = ProcedureID(number: lastProcedure)
+        var output = Output()
+        if let closed {
+            output.finished.append(Finished(id: id, result: .failure(.disconnected(closed))))
+        } else if type(of: procedure).isCommand {
+            beginCommand(procedure, id, &output)
+        } else {
+            queue.append(Waiting(id: id, procedure: procedure))
+            fillSlot(&output)
+        }
+        return (id, output)
+    }
+
+    /// Ends a procedure with ``GATTFailure/cancelled``, at once. A request that the radio has taken can't be recalled:
+    /// its slot stays taken until it is answered. An id that has ended is ignored.
+    package mutating func cancel(_ id: ProcedureID) -> Output {
+        var output = Output()
+        if let index = queue.firstIndex(where: { $0.id == id }) {
+            queue.remove(at: index)
+        } else if let index = commands.firstIndex(where: { $0.id == id }) {
+            commands.remove(at: index)
+            if index == 0, offered == .command { offered = nil }
+        } else if slot?.id == id, slot?.stage == .running {
+            if slot?.sentMTU == nil {
+                if offered == .request { offered = nil }
+                undo(&output)
+            } else {
+                slot?.stage = .abandoned
+            }
+        } else {
+            return output
+        }
+        output.finished.insert(Finished(id: id, result: .failure(.cancelled)), at: 0)
+        return output
+    }
+
+    /// The time for an answer is over: the request fails, and with it the bearer, as the specification demands.
+    package mutating func timerFired(_ id: TimerID) -> Output {
+        guard timer == id else { return Output() }
+        timer = nil
+        let reason = DisconnectReason(.transactionTimeout)
+        var output = Output()
+        output.close = reason
+        close(reason, failingTheRunningWith: .timedOut, &output)
+        return output
+    }
+
+    /// The link is over: whatever is pending fails with its reason.
+    package mutating func ended(_ reason: DisconnectReason) -> Output {
+        var output = Output()
+        if let timer { output.timer = .stop(timer) }
+        timer = nil
+        close(reason, failingTheRunningWith: .disconnected(reason), &output)
+        return output
+    }
+}
+
+// MARK: - The slot and its queue
+
+extension GATTClient {
+    enum Lane: Hashable, Sendable { case confirmation, command, request }
+
+    struct Waiting: Sendable {
+        var id: ProcedureID
+        var procedure: any GATTProcedure
+    }
+
+    struct Command: Sendable {
+        var id: ProcedureID
+        var pdu: [UInt8]
+    }
+
+    /// The procedure whose request is open.
+    struct Slot: Sendable {
+        enum Stage: Hashable, Sendable { case running, abandoned, cleaningUp }
+
+        var id: ProcedureID
+        var procedure: any GATTProcedure
+        var request: GATTRequest
+        var stage = Stage.running
+        /// ATT_MTU when the radio took the request; `nil` until then.
+        var sentMTU: Int?
+    }
+
+    var context: GATTContext { GATTContext(mtu: mtu, maximumMTU: maximumMTU, isMTUExchanged: isMTUExchanged) }
+
+    mutating func makeTimer() -> TimerID {
+        lastTimer &+= 1
+        return TimerID(number: lastTimer)
+    }
+
+    /// Starts waiting procedures until one has something to send.
+    mutating func fillSlot(_ output: inout Output) {
+        while slot == nil, closed == nil, !queue.isEmpty {
+            var next = queue.removeFirst()
+            switch next.procedure.erasedStart(context) {
+            case .request(let request):
+                slot = Slot(id: next.id, procedure: next.procedure, request: request)
+            case .ended(let result):
+                output.finished.append(Finished(id: next.id, result: result))
+            case .command:
+                preconditionFailure("\(type(of: next.procedure)) sends a command, so it must say isCommand")
+            }
+        }
+    }
+
+    /// Frees the slot of a procedure that ended early, once what it left behind is undone.
+    mutating func undo(_ output: inout Output) {
+        guard let ending = slot else { return }
+        slot = nil
+        if ending.stage != .cleaningUp, let request = ending.procedure.cleanUp(isSent: ending.sentMTU != nil) {
+            slot = Slot(id: ending.id, procedure: ending.procedure, request: request, stage: .cleaningUp)
+        } else {
+            fillSlot(&output)
+        }
+    }
+
+    private mutating func beginCommand(_ procedure: some GATTProcedure, _ id: ProcedureID, _ output: inout Output) {
+        var procedure = procedure
+        switch procedure.erasedStart(context) {
+        case .command(let pdu): commands.append(Command(id: id, pdu: pdu))
+        case .ended(let result): output.finished.append(Finished(id: id, result: result))
+        case .request: preconditionFailure("\(type(of: procedure)) says isCommand and sends a request")
+        }
+    }
+
+    private mutating func close(
+        _ reason: DisconnectReason,
+        failingTheRunningWith failure: GATTFailure,
+        _ output: inout Output
+    ) {
+        guard closed == nil else { return }
+        closed = reason
+        if let slot, slot.stage == .running {
+            output.finished.append(Finished(id: slot.id, result: .failure(failure)))
+        }
+        let others = (commands.map(\.id) + queue.map(\.id)).sorted()
+        for id in others {
+            output.finished.append(Finished(id: id, result: .failure(.disconnected(reason))))
+        }
+        slot = nil
+        offered = nil
+        queue = []
+        commands = []
+        confirmations = 0
+    }
+}

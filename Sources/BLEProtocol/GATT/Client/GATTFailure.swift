@@ -1,0 +1,35 @@
+/// Why a GATT procedure ended without what it was asked for.
+package enum GATTFailure: Error, Hashable, Sendable {
+    /// The server answered with an error. The handle is the one that the server told, which need not be the right one.
+    case attribute(ATTError, handle: UInt16)
+    /// The answer had the right opcode and a form that the specification doesn't allow.
+    case malformedResponse(ATTDecodingError)
+    /// The answer belonged to another request. The bearer goes on.
+    case wrongResponse(expected: ATTOpcode, received: ATTOpcode)
+    /// Nothing was answered within 30 seconds. The bearer is closed.
+    case timedOut
+    /// The caller cancelled.
+    case cancelled
+    /// The link ended, or its bearer was closed, before the procedure did.
+    case disconnected(DisconnectReason)
+    /// The echo of a reliable write differs from what was sent, from this octet on. Nothing was written.
+    case mismatch(handle: UInt16, offset: Int)
+    /// The value is longer than the procedure can carry; nothing was sent.
+    case valueTooLong(count: Int, maximum: Int)
+}
+
+extension GATTFailure: CustomStringConvertible {
+    /// The failure in words.
+    package var description: String {
+        switch self {
+        case .attribute(let error, let handle): "the peer answered \(error) for handle \(handle)"
+        case .malformedResponse(let error): "the peer's answer is malformed: \(error)"
+        case .wrongResponse(let expected, let received): "the peer answered with \(received) in place of \(expected)"
+        case .timedOut: "the peer left the request unanswered for 30 s"
+        case .cancelled: "cancelled"
+        case .disconnected(let reason): "the link ended: \(reason)"
+        case .mismatch(let handle, let offset): "the peer echoed other octets for handle \(handle), from \(offset) on"
+        case .valueTooLong(let count, let maximum): "the value has \(count) octets, and at most \(maximum) fit"
+        }
+    }
+}

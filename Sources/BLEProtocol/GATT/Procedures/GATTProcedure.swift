@@ -1,0 +1,147 @@
+/// A GATT procedure: requests out, answers in, until it has its result.
+///
+/// A procedure is a value without a bearer: ``GATTClient`` sends what a step asks for and hands over the answer.
+/// Throwing ends it; a failure that comes from outside (a timeout, the link's end) ends it without a call.
+package protocol GATTProcedure: Sendable {
+    associatedtype Success: Sendable
+
+    /// Whether the procedure is one command: it is sent beside the queue, and finished when the radio took it.
+    static var isCommand: Bool { get }
+
+    /// The first step, when the procedure's turn has come.
+    mutating func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<Success>
+
+    /// The next step, after the answer to the request of the last one.
+    mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure) -> GATTStep<Success>
+
+    /// What has to be sent after the procedure failed or was cancelled; its answer is awaited and ignored.
+    /// `isSent` tells whether the radio took the last request.
+    func cleanUp(isSent: Bool) -> GATTRequest?
+}
+
+extension GATTProcedure {
+    package static var isCommand: Bool { false }
+
+    package mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure)
+        -> GATTStep<Success>
+    {
+        preconditionFailure("\(Self.self) sends no request, so it gets no answer")
+    }
+
+    package func cleanUp(isSent: Bool) -> GATTRequest? { nil }
+}
+
+/// What a procedure does next.
+package enum GATTStep<Success: Sendable>: Sendable {
+    /// Send the request and hand over its answer.
+    case request(GATTRequest)
+    /// Send the command and be finished, in a procedure that says ``GATTProcedure/isCommand``.
+    case command([UInt8])
+    /// Be finished.
+    case finished(Success)
+
+    /// Send the request and hand over its answer.
+    package static func send(_ request: some ATTRequest) -> Self { .request(GATTRequest(request)) }
+}
+
+/// A request as octets, and the opcodes by which its answer is known.
+package struct GATTRequest: Hashable, Sendable {
+    package let pdu: [UInt8]
+    package let opcode: ATTOpcode
+    package let responseOpcode: ATTOpcode
+
+    package init<Request: ATTRequest>(_ request: Request) {
+        pdu = request.encoded
+        opcode = Request.opcode
+        responseOpcode = Request.Response.opcode
+    }
+}
+
+/// What a procedure may know of the bearer.
+package struct GATTContext: Hashable, Sendable {
+    /// ATT_MTU in force.
+    package var mtu: Int
+    /// What is offered in Exchange MTU.
+    package var maximumMTU: Int
+    /// Whether an exchange has taken place.
+    package var isMTUExchanged: Bool
+
+    package init(mtu: Int, maximumMTU: Int, isMTUExchanged: Bool) {
+        self.mtu = mtu
+        self.maximumMTU = maximumMTU
+        self.isMTUExchanged = isMTUExchanged
+    }
+}
+
+/// The answer to a request: the response that belongs to it, or an error.
+package struct GATTAnswer: Hashable, Sendable {
+    package enum Content: Hashable, Sendable {
+        /// A PDU with the right opcode; nothing else of it has been looked at.
+        case response(ArraySlice<UInt8>)
+        case error(ATTErrorResponse)
+    }
+
+    package var content: Content
+
+    /// ATT_MTU for the answer: the least that held since the request was sent. A value that fills it may be cut.
+    package var mtu: Int
+
+    package init(_ content: Content, mtu: Int) {
+        self.content = content
+        self.mtu = mtu
+    }
+
+    /// The decoded response; throws where it is malformed, and the peer's error where there is one.
+    package func response<Request: ATTRequest>(to request: Request.Type) throws(GATTFailure) -> Request.Response {
+        let pdu = try success()
+        do throws(ATTDecodingError) {
+            return try Request.Response(decoding: pdu)
+        } catch {
+            throw .malformedResponse(error)
+        }
+    }
+
+    /// The octets of the response; throws the peer's error where there is one.
+    @discardableResult
+    package func success() throws(GATTFailure) -> ArraySlice<UInt8> {
+        switch content {
+        case .response(let pdu): return pdu
+        case .error(let error): throw .attribute(error.error, handle: error.handle)
+        }
+    }
+
+    /// The peer's error, where the answer is one.
+    package var error: ATTError? {
+        guard case .error(let response) = content else { return nil }
+        return response.error
+    }
+}
+
+// MARK: - Without the type of the success
+
+enum GATTErasedStep {
+    case request(GATTRequest)
+    case command([UInt8])
+    case ended(Result<any Sendable, GATTFailure>)
+
+    init<Success>(_ step: GATTStep<Success>) {
+        self =
+            switch step {
+            case .request(let request): .request(request)
+            case .command(let pdu): .command(pdu)
+            case .finished(let value): .ended(.success(value))
+            }
+    }
+}
+
+extension GATTProcedure {
+    mutating func erasedStart(_ context: GATTContext) -> GATTErasedStep {
+        do throws(GATTFailure) { return GATTErasedStep(try start(context)) } catch { return .ended(.failure(error)) }
+    }
+
+    mutating func erasedReceived(_ answer: GATTAnswer, _ context: GATTContext) -> GATTErasedStep {
+        do throws(GATTFailure) { return GATTErasedStep(try received(answer, context)) } catch {
+            return .ended(.failure(error))
+        }
+    }
+}

@@ -1,0 +1,59 @@
+/// Writes an attribute's value in parts, which the server puts together: all of it is written, or nothing.
+///
+/// Verified, it is the reliable write of one characteristic: the server echoes each part, and a difference ends the
+/// procedure with nothing written. After any failure the server is told to forget what it has queued.
+/// Source: Core Specification, Vol 3, Part G, 4.9.4, 4.9.5 and 4.12.3.
+package struct LongWrite: GATTProcedure {
+    package let handle: UInt16
+    package let value: [UInt8]
+    package let isVerified: Bool
+
+    /// Where the part begins that was prepared last, and where it ends.
+    private var part = 0..<0
+    private var isFirst = true
+    private var isExecuting = false
+
+    package init(handle: UInt16, value: [UInt8], isVerified: Bool = false) {
+        self.handle = handle
+        self.value = value
+        self.isVerified = isVerified
+    }
+
+    package mutating func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<Void> {
+        guard value.count <= ATTLimits.maximumValueLength else {
+            throw .valueTooLong(count: value.count, maximum: ATTLimits.maximumValueLength)
+        }
+        return preparePart(from: 0, context)
+    }
+
+    package mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure) -> GATTStep<Void> {
+        if isExecuting {
+            _ = try answer.response(to: ATTExecuteWriteRequest.self)
+            return .finished(())
+        }
+        try answer.success()
+        if isVerified { try verify(try answer.response(to: ATTPrepareWriteRequest.self)) }
+        guard part.upperBound == value.count else {
+            isFirst = false
+            return preparePart(from: part.upperBound, context)
+        }
+        isExecuting = true
+        return .send(ATTExecuteWriteRequest(.write))
+    }
+
+    package func cleanUp(isSent: Bool) -> GATTRequest? {
+        // An Execute that was sent has emptied the queue; a first part that was not sent has not filled it.
+        let isQueueEmpty = isExecuting ? isSent : isFirst && !isSent
+        return isQueueEmpty ? nil : GATTRequest(ATTExecuteWriteRequest(.cancel))
+    }
+
+    private mutating func preparePart(from start: Int, _ context: GATTContext) -> GATTStep<Void> {
+        part = start..<min(start + context.mtu - 5, value.count)
+        return .send(ATTPrepareWriteRequest(handle: handle, offset: UInt16(clamping: start), part: value[part]))
+    }
+
+    private func verify(_ echo: ATTPrepareWriteResponse) throws(GATTFailure) {
+        let isSame = echo.handle == handle && Int(echo.offset) == part.lowerBound && echo.part == value[part]
+        guard isSame else { throw .mismatch(handle: handle, offset: part.lowerBound) }
+    }
+}
