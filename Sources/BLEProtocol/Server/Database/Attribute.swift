@@ -31,7 +31,7 @@ package struct Attribute: Hashable, Sendable {
         type: BluetoothUUID,
         permissions: AttributePermissions,
         content: Content,
-        maximumLength: Int = longestAttributeValue,
+        maximumLength: Int = ATTLimits.maximumValueLength,
         hasFixedLength: Bool = false,
         groupEnd: UInt16? = nil
     ) {

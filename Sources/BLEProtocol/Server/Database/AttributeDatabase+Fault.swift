@@ -38,7 +38,7 @@ extension AttributeDatabase {
     }
 
     private static func fault(in value: LocalValue, maximumLength: Int) -> String? {
-        guard (0...longestAttributeValue).contains(maximumLength) else {
+        guard (0...ATTLimits.maximumValueLength).contains(maximumLength) else {
             return "has a maximum length of \(maximumLength) octets; 0 to 512 are possible"
         }
         guard case .stored(let octets) = value, octets.count > maximumLength else { return nil }

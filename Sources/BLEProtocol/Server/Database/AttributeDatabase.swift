@@ -43,7 +43,9 @@ extension AttributeDatabase {
 
     /// The characteristic with this value handle.
     package func characteristic(at valueHandle: UInt16) -> DatabaseCharacteristic? {
-        characteristics.first { $0.valueHandle == valueHandle }
+        let index = characteristics.lowerBound { $0.valueHandle < valueHandle }
+        guard index < characteristics.endIndex, characteristics[index].valueHandle == valueHandle else { return nil }
+        return characteristics[index]
     }
 
     private func index(of handle: UInt16) -> Int? {
@@ -52,11 +54,16 @@ extension AttributeDatabase {
     }
 
     /// The index of the first attribute that does not lie below a handle.
-    private func firstIndex(from handle: UInt16) -> Int {
-        var (low, high) = (attributes.startIndex, attributes.endIndex)
+    private func firstIndex(from handle: UInt16) -> Int { attributes.lowerBound { $0.handle < handle } }
+}
+
+extension Array {
+    /// The index of the first element that does not lie below what is sought, in a sorted array.
+    fileprivate func lowerBound(_ isBelow: (Element) -> Bool) -> Int {
+        var (low, high) = (startIndex, endIndex)
         while low < high {
             let middle = (low + high) / 2
-            if attributes[middle].handle < handle { low = middle + 1 } else { high = middle }
+            if isBelow(self[middle]) { low = middle + 1 } else { high = middle }
         }
         return low
     }

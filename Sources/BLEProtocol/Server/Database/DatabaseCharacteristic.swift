@@ -14,4 +14,24 @@ package struct DatabaseCharacteristic: Hashable, Sendable {
     package var configuration: UInt16?
     /// What a client must bring to be sent anything.
     package var subscribing: AccessRequirement
+
+    package init(
+        id: String,
+        service: String,
+        uuid: BluetoothUUID,
+        properties: CharacteristicProperties,
+        declaration: UInt16,
+        valueHandle: UInt16,
+        configuration: UInt16?,
+        subscribing: AccessRequirement = .open
+    ) {
+        self.id = id
+        self.service = service
+        self.uuid = uuid
+        self.properties = properties
+        self.declaration = declaration
+        self.valueHandle = valueHandle
+        self.configuration = configuration
+        self.subscribing = subscribing
+    }
 }

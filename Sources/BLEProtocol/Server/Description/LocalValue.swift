@@ -9,6 +9,3 @@ public enum LocalValue: Hashable, Sendable {
     /// A stored value: the octets of a text in UTF-8.
     public static func text(_ text: String) -> LocalValue { .stored(Array(text.utf8)) }
 }
-
-/// The longest value that an attribute can have, in octets (Core Specification, Vol 3, Part F, 3.2.9).
-package let longestAttributeValue = 512

@@ -1,0 +1,121 @@
+extension ATTServer {
+    /// What an Execute Write still has to do, one attribute after the other.
+    enum ExecutionStep: Sendable {
+        /// Write a value that the server keeps.
+        case store(AttributeWrites)
+        /// Ask the program to take some octets at an offset.
+        case ask(handle: UInt16, offset: Int, value: [UInt8])
+    }
+
+    /// Queues a write. Whether the client may write is checked now, offset and length when it is executed.
+    ///
+    /// Source: Core Specification, Vol 3, Part F, 3.4.6.1.
+    mutating func prepareWrite(
+        _ write: ATTPrepareWriteRequest,
+        _ request: Request,
+        _ database: AttributeDatabase
+    ) throws(Refusal) -> Response {
+        try checkWriting(try attribute(at: write.handle, database), request.security)
+        let entry = PreparedWriteQueue.Entry(handle: write.handle, offset: Int(write.offset), part: write.part)
+        guard client.preparedWrites.append(entry, limits: limits) else {
+            throw Refusal(.prepareQueueFull, handle: write.handle)
+        }
+        return Response(ATTPrepareWriteResponse(handle: write.handle, offset: write.offset, part: write.part))
+    }
+
+    /// Writes what is queued, or forgets it. Whatever comes of it, the queue is empty afterwards.
+    ///
+    /// All that can be known beforehand is checked before anything is written. Where the program must be asked, and
+    /// refuses, what was written before stays written.
+    /// Source: Core Specification, Vol 3, Part F, 3.4.6.3.
+    mutating func executeWrite(
+        _ execution: ATTExecuteWriteRequest,
+        _ request: Request,
+        _ database: inout AttributeDatabase,
+        _ output: inout Output
+    ) throws(Refusal) -> Response? {
+        let entries = client.preparedWrites.take()
+        switch execution.flags {
+        case .cancel: return Response(ATTExecuteWriteResponse())
+        case .write: break
+        default: throw Refusal(.invalidPDU)
+        }
+        try rehearse(entries, database)
+        var steps: [ExecutionStep] = []
+        for writes in AttributeWrites.grouping(entries) {
+            if case .dynamic? = database.attribute(at: writes.handle)?.content {
+                steps += writes.runs.map { .ask(handle: writes.handle, offset: $0.offset, value: $0.value) }
+            } else {
+                steps.append(.store(writes))
+            }
+        }
+        return try execute(steps[...], request, &database, &output)
+    }
+
+    /// Goes through the steps until the program must be asked.
+    mutating func execute(
+        _ steps: ArraySlice<ExecutionStep>,
+        _ request: Request,
+        _ database: inout AttributeDatabase,
+        _ output: inout Output
+    ) throws(Refusal) -> Response? {
+        var steps = steps
+        while let step = steps.popFirst() {
+            switch step {
+            case .store(let writes):
+                try store(writes, &database, &output)
+            case .ask(let handle, let offset, let value):
+                let token = ask(request, .execute(handle: handle, rest: steps))
+                output.writes.append(
+                    ServerWrite(handle: handle, offset: offset, value: value, answer: .awaited(token))
+                )
+                return nil
+            }
+        }
+        return Response(ATTExecuteWriteResponse())
+    }
+
+    /// Finds the first write of the queue that can't be done, without doing any.
+    private func rehearse(_ entries: [PreparedWriteQueue.Entry], _ database: AttributeDatabase) throws(Refusal) {
+        var values: [UInt16: [UInt8]] = [:]
+        for entry in entries {
+            let attribute = try attribute(at: entry.handle, database)
+            do throws(ATTError) {
+                if let current = values[entry.handle] ?? value(of: attribute) {
+                    values[entry.handle] = try attribute.overlaying(current, with: entry.part, at: entry.offset)
+                } else if entry.end > attribute.maximumLength {
+                    // The length of the program's value is not known: it judges the offset by itself.
+                    throw .invalidAttributeValueLength
+                }
+            } catch {
+                throw Refusal(error, handle: entry.handle)
+            }
+        }
+        for (handle, value) in values {
+            let attribute = try attribute(at: handle, database)
+            guard case .clientConfiguration(let characteristic) = attribute.content else { continue }
+            _ = try configuration(value[...], of: characteristic, attribute, database)
+        }
+    }
+
+    /// Writes an attribute that the server keeps.
+    private mutating func store(
+        _ writes: AttributeWrites,
+        _ database: inout AttributeDatabase,
+        _ output: inout Output
+    ) throws(Refusal) {
+        let attribute = try attribute(at: writes.handle, database)
+        guard let current = value(of: attribute) else { return }
+        let value: [UInt8]
+        do throws(ATTError) {
+            value = try writes.merged(into: current, of: attribute)
+        } catch {
+            throw Refusal(error, handle: writes.handle)
+        }
+        if case .clientConfiguration(let characteristic) = attribute.content {
+            try configure(characteristic, value[...], attribute, database, &output)
+        } else {
+            commit(value, at: writes.handle, &database, &output)
+        }
+    }
+}

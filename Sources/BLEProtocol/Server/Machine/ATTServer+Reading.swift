@@ -1,0 +1,147 @@
+extension ATTServer {
+    /// Read and Read Blob. Source: Core Specification, Vol 3, Part F, 3.4.4.3 and 3.4.4.5.
+    mutating func read(
+        _ handle: UInt16,
+        offset: Int,
+        _ request: Request,
+        _ database: AttributeDatabase,
+        _ output: inout Output
+    ) throws(Refusal) -> Response? {
+        let attribute = try attribute(at: handle, database)
+        try checkReading(attribute, request.security)
+        guard let value = value(of: attribute) else {
+            let token = ask(request, .read(handle: handle, offset: offset))
+            output.reads.append(PendingRead(token: token, handle: handle, offset: offset))
+            return nil
+        }
+        return try part(of: value, at: offset, handle: handle, request)
+    }
+
+    /// As much of a value as fits, from an offset on; nothing where the value ends there.
+    func part(of value: [UInt8], at offset: Int, handle: UInt16, _ request: Request) throws(Refusal) -> Response {
+        guard offset <= value.count else { throw Refusal(.invalidOffset, handle: handle) }
+        let part = value[offset...].prefix(request.mtu - 1)
+        return request.opcode == .readRequest
+            ? Response(ATTReadResponse(value: part)) : Response(ATTReadBlobResponse(part: part))
+    }
+
+    /// All values of a type that have the first one's length, as many as fit.
+    ///
+    /// A value that the program must give is answered alone where it is the first, and ends the list where it isn't:
+    /// the client asks again behind the last handle anyway.
+    /// Source: Core Specification, Vol 3, Part F, 3.4.4.1.
+    mutating func readByType(
+        _ read: ATTReadByTypeRequest,
+        _ request: Request,
+        _ database: AttributeDatabase,
+        _ output: inout Output
+    ) throws(Refusal) -> Response? {
+        var found: [(handle: UInt16, value: [UInt8])] = []
+        for attribute in try attributes(from: read.startHandle, through: read.endHandle, database)
+        where attribute.type == read.type {
+            do throws(Refusal) {
+                try checkReading(attribute, request.security)
+            } catch {
+                // The first one's error is the answer, a later one's ends the list.
+                if found.isEmpty { throw error }
+                break
+            }
+            guard let value = value(of: attribute) else {
+                guard found.isEmpty else { break }
+                let token = ask(request, .readByType(handle: attribute.handle))
+                output.reads.append(PendingRead(token: token, handle: attribute.handle, offset: 0))
+                return nil
+            }
+            found.append((attribute.handle, value))
+        }
+        guard !found.isEmpty else { throw Refusal(.attributeNotFound, handle: read.startHandle) }
+        return list(found, request)
+    }
+
+    /// A Read By Type Response of what fits.
+    func list(_ found: [(handle: UInt16, value: [UInt8])], _ request: Request) -> Response {
+        let longest = min(request.mtu - 4, ATTReadByTypeResponse.maximumValueLength)
+        let cut = found.map { ATTReadByTypeResponse.Entry(handle: $0.handle, value: $0.value.prefix(longest)) }
+        let length = cut.first?.value.count ?? 0
+        let entries = cut.prefix { $0.value.count == length }.prefix((request.mtu - 2) / (length + 2))
+        return Response(ATTReadByTypeResponse(entries: Array(entries)))
+    }
+}
+
+// MARK: - Several values at once
+
+extension ATTServer {
+    /// Several values on their way into one response.
+    struct MultipleRead: Sendable {
+        /// The attributes that are still to be read, at least one while the program is asked.
+        private(set) var handles: ArraySlice<UInt16>
+        private(set) var values: [[UInt8]] = []
+        /// How many octets the response can still take.
+        private(set) var room: Int
+        /// The octets that go before each value: its length, or nothing.
+        let prefixLength: Int
+
+        init(_ handles: [UInt16], _ request: Request) {
+            self.handles = handles[...]
+            room = request.mtu - 1
+            prefixLength = request.opcode == .readMultipleVariableRequest ? 2 : 0
+        }
+
+        /// The attribute that is read next.
+        var next: UInt16 { handles.first ?? 0 }
+
+        /// Whether another value would find place, or at least its length.
+        var isComplete: Bool { handles.isEmpty || room < max(prefixLength, 1) }
+
+        mutating func add(_ value: [UInt8]) {
+            values.append(value)
+            handles = handles.dropFirst()
+            room -= prefixLength + min(value.count, room - prefixLength)
+        }
+    }
+
+    /// Read Multiple, with values of known lengths or with the lengths told.
+    ///
+    /// Source: Core Specification, Vol 3, Part F, 3.4.4.7 and 3.4.4.11.
+    mutating func readMultiple(
+        _ handles: [UInt16],
+        _ request: Request,
+        _ database: AttributeDatabase,
+        _ output: inout Output
+    ) throws(Refusal) -> Response? {
+        for handle in handles { try checkReading(try attribute(at: handle, database), request.security) }
+        return readMultiple(MultipleRead(handles, request), request, database, &output)
+    }
+
+    /// Reads on, until all is read, nothing more fits, or the program must be asked.
+    mutating func readMultiple(
+        _ read: MultipleRead,
+        _ request: Request,
+        _ database: AttributeDatabase,
+        _ output: inout Output
+    ) -> Response? {
+        var read = read
+        while !read.isComplete {
+            guard let value = database.attribute(at: read.next).flatMap({ value(of: $0) }) else {
+                let token = ask(request, .readMultiple(read))
+                output.reads.append(PendingRead(token: token, handle: read.next, offset: 0))
+                return nil
+            }
+            read.add(value)
+        }
+        let room = request.mtu - 1
+        if read.prefixLength == 0 {
+            return Response(ATTReadMultipleResponse(values: Array(read.values.joined()).prefix(room)))
+        }
+        var left = room
+        let entries = read.values.map { value in
+            let entry = ATTReadMultipleVariableResponse.Entry(
+                length: UInt16(value.count),
+                value: value.prefix(left - read.prefixLength)
+            )
+            left -= read.prefixLength + entry.value.count
+            return entry
+        }
+        return Response(ATTReadMultipleVariableResponse(entries: entries))
+    }
+}

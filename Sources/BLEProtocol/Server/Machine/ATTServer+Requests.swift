@@ -1,0 +1,133 @@
+extension ATTServer {
+    /// Answers a request; `nil`: the program was asked and the answer comes with its.
+    ///
+    /// Where several errors apply the first in this order is told: the PDU's form, the opcode, the handle, the
+    /// direction, the link's security, authorization, offset and length, and last what the program says.
+    mutating func answer(
+        _ request: Request,
+        _ database: inout AttributeDatabase,
+        _ output: inout Output
+    ) throws(Refusal) -> Response? {
+        guard request.pdu.count <= request.mtu else { throw Refusal(.invalidPDU) }
+        switch request.opcode {
+        case .exchangeMTURequest: return exchangeMTU(try decode(request))
+        case .findInformationRequest: return try findInformation(try decode(request), request, database)
+        case .findByTypeValueRequest: return try findByTypeValue(try decode(request), request, database)
+        case .readByGroupTypeRequest: return try readByGroupType(try decode(request), request, database)
+        case .readByTypeRequest: return try readByType(try decode(request), request, database, &output)
+        case .readRequest:
+            let read: ATTReadRequest = try decode(request)
+            return try self.read(read.handle, offset: 0, request, database, &output)
+        case .readBlobRequest:
+            let read: ATTReadBlobRequest = try decode(request)
+            return try self.read(read.handle, offset: Int(read.offset), request, database, &output)
+        case .readMultipleRequest:
+            let read: ATTReadMultipleRequest = try decode(request)
+            return try readMultiple(read.handles, request, database, &output)
+        case .readMultipleVariableRequest:
+            let read: ATTReadMultipleVariableRequest = try decode(request)
+            return try readMultiple(read.handles, request, database, &output)
+        case .writeRequest: return try write(try decode(request), request, &database, &output)
+        case .prepareWriteRequest: return try prepareWrite(try decode(request), request, database)
+        case .executeWriteRequest: return try executeWrite(try decode(request), request, &database, &output)
+        default: throw Refusal(.requestNotSupported)
+        }
+    }
+
+    /// Goes on with a request, with what the program said.
+    mutating func resume(
+        _ question: Question,
+        with result: Result<[UInt8], ATTError>,
+        _ database: inout AttributeDatabase,
+        _ output: inout Output
+    ) throws(Refusal) -> Response? {
+        func value(of handle: UInt16) throws(Refusal) -> [UInt8] {
+            switch result {
+            case .success(let value): return Array(value.prefix(ATTLimits.maximumValueLength))
+            case .failure(let error): throw Refusal(error, handle: handle)
+            }
+        }
+        let request = question.request
+        switch question.continuation {
+        case .read(let handle, let offset):
+            return try part(of: try value(of: handle), at: offset, handle: handle, request)
+        case .readByType(let handle):
+            return list([(handle, try value(of: handle))], request)
+        case .readMultiple(var read):
+            read.add(try value(of: read.next))
+            return readMultiple(read, request, database, &output)
+        case .write(let handle):
+            _ = try value(of: handle)
+            return Response(ATTWriteResponse())
+        case .execute(let handle, let rest):
+            _ = try value(of: handle)
+            return try execute(rest, request, &database, &output)
+        }
+    }
+
+    private func decode<PDU: ATTPDU>(_ request: Request) throws(Refusal) -> PDU {
+        do { return try PDU(decoding: request.pdu) } catch { throw Refusal(.invalidPDU) }
+    }
+
+    /// The client is offered what this device takes, and the smaller of the two holds once the response is sent.
+    private func exchangeMTU(_ exchange: ATTExchangeMTURequest) -> Response {
+        let agreed = min(Int(exchange.clientMTU), maximumMTU)
+        return Response(ATTExchangeMTUResponse(serverMTU: UInt16(maximumMTU)), mtu: agreed)
+    }
+}
+
+// MARK: - Ranges and permissions
+
+extension ATTServer {
+    /// The attributes from one handle to another.
+    func attributes(
+        from start: UInt16,
+        through end: UInt16,
+        _ database: AttributeDatabase
+    ) throws(Refusal) -> ArraySlice<Attribute> {
+        guard start > 0, start <= end else { throw Refusal(.invalidHandle, handle: start) }
+        return database.attributes(from: start, through: end)
+    }
+
+    func attribute(at handle: UInt16, _ database: AttributeDatabase) throws(Refusal) -> Attribute {
+        guard let attribute = database.attribute(at: handle) else { throw Refusal(.invalidHandle, handle: handle) }
+        return attribute
+    }
+
+    /// Whether the client may read the attribute.
+    func checkReading(_ attribute: Attribute, _ security: ATTSecurity) throws(Refusal) {
+        try check(attribute.permissions.read, .readNotPermitted, attribute, security)
+    }
+
+    func mayRead(_ attribute: Attribute, _ security: ATTSecurity) -> Bool {
+        (try? checkReading(attribute, security)) != nil
+    }
+
+    /// Whether the client may write the attribute.
+    func checkWriting(_ attribute: Attribute, _ security: ATTSecurity) throws(Refusal) {
+        try check(attribute.permissions.write, .writeNotPermitted, attribute, security)
+    }
+
+    private func check(
+        _ requirement: AccessRequirement?,
+        _ denial: ATTError,
+        _ attribute: Attribute,
+        _ security: ATTSecurity
+    ) throws(Refusal) {
+        guard let requirement else { throw Refusal(denial, handle: attribute.handle) }
+        if let error = requirement.refusal(security: security, isAuthorized: client.isAuthorized) {
+            throw Refusal(error, handle: attribute.handle)
+        }
+    }
+
+    /// The attribute's value as this client sees it; `nil`: the program must be asked.
+    func value(of attribute: Attribute) -> [UInt8]? {
+        switch attribute.content {
+        case .constant(let value), .stored(let value): return value
+        case .dynamic: return nil
+        case .clientConfiguration(let characteristic):
+            let bits = client.configuration(of: characteristic)
+            return [UInt8(truncatingIfNeeded: bits), UInt8(bits >> 8)]
+        }
+    }
+}

@@ -1,0 +1,75 @@
+extension ATTServer {
+    /// Queues a notification; the value is cut at ATT_MTU - 3 octets when it is sent.
+    ///
+    /// - Throws: ``SendRefusal``, where the client didn't ask for it, or there is no room at the moment.
+    package mutating func notify(
+        _ handle: UInt16,
+        _ value: [UInt8],
+        database: AttributeDatabase
+    ) throws(SendRefusal) {
+        try check(handle, bit: ServerClient.Subscription.notificationBit, database)
+        guard outbox.notify(.init(handle: handle, octets: value), limits: limits) else { throw .full }
+    }
+
+    /// Queues an indication; the value is cut at ATT_MTU - 3 octets when it is sent.
+    ///
+    /// - Returns: The name by which ``Output/confirmed`` or ``Output/unconfirmed`` tells of it.
+    /// - Throws: ``SendRefusal``, where the client didn't ask for it, or there is no room at the moment.
+    package mutating func indicate(
+        _ handle: UInt16,
+        _ value: [UInt8],
+        database: AttributeDatabase
+    ) throws(SendRefusal) -> IndicationID {
+        try check(handle, bit: ServerClient.Subscription.indicationBit, database)
+        let id = IndicationID(number: indications)
+        guard outbox.indicate(.init(handle: handle, octets: value), id, limits: limits) else { throw .full }
+        indications += 1
+        return id
+    }
+
+    private func check(_ handle: UInt16, bit: UInt16, _ database: AttributeDatabase) throws(SendRefusal) {
+        guard !hasEnded else { throw .closed }
+        guard let characteristic = database.characteristic(at: handle) else { throw .unknownCharacteristic }
+        guard client.configuration(of: handle) & bit != 0 else { throw .notSubscribed }
+        // What a bonded client had configured holds again only once the link is as safe as it was then.
+        let refusal = characteristic.subscribing.refusal(security: security, isAuthorized: client.isAuthorized)
+        guard refusal == nil else { throw .insufficientSecurity }
+    }
+
+    /// The PDU to be sent next; the same one until ``sent()``. `nil`: nothing for now.
+    package mutating func nextPDU() -> [UInt8]? {
+        hasEnded ? nil : outbox.next(mtu: mtu, holdsValues: isExchangingMTU)
+    }
+
+    /// The link has taken the PDU that ``nextPDU()`` returned.
+    package mutating func sent() -> Output {
+        var output = Output()
+        switch outbox.sent() {
+        case .nothing, .notification, .response(mtu: nil): break
+        case .response(let mtu?):
+            setMTU(mtu)
+            output.mtu = self.mtu
+        case .indication(let id):
+            output.timer = .start(id, Self.transactionTimeout)
+        }
+        output.hasRoom = outbox.takeRoom(limits: limits)
+        return output
+    }
+
+    /// How long a client has to confirm (Vol 3, Part F, 3.3.3).
+    private static let transactionTimeout = Duration.seconds(30)
+
+    /// Takes the client's Handle Value Confirmation.
+    mutating func confirm(_ pdu: [UInt8], _ output: inout Output) {
+        guard pdu.count == 1 else {
+            output.notes.append("a confirmation of \(pdu.count) octets was ignored")
+            return
+        }
+        guard let id = outbox.confirm() else {
+            output.notes.append("a confirmation without an indication was ignored")
+            return
+        }
+        output.confirmed = [id]
+        output.timer = .stop(id)
+    }
+}

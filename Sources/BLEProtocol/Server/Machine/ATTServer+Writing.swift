@@ -1,0 +1,156 @@
+extension ATTServer {
+    /// Source: Core Specification, Vol 3, Part F, 3.4.5.1.
+    mutating func write(
+        _ write: ATTWriteRequest,
+        _ request: Request,
+        _ database: inout AttributeDatabase,
+        _ output: inout Output
+    ) throws(Refusal) -> Response? {
+        let attribute = try writable(write.handle, write.value, request.security, database)
+        guard case .dynamic = attribute.content else {
+            try store(write.value, attribute, &database, &output)
+            return Response(ATTWriteResponse())
+        }
+        let token = ask(request, .write(handle: write.handle))
+        output.writes.append(
+            ServerWrite(handle: write.handle, offset: 0, value: Array(write.value), answer: .awaited(token))
+        )
+        return nil
+    }
+
+    /// Does what a command says, or nothing: it is never answered.
+    mutating func obey(
+        _ pdu: [UInt8],
+        _ opcode: ATTOpcode,
+        _ database: inout AttributeDatabase,
+        _ output: inout Output
+    ) {
+        guard opcode == .writeCommand else {
+            output.notes.append("\(opcode) is not supported and was ignored")
+            return
+        }
+        do {
+            guard pdu.count <= mtu else { throw Refusal(.invalidPDU) }
+            let write = try ATTWriteCommand(decoding: pdu)
+            let attribute = try writable(write.handle, write.value, security, database)
+            if case .dynamic = attribute.content {
+                output.writes.append(
+                    ServerWrite(handle: write.handle, offset: 0, value: Array(write.value), answer: .none)
+                )
+            } else {
+                try store(write.value, attribute, &database, &output)
+            }
+        } catch {
+            output.notes.append("a write command was ignored: \((error as? Refusal)?.error ?? .invalidPDU)")
+        }
+    }
+
+    /// The attribute, where the client may write it and the value is not too long.
+    private func writable(
+        _ handle: UInt16,
+        _ value: ArraySlice<UInt8>,
+        _ security: ATTSecurity,
+        _ database: AttributeDatabase
+    ) throws(Refusal) -> Attribute {
+        let attribute = try attribute(at: handle, database)
+        let tooLong = Refusal(.invalidAttributeValueLength, handle: handle)
+        guard value.count <= ATTLimits.maximumValueLength else { throw tooLong }
+        try checkWriting(attribute, security)
+        guard value.count <= attribute.maximumLength else { throw tooLong }
+        return attribute
+    }
+
+    /// Writes a value that the database stores, or this client's own.
+    private mutating func store(
+        _ value: ArraySlice<UInt8>,
+        _ attribute: Attribute,
+        _ database: inout AttributeDatabase,
+        _ output: inout Output
+    ) throws(Refusal) {
+        switch attribute.content {
+        case .dynamic: break
+        case .constant: throw Refusal(.writeNotPermitted, handle: attribute.handle)
+        case .clientConfiguration(let characteristic):
+            try configure(characteristic, value, attribute, database, &output)
+        case .stored(let current):
+            do throws(ATTError) {
+                let new = try attribute.replacing(current, with: value)
+                commit(new, at: attribute.handle, &database, &output)
+            } catch {
+                throw Refusal(error, handle: attribute.handle)
+            }
+        }
+    }
+
+    /// Stores a new value and reports it.
+    func commit(
+        _ value: [UInt8],
+        at handle: UInt16,
+        _ database: inout AttributeDatabase,
+        _ output: inout Output
+    ) {
+        database.store(value, at: handle)
+        output.writes.append(ServerWrite(handle: handle, offset: 0, value: value, answer: .stored))
+    }
+}
+
+// MARK: - Subscriptions
+
+extension ATTServer {
+    /// Sets a Client Characteristic Configuration.
+    ///
+    /// Source: Core Specification, Vol 3, Part G, 3.3.3.3.
+    mutating func configure(
+        _ characteristic: UInt16,
+        _ value: ArraySlice<UInt8>,
+        _ attribute: Attribute,
+        _ database: AttributeDatabase,
+        _ output: inout Output
+    ) throws(Refusal) {
+        let bits = try configuration(value, of: characteristic, attribute, database)
+        let before = client.subscription(of: characteristic)
+        client.configure(characteristic, bits)
+        dropUnwanted(characteristic, bits, &output)
+        let after = client.subscription(of: characteristic)
+        if before != after {
+            output.subscriptionChanges.append(.init(characteristic: characteristic, subscription: after))
+        }
+    }
+
+    /// The bits of a configuration that a client writes, where it may.
+    func configuration(
+        _ value: ArraySlice<UInt8>,
+        of characteristic: UInt16,
+        _ attribute: Attribute,
+        _ database: AttributeDatabase
+    ) throws(Refusal) -> UInt16 {
+        var reader = ByteReader(value)
+        guard let bits = reader.uint16(), reader.isAtEnd else {
+            throw Refusal(.invalidAttributeValueLength, handle: attribute.handle)
+        }
+        // Bits that are reserved for the future are ignored; those of an ability that isn't there are an error.
+        let known = bits & (ServerClient.Subscription.notificationBit | ServerClient.Subscription.indicationBit)
+        guard known & ~configurable(characteristic, database) == 0 else {
+            throw Refusal(.valueNotAllowed, handle: attribute.handle)
+        }
+        return known
+    }
+
+    /// The bits that a characteristic's properties allow.
+    private func configurable(_ characteristic: UInt16, _ database: AttributeDatabase) -> UInt16 {
+        let properties = database.characteristic(at: characteristic)?.properties ?? []
+        return (properties.contains(.notify) ? ServerClient.Subscription.notificationBit : 0)
+            | (properties.contains(.indicate) ? ServerClient.Subscription.indicationBit : 0)
+    }
+
+    /// Nothing more is sent of what the client no longer wants, not even what was queued before.
+    private mutating func dropUnwanted(_ characteristic: UInt16, _ bits: UInt16, _ output: inout Output) {
+        if bits & ServerClient.Subscription.notificationBit == 0 {
+            outbox.dropNotifications(of: characteristic)
+        }
+        if bits & ServerClient.Subscription.indicationBit == 0 {
+            output.unconfirmed += outbox.dropIndications(of: characteristic)
+        }
+        output.hasRoom = outbox.takeRoom(limits: limits) || output.hasRoom
+    }
+}

@@ -1,0 +1,256 @@
+/// The server half of the Attribute Protocol on one bearer: PDUs of one client in, answers and events out.
+///
+/// A value without I/O, time or lock. Whoever drives it gives it each request, command and confirmation, does what the
+/// ``Output`` says, and pulls what is to be sent:
+///
+/// ```
+///   received(pdu) ──► Output.reads, .writes ──► the program ──► respond(to: token)
+///        │                                                          │
+///        ▼                                                          ▼
+///   responses ─────────┐          (values that the database stores are answered at once)
+///   notify(…) ─────────┼──► nextPDU() ──► the link ──► sent()
+///   indicate(…) ───────┘    in this order; an indication only once the one before is confirmed
+/// ```
+///
+/// `nextPDU()` returns the same PDU until `sent()`. The ``AttributeDatabase`` is shared by all clients of a device, so
+/// it is not kept here but lent to each call that needs it. A client's own state is in ``client``.
+///
+/// A second request before the first was answered breaks the specification (Vol 3, Part F, 3.3.2); a few are kept and
+/// answered in order, beyond ``Limits/outstandingRequests`` the bearer is closed. The server itself is liberal with
+/// what can do no harm: PDUs that don't fit are ignored with a note.
+package struct ATTServer: Sendable {
+    /// ATT_MTU, in octets: 23 until an exchange.
+    package private(set) var mtu = ATTLimits.defaultMTU
+
+    /// What is kept for the client.
+    package internal(set) var client: ServerClient
+
+    /// Whether this device's client half has asked for an exchange of the MTU that is not answered yet: until then the
+    /// server sends no notification and no indication (Vol 3, Part F, 3.4.2). Set by the driver.
+    package var isExchangingMTU = false
+
+    /// Whether the bearer has ended; the server then does nothing any more.
+    package private(set) var hasEnded = false
+
+    let maximumMTU: Int
+    let limits: Limits
+    /// The link's protection, as last told.
+    var security = ATTSecurity.none
+
+    /// The request that waits for the program's answer.
+    var question: Question?
+    /// Requests that came too early, in order.
+    private var waiting: [Request] = []
+    var outbox = ServerOutbox()
+    private var tokens: UInt64 = 0
+    var indications: UInt64 = 0
+
+    /// Makes the server half of a fresh bearer.
+    ///
+    /// - Parameters:
+    ///   - maximumMTU: What is offered in an exchange, 23 to 517; the client half must offer the same.
+    ///   - client: A new client's state, or what was kept of a bonded one.
+    ///   - limits: How much the client can make the server keep.
+    package init(maximumMTU: Int, client: ServerClient = ServerClient(), limits: Limits = Limits()) {
+        self.maximumMTU = min(max(maximumMTU, ATTLimits.defaultMTU), Int(UInt16.max))
+        self.client = client
+        self.limits = limits
+    }
+
+    /// A request, and what held when it was received.
+    struct Request: Sendable {
+        var pdu: [UInt8]
+        var opcode: ATTOpcode
+        var security: ATTSecurity
+        /// A request that crosses an exchange is answered with the MTU from before (Vol 3, Part F, 3.4.2).
+        var mtu: Int
+    }
+
+    /// A PDU that answers a request, and the MTU that holds once it has been sent.
+    struct Response: Sendable {
+        var pdu: [UInt8]
+        var mtu: Int?
+
+        init(_ pdu: some ATTPDU, mtu: Int? = nil) {
+            self.pdu = pdu.encoded
+            self.mtu = mtu
+        }
+    }
+
+    /// A request that can't go on before the program has answered.
+    struct Question: Sendable {
+        var token: RequestToken
+        var request: Request
+        var continuation: Continuation
+    }
+
+    /// How a request goes on when the program has answered.
+    enum Continuation: Sendable {
+        case read(handle: UInt16, offset: Int)
+        case readByType(handle: UInt16)
+        case readMultiple(MultipleRead)
+        case write(handle: UInt16)
+        case execute(handle: UInt16, rest: ArraySlice<ExecutionStep>)
+    }
+
+    /// Why a request is not fulfilled, and which attribute is to blame.
+    struct Refusal: Error {
+        var handle: UInt16
+        var error: ATTError
+
+        init(_ error: ATTError, handle: UInt16 = 0) {
+            self.handle = handle
+            self.error = error
+        }
+    }
+}
+
+// MARK: - What the driver calls
+
+extension ATTServer {
+    /// Takes a PDU that the client sent to the server: a request, a command or a confirmation.
+    package mutating func received(
+        _ pdu: [UInt8],
+        security: ATTSecurity,
+        database: inout AttributeDatabase
+    ) -> Output {
+        var output = Output()
+        guard !hasEnded else { return output }
+        self.security = security
+        guard let first = pdu.first else {
+            output.notes.append("an empty PDU was ignored")
+            return output
+        }
+        let opcode = ATTOpcode(rawValue: first)
+        switch opcode.kind {
+        case .request, .unknown:
+            let request = Request(pdu: pdu, opcode: opcode, security: security, mtu: mtu)
+            let outstanding = waiting.count + outbox.responseCount + (question == nil ? 0 : 1)
+            if outstanding >= limits.outstandingRequests {
+                output.notes.append("\(opcode) came while \(outstanding) requests were not answered yet")
+                end(.init(.protocolViolation), &output)
+            } else if question != nil {
+                waiting.append(request)
+            } else {
+                serve(request, &database, &output)
+            }
+        case .command:
+            obey(pdu, opcode, &database, &output)
+        case .confirmation:
+            confirm(pdu, &output)
+        case .response, .notification, .indication:
+            output.notes.append("\(opcode) is not for a server and was ignored")
+        }
+        return output
+    }
+
+    /// Goes on with a request, now that the program has answered: a read with the whole value, a write with success and
+    /// anything, both with an error that the client is told.
+    package mutating func respond(
+        to token: RequestToken,
+        with result: Result<[UInt8], ATTError>,
+        database: inout AttributeDatabase
+    ) -> Output {
+        var output = Output()
+        guard let question, question.token == token else {
+            output.notes.append("an answer came twice or too late and was ignored")
+            return output
+        }
+        self.question = nil
+        finish(question.request, &output) { server, output throws(Refusal) in
+            try server.resume(question, with: result, &database, &output)
+        }
+        while self.question == nil, !hasEnded, !waiting.isEmpty {
+            serve(waiting.removeFirst(), &database, &output)
+        }
+        return output
+    }
+
+    /// Sets ATT_MTU after an exchange that this device's client half asked for.
+    package mutating func setMTU(_ mtu: Int) {
+        self.mtu = min(max(mtu, ATTLimits.defaultMTU), maximumMTU)
+    }
+
+    /// Tells how the link is protected now; each received PDU tells it too.
+    package mutating func setSecurity(_ security: ATTSecurity) { self.security = security }
+
+    /// The time of an indication is over: 30 s without a confirmation end the bearer (Vol 3, Part F, 3.3.3).
+    package mutating func timerFired(_ id: IndicationID) -> Output {
+        var output = Output()
+        guard !hasEnded, outbox.unconfirmed == id else { return output }
+        output.notes.append("an indication was not confirmed")
+        end(.init(.transactionTimeout), &output)
+        return output
+    }
+
+    /// The bearer is over: what was under way is given up, the prepared writes are forgotten.
+    ///
+    /// ``client`` can still be taken and kept.
+    package mutating func ended() -> Output {
+        var output = Output()
+        end(nil, &output)
+        output.subscriptionChanges = client.configurations.keys.sorted().map {
+            SubscriptionChange(characteristic: $0, subscription: .none)
+        }
+        return output
+    }
+}
+
+// MARK: - Inside
+
+extension ATTServer {
+    /// Answers a request, or asks the program.
+    private mutating func serve(_ request: Request, _ database: inout AttributeDatabase, _ output: inout Output) {
+        finish(request, &output) { server, output throws(Refusal) in
+            try server.answer(request, &database, &output)
+        }
+    }
+
+    /// Queues the response that `body` makes, or the error; `nil` where the program was asked.
+    private mutating func finish(
+        _ request: Request,
+        _ output: inout Output,
+        _ body: (inout ATTServer, inout Output) throws(Refusal) -> Response?
+    ) {
+        do throws(Refusal) {
+            if let response = try body(&self, &output) { outbox.add(response) }
+        } catch {
+            outbox.add(Response(ATTErrorResponse(request: request.opcode, error)))
+        }
+    }
+
+    /// Keeps a request until the program has answered.
+    mutating func ask(_ request: Request, _ continuation: Continuation) -> RequestToken {
+        tokens += 1
+        let token = RequestToken(number: tokens)
+        question = Question(token: token, request: request, continuation: continuation)
+        return token
+    }
+
+    mutating func end(_ reason: DisconnectReason?, _ output: inout Output) {
+        guard !hasEnded else { return }
+        hasEnded = true
+        output.close = reason
+        output.cancelled = question.map { [$0.token] } ?? []
+        if let id = outbox.unconfirmed { output.timer = .stop(id) }
+        output.unconfirmed = outbox.clear()
+        question = nil
+        waiting = []
+        _ = client.preparedWrites.take()
+    }
+}
+
+extension ATTErrorResponse {
+    /// These codes are no attribute's fault: they name no handle (Vol 3, Part F, 3.4.1.1).
+    private static let withoutHandle: Set<ATTError> = [
+        .invalidPDU, .requestNotSupported, .unlikely, .insufficientResources,
+    ]
+
+    fileprivate init(request: ATTOpcode, _ refusal: ATTServer.Refusal) {
+        self.init(
+            request: request,
+            handle: Self.withoutHandle.contains(refusal.error) ? 0 : refusal.handle,
+            error: refusal.error
+        )
+    }
+}

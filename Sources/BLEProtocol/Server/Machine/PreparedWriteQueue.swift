@@ -1,0 +1,88 @@
+/// The writes that a client has prepared and not yet executed: in order, each one by itself, and never more than the
+/// server has room for.
+///
+/// Source: Core Specification, Vol 3, Part F, 3.4.6.
+struct PreparedWriteQueue: Hashable, Sendable {
+    struct Entry: Hashable, Sendable {
+        var handle: UInt16
+        var offset: Int
+        var part: ArraySlice<UInt8>
+
+        var end: Int { offset + part.count }
+    }
+
+    private(set) var entries: [Entry] = []
+    private var octets = 0
+
+    /// Adds a write; where there is no room nothing changes and the result is `false`.
+    mutating func append(_ entry: Entry, limits: ATTServer.Limits) -> Bool {
+        guard entries.count < limits.preparedWrites, octets + entry.part.count <= limits.preparedOctets else {
+            return false
+        }
+        // A copy of its own: the slice would keep the whole PDU alive.
+        entries.append(Entry(handle: entry.handle, offset: entry.offset, part: Array(entry.part)[...]))
+        octets += entry.part.count
+        return true
+    }
+
+    /// Empties the queue and returns what was in it.
+    mutating func take() -> [Entry] {
+        defer { self = PreparedWriteQueue() }
+        return entries
+    }
+}
+
+/// All prepared writes of one attribute, in order.
+struct AttributeWrites: Hashable, Sendable {
+    var handle: UInt16
+    private(set) var entries: [PreparedWriteQueue.Entry]
+
+    /// Sorts a queue by attribute, in the order in which each attribute first occurs.
+    static func grouping(_ entries: [PreparedWriteQueue.Entry]) -> [AttributeWrites] {
+        var groups: [AttributeWrites] = []
+        var places: [UInt16: Int] = [:]
+        for entry in entries {
+            if let place = places[entry.handle] {
+                groups[place].entries.append(entry)
+            } else {
+                places[entry.handle] = groups.count
+                groups.append(AttributeWrites(handle: entry.handle, entries: [entry]))
+            }
+        }
+        return groups
+    }
+
+    /// The length of the value where these writes give the whole of it, each continuing the one before, from the
+    /// beginning on: the procedure Write Long Characteristic Values. `nil`: they change places in a value.
+    var wholeLength: Int? {
+        var end = 0
+        for entry in entries {
+            guard entry.offset == end else { return nil }
+            end = entry.end
+        }
+        return end
+    }
+
+    /// The value after these writes.
+    ///
+    /// A whole value replaces one of variable length, as a Write Request would; other writes lie over it.
+    func merged(into current: [UInt8], of attribute: Attribute) throws(ATTError) -> [UInt8] {
+        var value = current
+        for entry in entries { value = try attribute.overlaying(value, with: entry.part, at: entry.offset) }
+        guard let wholeLength, !attribute.hasFixedLength else { return value }
+        return Array(value.prefix(wholeLength))
+    }
+
+    /// The writes with those joined that continue one another.
+    var runs: [(offset: Int, value: [UInt8])] {
+        var runs: [(offset: Int, value: [UInt8])] = []
+        for entry in entries {
+            if let last = runs.last, last.offset + last.value.count == entry.offset {
+                runs[runs.count - 1].value += entry.part
+            } else {
+                runs.append((entry.offset, Array(entry.part)))
+            }
+        }
+        return runs
+    }
+}

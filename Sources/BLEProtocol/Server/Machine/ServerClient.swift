@@ -1,0 +1,58 @@
+/// What a server keeps for one client: its subscriptions, and the writes that it has prepared.
+///
+/// It outlives the connection where the client is bonded: take it from the ``ATTServer`` that has ended, give it to
+/// the next one. For any other client begin anew (Core Specification, Vol 3, Part G, 3.3.3.3).
+package struct ServerClient: Hashable, Sendable {
+    /// The values of the Client Characteristic Configurations that are not zero, by the characteristic's value handle.
+    package private(set) var configurations: [UInt16: UInt16]
+
+    /// Whether the program has authorized the client.
+    package var isAuthorized = false
+
+    /// One queue for the client, whatever it asks on which bearer (Vol 3, Part F, 3.4.6).
+    var preparedWrites = PreparedWriteQueue()
+
+    /// Makes a client's state: a new client's, or that of a bonded one with what it had configured.
+    package init(configurations: [UInt16: UInt16] = [:]) {
+        self.configurations = configurations.filter { $0.value != 0 }
+    }
+
+    /// What the client wants to be sent of a characteristic.
+    package func subscription(of characteristic: UInt16) -> Subscription {
+        Subscription(configuration: configuration(of: characteristic))
+    }
+
+    /// All characteristics that the client has subscribed to, by value handle.
+    package var subscriptions: [UInt16: Subscription] {
+        configurations.mapValues(Subscription.init(configuration:))
+    }
+
+    /// The value of a Client Characteristic Configuration.
+    func configuration(of characteristic: UInt16) -> UInt16 { configurations[characteristic] ?? 0 }
+
+    mutating func configure(_ characteristic: UInt16, _ value: UInt16) {
+        configurations[characteristic] = value == 0 ? nil : value
+    }
+}
+
+extension ServerClient {
+    /// What a client wants to be sent of a characteristic.
+    package enum Subscription: Hashable, Sendable {
+        /// Nothing.
+        case none
+        /// Notifications; also where the client asked for both.
+        case notify
+        /// Indications.
+        case indicate
+
+        /// The bits of a Client Characteristic Configuration (Vol 3, Part G, 3.3.3.3).
+        static let notificationBit: UInt16 = 0x0001
+        static let indicationBit: UInt16 = 0x0002
+
+        init(configuration: UInt16) {
+            self =
+                configuration & Self.notificationBit != 0
+                ? .notify : configuration & Self.indicationBit != 0 ? .indicate : .none
+        }
+    }
+}

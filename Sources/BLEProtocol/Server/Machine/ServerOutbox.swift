@@ -1,0 +1,145 @@
+/// What a server has to send, in three lanes: responses first, then notifications, then indications, of which only
+/// one may be unconfirmed at any time (Core Specification, Vol 3, Part F, 3.3.2).
+struct ServerOutbox: Sendable {
+    /// A value to be sent; it is cut to the MTU only when its turn has come.
+    struct Value: Sendable {
+        var handle: UInt16
+        var octets: [UInt8]
+    }
+
+    /// A PDU that was handed out, and what it is.
+    private struct InFlight: Sendable {
+        enum Lane: Sendable {
+            case response(mtu: Int?)
+            case notification
+            case indication(ATTServer.IndicationID)
+        }
+
+        var pdu: [UInt8]
+        var lane: Lane
+    }
+
+    /// What has been sent.
+    enum Sent {
+        case nothing
+        case response(mtu: Int?)
+        case notification
+        case indication(ATTServer.IndicationID)
+    }
+
+    private var responses: [ATTServer.Response] = []
+    private var notifications: [Value] = []
+    private var indications: [(id: ATTServer.IndicationID, value: Value)] = []
+    private var inFlight: InFlight?
+    /// The indication that was sent and is not confirmed.
+    private(set) var unconfirmed: ATTServer.IndicationID?
+    /// Whether a value was refused since there was room last.
+    private var hasRefused = false
+
+    /// How many responses have not been sent.
+    var responseCount: Int {
+        if case .response? = inFlight?.lane { return responses.count + 1 }
+        return responses.count
+    }
+}
+
+// MARK: - In
+
+extension ServerOutbox {
+    mutating func add(_ response: ATTServer.Response) { responses.append(response) }
+
+    mutating func notify(_ value: Value, limits: ATTServer.Limits) -> Bool {
+        guard notifications.count < limits.notifications else {
+            hasRefused = true
+            return false
+        }
+        notifications.append(value)
+        return true
+    }
+
+    mutating func indicate(_ value: Value, _ id: ATTServer.IndicationID, limits: ATTServer.Limits) -> Bool {
+        guard indications.count < limits.indications else {
+            hasRefused = true
+            return false
+        }
+        indications.append((id, value))
+        return true
+    }
+
+    /// Whether the client's confirmation fits; the next indication may then go.
+    mutating func confirm() -> ATTServer.IndicationID? {
+        defer { unconfirmed = nil }
+        return unconfirmed
+    }
+
+    /// Forgets the notifications of a characteristic that wait.
+    mutating func dropNotifications(of handle: UInt16) { notifications.removeAll { $0.handle == handle } }
+
+    /// Forgets the indications of a characteristic that wait, and tells which they were.
+    mutating func dropIndications(of handle: UInt16) -> [ATTServer.IndicationID] {
+        let dropped = indications.filter { $0.value.handle == handle }.map(\.id)
+        indications.removeAll { $0.value.handle == handle }
+        return dropped
+    }
+
+    /// Forgets everything; returns the indications that will never be confirmed.
+    mutating func clear() -> [ATTServer.IndicationID] {
+        var lost = unconfirmed.map { [$0] } ?? []
+        if case .indication(let id)? = inFlight?.lane { lost.append(id) }
+        lost += indications.map(\.id)
+        self = ServerOutbox()
+        return lost
+    }
+
+    /// Whether values were refused and there is room again: half of the queues, so that it pays to wake somebody.
+    mutating func takeRoom(limits: ATTServer.Limits) -> Bool {
+        guard hasRefused, notifications.count <= limits.notifications / 2, indications.count <= limits.indications / 2
+        else { return false }
+        hasRefused = false
+        return true
+    }
+}
+
+// MARK: - Out
+
+extension ServerOutbox {
+    /// The PDU to be sent next; the same one until `sent()`.
+    mutating func next(mtu: Int, holdsValues: Bool) -> [UInt8]? {
+        if inFlight == nil { inFlight = take(mtu: mtu, holdsValues: holdsValues) }
+        return inFlight?.pdu
+    }
+
+    private mutating func take(mtu: Int, holdsValues: Bool) -> InFlight? {
+        if !responses.isEmpty {
+            let response = responses.removeFirst()
+            return InFlight(pdu: response.pdu, lane: .response(mtu: response.mtu))
+        }
+        // A handle and an opcode go with a value.
+        let room = mtu - 3
+        if holdsValues { return nil }
+        if !notifications.isEmpty {
+            let value = notifications.removeFirst()
+            let pdu = ATTHandleValueNotification(handle: value.handle, value: value.octets.prefix(room))
+            return InFlight(pdu: pdu.encoded, lane: .notification)
+        }
+        if !indications.isEmpty, unconfirmed == nil {
+            let (id, value) = indications.removeFirst()
+            let pdu = ATTHandleValueIndication(handle: value.handle, value: value.octets.prefix(room))
+            return InFlight(pdu: pdu.encoded, lane: .indication(id))
+        }
+        return nil
+    }
+
+    /// The PDU that was handed out has been sent.
+    mutating func sent() -> Sent {
+        guard let lane = inFlight?.lane else { return .nothing }
+        inFlight = nil
+        switch lane {
+        case .response(let mtu): return .response(mtu: mtu)
+        case .notification: return .notification
+        case .indication(let id):
+            unconfirmed = id
+            return .indication(id)
+        }
+    }
+}
