@@ -1,1 +1,126 @@
+#ifdef __linux__
+
+#define _GNU_SOURCE
 #include "CBluetooth.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#ifndef SO_MEMINFO
+#define SO_MEMINFO 55
+#endif
+
+const int CBluetooth_SO_TIMESTAMPNS = SO_TIMESTAMPNS;
+const int CBluetooth_SO_RXQ_OVFL = SO_RXQ_OVFL;
+const int CBluetooth_SO_MEMINFO = SO_MEMINFO;
+
+// The position of the drop counter among the values of SO_MEMINFO (linux/sock_diag.h: SK_MEMINFO_DROPS).
+enum { DROPS = 8, MEMINFO_VALUES = 9 };
+
+// Room for the control data of one datagram: a time and a counter.
+typedef union {
+    struct cmsghdr header;
+    char octets[CMSG_SPACE(sizeof(struct timespec)) + CMSG_SPACE(sizeof(uint32_t))];
+} control_t;
+
+static void read_control(struct msghdr *message, CBluetooth_Datagram *datagram) {
+    for (struct cmsghdr *item = CMSG_FIRSTHDR(message); item; item = CMSG_NXTHDR(message, item)) {
+        if (item->cmsg_level != SOL_SOCKET) continue;
+        if (item->cmsg_type == SO_TIMESTAMPNS && item->cmsg_len >= CMSG_LEN(sizeof(struct timespec))) {
+            struct timespec time;
+            memcpy(&time, CMSG_DATA(item), sizeof time);
+            datagram->seconds = time.tv_sec;
+            datagram->nanoseconds = time.tv_nsec;
+            datagram->hasTime = true;
+        } else if (item->cmsg_type == SO_RXQ_OVFL && item->cmsg_len >= CMSG_LEN(sizeof(uint32_t))) {
+            memcpy(&datagram->dropped, CMSG_DATA(item), sizeof datagram->dropped);
+            datagram->hasDropped = true;
+        }
+    }
+}
+
+int CBluetooth_receive(int socket, uint8_t *slots, size_t slotSize, CBluetooth_Datagram *datagrams, unsigned count) {
+    struct mmsghdr messages[CBLUETOOTH_MAXIMUM_BATCH];
+    struct iovec vectors[CBLUETOOTH_MAXIMUM_BATCH];
+    control_t controls[CBLUETOOTH_MAXIMUM_BATCH];
+    if (count > CBLUETOOTH_MAXIMUM_BATCH) count = CBLUETOOTH_MAXIMUM_BATCH;
+
+    memset(messages, 0, count * sizeof *messages);
+    for (unsigned i = 0; i < count; i++) {
+        vectors[i] = (struct iovec){.iov_base = slots + i * slotSize, .iov_len = slotSize};
+        messages[i].msg_hdr.msg_iov = &vectors[i];
+        messages[i].msg_hdr.msg_iovlen = 1;
+        messages[i].msg_hdr.msg_control = &controls[i];
+        messages[i].msg_hdr.msg_controllen = sizeof controls[i];
+    }
+
+    int received = recvmmsg(socket, messages, count, MSG_DONTWAIT, NULL);
+    for (int i = 0; i < received; i++) {
+        datagrams[i] = (CBluetooth_Datagram){.length = messages[i].msg_len};
+        datagrams[i].isTruncated = messages[i].msg_hdr.msg_flags & MSG_TRUNC;
+        if (datagrams[i].length > slotSize) datagrams[i].length = (uint32_t)slotSize;
+        read_control(&messages[i].msg_hdr, &datagrams[i]);
+    }
+    return received;
+}
+
+int64_t CBluetooth_dropped(int socket) {
+    uint32_t values[MEMINFO_VALUES] = {0};
+    socklen_t length = sizeof values;
+    if (getsockopt(socket, SOL_SOCKET, SO_MEMINFO, values, &length) < 0) return -1;
+    if (length < sizeof values) {
+        errno = ENOPROTOOPT;
+        return -1;
+    }
+    return values[DROPS];
+}
+
+int CBluetooth_accept(int socket, struct sockaddr_l2 *peer) {
+    socklen_t length = sizeof *peer;
+    return accept4(socket, (struct sockaddr *)peer, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+int CBluetooth_list_adapters(int socket, uint16_t *numbers, uint32_t *flags, int capacity) {
+    struct hci_dev_list_req *list = calloc(1, sizeof *list + HCI_MAX_DEV * sizeof *list->dev_req);
+    if (!list) return -1;
+    list->dev_num = HCI_MAX_DEV;
+    int result = ioctl(socket, HCIGETDEVLIST, list);
+    if (result >= 0) {
+        result = list->dev_num < capacity ? list->dev_num : capacity;
+        for (int i = 0; i < result; i++) {
+            numbers[i] = list->dev_req[i].dev_id;
+            flags[i] = list->dev_req[i].dev_opt;
+        }
+    }
+    int error = errno;
+    free(list);
+    errno = error;
+    return result;
+}
+
+int CBluetooth_adapter_info(int socket, struct hci_dev_info *info) {
+    return ioctl(socket, HCIGETDEVINFO, info);
+}
+
+int CBluetooth_filter_advertising(int socket) {
+    struct hci_filter filter;
+    hci_filter_clear(&filter);
+    hci_filter_set_ptype(HCI_EVENT_PKT, &filter);
+    hci_filter_set_event(EVT_LE_META_EVENT, &filter);
+    return setsockopt(socket, SOL_HCI, HCI_FILTER, &filter, sizeof filter);
+}
+
+void CBluetooth_name_thread(const char *name) {
+    pthread_setname_np(pthread_self(), name);
+}
+
+int CBluetooth_open(const char *path, int flags) {
+    return open(path, flags | O_CLOEXEC);
+}
+
+#endif

@@ -1,17 +1,96 @@
 #ifndef CBLUETOOTH_H
 #define CBLUETOOTH_H
 
+#ifdef __linux__
+
 #if !__has_include(<bluetooth/bluetooth.h>)
 #error "BLEStreams needs the headers of libbluetooth. On Debian: apt-get install libbluetooth-dev pkg-config"
 #endif
 
-// These headers do not include what they use: the order matters.
+// The headers of libbluetooth do not include what they use: the order matters.
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <linux/rfkill.h>
 #include <bluetooth/bluetooth.h>
 #include <bluetooth/hci.h>
 #include <bluetooth/hci_lib.h>
 #include <bluetooth/l2cap.h>
 
+// Structures that Swift fills or reads: what it believes of them is checked here, against the headers in use.
+_Static_assert(sizeof(bdaddr_t) == 6, "a device address is six octets");
+_Static_assert(sizeof(struct sockaddr_l2) == 14, "the kernel takes 14 octets for an L2CAP address");
+_Static_assert(offsetof(struct sockaddr_l2, l2_bdaddr) == 4, "family, PSM, address");
+_Static_assert(offsetof(struct sockaddr_l2, l2_cid) == 10, "the channel follows the address");
+_Static_assert(offsetof(struct sockaddr_l2, l2_bdaddr_type) == 12, "the address type comes last");
+_Static_assert(sizeof(struct sockaddr_hci) == 6, "family, device, channel");
+_Static_assert(sizeof(struct bt_security) == 2, "level and key size");
+_Static_assert(sizeof(struct hci_filter) == 16, "the kernel takes 16 octets for an HCI filter, padding included");
+_Static_assert(offsetof(struct rfkill_event, soft) == 6, "index, type, operation, soft, hard");
+
+// MARK: Options that Swift can't import, since their macros are expressions.
+
+/// `SO_TIMESTAMPNS`: the kernel notes when it received a datagram, in nanoseconds.
+extern const int CBluetooth_SO_TIMESTAMPNS;
+/// `SO_RXQ_OVFL`: the kernel counts the datagrams for which the receive queue had no room.
+extern const int CBluetooth_SO_RXQ_OVFL;
+/// `SO_MEMINFO`: counters of a socket; the datagrams that were dropped are among them.
+extern const int CBluetooth_SO_MEMINFO;
+
+// MARK: Receiving
+
+/// The most datagrams that one call of `CBluetooth_receive` takes.
+#define CBLUETOOTH_MAXIMUM_BATCH 64
+
+/// What the kernel says of one datagram.
+typedef struct {
+    /// How many octets lie in the slot.
+    uint32_t length;
+    /// How many datagrams the socket has dropped since it was made; valid with `hasDropped`.
+    uint32_t dropped;
+    /// When it was received, since 1970; valid with `hasTime`.
+    int64_t seconds;
+    int64_t nanoseconds;
+    bool hasTime;
+    bool hasDropped;
+    /// The slot was too short; the rest is lost.
+    bool isTruncated;
+} CBluetooth_Datagram;
+
+/// Takes datagrams off a socket without waiting, with their control data: one system call for a whole batch.
+/// Returns how many; −1 with `errno`, `EAGAIN` where there is none.
+int CBluetooth_receive(int socket, uint8_t *slots, size_t slotSize, CBluetooth_Datagram *datagrams, unsigned count);
+
+/// How many datagrams the socket has dropped since it was made; −1 with `errno` where the kernel can't tell.
+int64_t CBluetooth_dropped(int socket);
+
+// MARK: Connections
+
+/// `accept4` with a socket that never waits and is not inherited; glibc shows it to GNU sources only.
+int CBluetooth_accept(int socket, struct sockaddr_l2 *peer);
+
+// MARK: Adapters
+
+/// Lists the adapters that the kernel knows: numbers and flags (`HCI_UP`, …). Returns how many; −1 with `errno`.
+int CBluetooth_list_adapters(int socket, uint16_t *numbers, uint32_t *flags, int capacity);
+
+/// Tells about the adapter whose number stands in `info->dev_id`. 0; −1 with `errno`, `ENODEV` where there is none.
+int CBluetooth_adapter_info(int socket, struct hci_dev_info *info);
+
+/// Sets which HCI packets a raw socket delivers: events only, and of these LE Meta. 0; −1 with `errno`.
+int CBluetooth_filter_advertising(int socket);
+
+// MARK: Threads and files
+
+/// Names the calling thread; 15 octets at most. glibc shows the function to GNU sources only.
+void CBluetooth_name_thread(const char *name);
+
+/// `open` with `O_CLOEXEC`; the C function takes a variable number of arguments, which Swift can't call.
+int CBluetooth_open(const char *path, int flags);
+
+#endif
 #endif
