@@ -1,0 +1,192 @@
+internal import CBluetooth
+internal import Glibc
+internal import Synchronization
+
+/// One thread that waits for sockets and runs what others ask of it: the context on which a radio calls its receivers.
+///
+/// Each radio has a loop of its own rather than one for the process: the thread ends with the radio and the last of its
+/// links, a slow receiver holds up one adapter and not the others, and a simulated radio beside it needs none.
+/// No lock is held while a handler or a job runs, so these may call back into the loop.
+package final class EventLoop: Sendable {
+    /// What is called when a descriptor is ready; the buffer is the loop's own, for the duration of the call.
+    package typealias Handler = @Sendable (Readiness, ReceiveBuffer) -> Void
+
+    private let core: EventLoopCore
+
+    /// Starts the thread. The name is shown by `ps` and debuggers, 15 octets at most.
+    package init(name: String) throws(SystemError) {
+        core = try EventLoopCore()
+        try startThread(named: name) { [core] in core.run() }
+    }
+
+    deinit { core.stop() }
+
+    /// Runs a closure on the loop's thread, after those that were handed over before.
+    package func enqueue(_ job: @escaping @Sendable () -> Void) { core.enqueue(job) }
+
+    /// Calls the handler on the loop's thread whenever the descriptor is ready, or at its end.
+    func register(
+        _ descriptor: borrowing FileDescriptor,
+        for interest: Readiness,
+        _ handler: @escaping Handler
+    ) throws(SystemError) -> Registration {
+        try core.register(descriptor, for: interest, handler)
+    }
+
+    /// Changes what is waited for.
+    func change(
+        _ registration: Registration,
+        of descriptor: borrowing FileDescriptor,
+        to interest: Readiness
+    ) throws(SystemError) {
+        try core.change(registration, of: descriptor, to: interest)
+    }
+
+    /// Stops waiting; on the loop's thread no call comes afterwards, from another one under way may still finish.
+    func unregister(_ registration: Registration, of descriptor: borrowing FileDescriptor) {
+        core.unregister(registration, of: descriptor)
+    }
+
+    /// A descriptor's place in the loop; never used twice, so an event that comes late meets nobody.
+    struct Registration: Hashable, Sendable { fileprivate(set) var token: UInt64 }
+}
+
+/// What the loop's thread works on; it outlives the ``EventLoop`` by the turn in which that is let go.
+private final class EventLoopCore: Sendable {
+    private struct State {
+        var handlers: [UInt64: EventLoop.Handler] = [:]
+        var nextToken: UInt64 = 1
+        var jobs: [@Sendable () -> Void] = []
+        var isStopping = false
+    }
+
+    private static let wakeToken: UInt64 = 0
+
+    private let readiness: FileDescriptor
+    private let wake: FileDescriptor
+    private let state = Mutex(State())
+
+    init() throws(SystemError) {
+        let readiness = try FileDescriptor.readinessSet()
+        let wake = try FileDescriptor.eventCounter()
+        try readiness.add(wake, for: .readable, token: Self.wakeToken)
+        self.readiness = readiness
+        self.wake = wake
+    }
+
+    func enqueue(_ job: @escaping @Sendable () -> Void) {
+        let isFirst = state.withLock { state in
+            state.jobs.append(job)
+            return state.jobs.count == 1
+        }
+        if isFirst { wake.signal() }
+    }
+
+    func stop() {
+        state.withLock { $0.isStopping = true }
+        wake.signal()
+    }
+
+    func register(
+        _ descriptor: borrowing FileDescriptor,
+        for interest: Readiness,
+        _ handler: @escaping EventLoop.Handler
+    ) throws(SystemError) -> EventLoop.Registration {
+        let token = state.withLock { state in
+            defer { state.nextToken += 1 }
+            state.handlers[state.nextToken] = handler
+            return state.nextToken
+        }
+        do {
+            try readiness.add(descriptor, for: interest, token: token)
+        } catch {
+            _ = state.withLock { $0.handlers.removeValue(forKey: token) }
+            throw error
+        }
+        return EventLoop.Registration(token: token)
+    }
+
+    func change(
+        _ registration: EventLoop.Registration,
+        of descriptor: borrowing FileDescriptor,
+        to interest: Readiness
+    ) throws(SystemError) {
+        try readiness.change(descriptor, to: interest, token: registration.token)
+    }
+
+    func unregister(_ registration: EventLoop.Registration, of descriptor: borrowing FileDescriptor) {
+        try? readiness.remove(descriptor)
+        // The handler is let go outside the lock: what it holds may end with it, and call back here.
+        _ = state.withLock { $0.handlers.removeValue(forKey: registration.token) }
+    }
+
+    func run() {
+        let buffer = ReceiveBuffer()
+        var ready: [(token: UInt64, readiness: Readiness)] = []
+        while true {
+            // `EBADF` and the like can't happen while this object lives; there would be nothing to wait for.
+            guard (try? readiness.wait(into: &ready)) != nil else { return }
+            for event in ready {
+                if event.token == Self.wakeToken {
+                    wake.clearSignals()
+                    if !runJobs() { return }
+                } else if let handler = state.withLock({ $0.handlers[event.token] }) {
+                    handler(event.readiness, buffer)
+                }
+            }
+        }
+    }
+
+    /// Runs what has been handed over; `false` once the loop is to end.
+    private func runJobs() -> Bool {
+        let (jobs, isStopping) = state.withLock { state in
+            defer { state.jobs.removeAll() }
+            return (state.jobs, state.isStopping)
+        }
+        for job in jobs { job() }
+        return !isStopping
+    }
+}
+
+/// Starts a thread that nobody waits for; signals of the process go to its other threads.
+private func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+    final class Start: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    defer { pthread_attr_destroy(&attributes) }
+
+    // A new thread inherits the mask: all signals are blocked for as long as it takes to make it.
+    var all = sigset_t()
+    var before = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_SETMASK, &all, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+
+    let start = Unmanaged.passRetained(Start(name: name, body: body))
+    var thread = pthread_t()
+    let error = pthread_create(
+        &thread,
+        &attributes,
+        { argument in
+            guard let argument else { return nil }
+            let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+            CBluetooth_name_thread(String(start.name.prefix(15)))
+            start.body()
+            return nil
+        },
+        start.toOpaque()
+    )
+    if error != 0 {
+        start.release()
+        throw SystemError(rawValue: error)
+    }
+}

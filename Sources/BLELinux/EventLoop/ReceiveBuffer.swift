@@ -1,0 +1,62 @@
+internal import BLEProtocol
+internal import CBluetooth
+
+/// Room for one batch of datagrams, and what the kernel says of each; every loop has one and lends it to its handlers.
+package final class ReceiveBuffer {
+    /// The octets that a datagram may have. ATT needs 672; management events are the longest that are read.
+    static let slotSize = 2048
+    /// The datagrams that one system call may bring.
+    static let slots = Int(CBLUETOOTH_MAXIMUM_BATCH)
+
+    private let octets: UnsafeMutablePointer<UInt8>
+    private let datagrams: UnsafeMutablePointer<CBluetooth_Datagram>
+
+    init() {
+        octets = .allocate(capacity: Self.slots * Self.slotSize)
+        datagrams = .allocate(capacity: Self.slots)
+        datagrams.initialize(repeating: CBluetooth_Datagram(), count: Self.slots)
+    }
+
+    deinit {
+        octets.deallocate()
+        datagrams.deallocate()
+    }
+
+    /// Takes what waits at a socket, a batch at most. The corresponding C function is `recvmmsg`.
+    fileprivate func fill(from socket: Int32) throws(SystemError) -> Int {
+        Int(
+            try systemCall {
+                CBluetooth_receive(socket, octets, Self.slotSize, datagrams, UInt32(Self.slots))
+            }
+        )
+    }
+
+    /// The octets of a datagram of the batch.
+    func bytes(_ index: Int) -> [UInt8] {
+        let start = octets + index * Self.slotSize
+        return [UInt8](UnsafeBufferPointer(start: start, count: Int(datagrams[index].length)))
+    }
+
+    func isEmpty(_ index: Int) -> Bool { datagrams[index].length == 0 }
+
+    /// Whether a datagram was longer than its slot, and the rest of it is lost.
+    func isTruncated(_ index: Int) -> Bool { datagrams[index].isTruncated }
+
+    /// When the kernel received a datagram; `nil` where it doesn't say.
+    func kernelTime(_ index: Int) -> ReceptionTime? {
+        let datagram = datagrams[index]
+        guard datagram.hasTime else { return nil }
+        let sinceEpoch = Duration.seconds(datagram.seconds) + .nanoseconds(datagram.nanoseconds)
+        return ReceptionTime(sinceEpoch: sinceEpoch, source: .kernel)
+    }
+
+    /// How many datagrams the socket had dropped when it took this one; `nil` where the kernel doesn't say.
+    func dropped(_ index: Int) -> UInt32? {
+        datagrams[index].hasDropped ? datagrams[index].dropped : nil
+    }
+}
+
+extension FileDescriptor {
+    /// Takes what waits, a batch at most, without waiting. The corresponding C function is `recvmmsg`.
+    func receive(into buffer: ReceiveBuffer) throws(SystemError) -> Int { try buffer.fill(from: rawValue) }
+}

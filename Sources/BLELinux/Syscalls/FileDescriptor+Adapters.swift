@@ -1,0 +1,47 @@
+internal import BLEProtocol
+internal import CBluetooth
+internal import Glibc
+
+/// What the kernel's device list says of an adapter; everyone may read it.
+struct AdapterFacts: Hashable {
+    /// The number in `hci0`.
+    var number: UInt16
+    /// The public address; all zero where the controller has none.
+    var address: BluetoothAddress
+    /// Whether it is powered; an adapter that is about to switch itself off counts as off.
+    var isUp: Bool
+
+    /// Whether the controller has no public address, and so uses a static random one.
+    var hasNoPublicAddress: Bool { address.rawValue == 0 }
+}
+
+extension FileDescriptor {
+    /// The adapters that the kernel knows, by number. The corresponding C function is `ioctl` with `HCIGETDEVLIST`.
+    func adapters() throws(SystemError) -> [AdapterFacts] {
+        var numbers = [UInt16](repeating: 0, count: Int(HCI_MAX_DEV))
+        var flags = [UInt32](repeating: 0, count: Int(HCI_MAX_DEV))
+        let count = try systemCall { CBluetooth_list_adapters(rawValue, &numbers, &flags, HCI_MAX_DEV) }
+        var found: [AdapterFacts] = []
+        for number in numbers.prefix(Int(count)).sorted() {
+            // One that was unplugged meanwhile is left out.
+            if let facts = try? adapter(number) { found.append(facts) }
+        }
+        return found
+    }
+
+    /// One adapter; throws ``SystemError/noDevice`` where there is none of that number.
+    /// The corresponding C function is `ioctl` with `HCIGETDEVINFO`.
+    func adapter(_ number: UInt16) throws(SystemError) -> AdapterFacts {
+        var info = hci_dev_info()
+        info.dev_id = number
+        try systemCall { CBluetooth_adapter_info(rawValue, &info) }
+        let octets = info.bdaddr.b
+        var value: UInt64 = 0
+        for octet in [octets.5, octets.4, octets.3, octets.2, octets.1, octets.0] { value = value << 8 | UInt64(octet) }
+        return AdapterFacts(
+            number: number,
+            address: BluetoothAddress(rawValue: value, kind: .public),
+            isUp: info.flags & 1 << UInt32(HCI_UP) != 0
+        )
+    }
+}

@@ -1,0 +1,71 @@
+internal import CBluetooth
+internal import Glibc
+
+extension FileDescriptor {
+    /// Fetches the error that waits at the socket, which takes it away; `nil` where there is none.
+    /// The corresponding C function is `getsockopt` with `SO_ERROR`.
+    func takeError() -> SystemError? {
+        let error: Int32? = try? option(SOL_SOCKET, SO_ERROR, initial: 0)
+        guard let error, error != 0 else { return nil }
+        return SystemError(rawValue: error)
+    }
+
+    /// Makes the receive queue as large as this user may; returns nothing, since a smaller one works as well.
+    /// The corresponding C function is `setsockopt` with `SO_RCVBUFFORCE`, else `SO_RCVBUF`.
+    func enlargeReceiveQueue(to octets: Int32) {
+        do {
+            try setOption(SOL_SOCKET, SO_RCVBUFFORCE, octets)
+        } catch {
+            // Without CAP_NET_ADMIN the kernel takes what `net.core.rmem_max` allows.
+            try? setOption(SOL_SOCKET, SO_RCVBUF, octets)
+        }
+    }
+
+    /// Asks the kernel for the time of each datagram and for the number of those that it dropped.
+    /// The corresponding C function is `setsockopt` with `SO_TIMESTAMPNS` and `SO_RXQ_OVFL`.
+    func askForReceptionFacts() {
+        try? setOption(SOL_SOCKET, CBluetooth_SO_TIMESTAMPNS, Int32(1))
+        try? setOption(SOL_SOCKET, CBluetooth_SO_RXQ_OVFL, Int32(1))
+    }
+
+    /// Lets an attempt to connect last for ever, so that only the caller's deadline ends it.
+    /// The corresponding C function is `setsockopt` with `SO_SNDTIMEO`.
+    func removeConnectTimeout() throws(SystemError) {
+        try setOption(SOL_SOCKET, SO_SNDTIMEO, timeval())
+    }
+
+    /// The security level (1 to 4) of a connected L2CAP socket and the length of the key in octets.
+    /// The corresponding C function is `getsockopt` with `BT_SECURITY`.
+    func security() throws(SystemError) -> (level: UInt8, keySize: UInt8) {
+        let value = try option(SOL_BLUETOOTH, BT_SECURITY, initial: bt_security())
+        return (value.level, value.key_size)
+    }
+
+    /// Whether the system's adapters let through a raw socket no more than LE Meta events from now on.
+    /// The corresponding C function is `setsockopt` with `HCI_FILTER`.
+    func filterAdvertising() throws(SystemError) {
+        try systemCall { CBluetooth_filter_advertising(rawValue) }
+    }
+
+    /// How many datagrams the socket has dropped since it was made; `nil` where the kernel can't tell.
+    /// The corresponding C function is `getsockopt` with `SO_MEMINFO`.
+    func droppedSinceOpening() -> UInt32? {
+        let count = CBluetooth_dropped(rawValue)
+        return count < 0 ? nil : UInt32(truncatingIfNeeded: count)
+    }
+
+    private func setOption<Value>(_ level: Int32, _ name: Int32, _ value: Value) throws(SystemError) {
+        try withUnsafePointer(to: value) { pointer throws(SystemError) in
+            _ = try systemCall { setsockopt(rawValue, level, name, pointer, socklen_t(MemoryLayout<Value>.size)) }
+        }
+    }
+
+    private func option<Value>(_ level: Int32, _ name: Int32, initial: Value) throws(SystemError) -> Value {
+        var value = initial
+        try withUnsafeMutablePointer(to: &value) { pointer throws(SystemError) in
+            var length = socklen_t(MemoryLayout<Value>.size)
+            try systemCall { getsockopt(rawValue, level, name, pointer, &length) }
+        }
+        return value
+    }
+}

@@ -1,0 +1,147 @@
+internal import BLEProtocol
+internal import CBluetooth
+internal import Glibc
+
+/// An L2CAP socket address: a device and a channel on it.
+struct L2CAPAddress: Hashable {
+    /// The fixed channel of the Attribute Protocol on LE links (Core Specification, Vol 3, Part A, 2.1).
+    static let attributeChannel: UInt16 = 4
+
+    /// The device; `nil` stands for any adapter.
+    var device: BluetoothAddress?
+    /// How to compare the address of an adapter where `device` is `nil`.
+    var kind: BluetoothAddress.Kind
+
+    init(_ device: BluetoothAddress) {
+        self.device = device
+        kind = device.kind
+    }
+
+    /// Any adapter whose own address is of this kind.
+    init(anyAdapter kind: BluetoothAddress.Kind) { self.kind = kind }
+
+    fileprivate init?(_ address: sockaddr_l2) {
+        switch Int32(address.l2_bdaddr_type) {
+        case BDADDR_LE_PUBLIC: kind = .public
+        case BDADDR_LE_RANDOM: kind = .random
+        default: return nil
+        }
+        let octets = address.l2_bdaddr.b
+        device = BluetoothAddress(
+            littleEndian: [octets.0, octets.1, octets.2, octets.3, octets.4, octets.5],
+            kind: kind
+        )
+    }
+
+    fileprivate var system: sockaddr_l2 {
+        var address = sockaddr_l2()
+        address.l2_family = sa_family_t(AF_BLUETOOTH)
+        address.l2_cid = Self.attributeChannel.littleEndian
+        address.l2_bdaddr_type = UInt8(kind == .public ? BDADDR_LE_PUBLIC : BDADDR_LE_RANDOM)
+        if let octets = device?.littleEndianOctets {
+            address.l2_bdaddr.b = (octets[0], octets[1], octets[2], octets[3], octets[4], octets[5])
+        }
+        return address
+    }
+}
+
+/// A connection that a listening socket has taken.
+struct AcceptedSocket: ~Copyable {
+    var socket: FileDescriptor
+    /// Its other end; `nil` where that is no LE device.
+    var peer: BluetoothAddress?
+}
+
+/// A channel of the kernel's HCI sockets.
+enum HCIChannel {
+    /// HCI packets of one adapter.
+    case raw(adapter: UInt16)
+    /// The management interface of all adapters.
+    case control
+}
+
+extension FileDescriptor {
+    /// Makes a socket for ATT over L2CAP that never waits. The corresponding C function is `socket`.
+    static func l2capSocket() throws(SystemError) -> FileDescriptor {
+        try socket(AF_BLUETOOTH, Int32(SOCK_SEQPACKET.rawValue), BTPROTO_L2CAP)
+    }
+
+    /// Makes a socket for HCI packets or management that never waits. The corresponding C function is `socket`.
+    static func hciSocket() throws(SystemError) -> FileDescriptor {
+        try socket(AF_BLUETOOTH, Int32(SOCK_RAW.rawValue), BTPROTO_HCI)
+    }
+
+    private static func socket(_ domain: Int32, _ type: Int32, _ kind: Int32) throws(SystemError) -> FileDescriptor {
+        let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        return FileDescriptor(owning: try systemCall { Glibc.socket(domain, type | flags, kind) })
+    }
+
+    /// Gives the socket its own address. The corresponding C function is `bind`.
+    func bind(to address: L2CAPAddress) throws(SystemError) {
+        try withSystemAddress(address.system) { pointer, length in Glibc.bind(rawValue, pointer, length) }
+    }
+
+    /// Chooses a channel of the HCI sockets. The corresponding C function is `bind`.
+    func bind(to channel: HCIChannel) throws(SystemError) {
+        var address = sockaddr_hci()
+        address.hci_family = sa_family_t(AF_BLUETOOTH)
+        switch channel {
+        case .raw(let adapter):
+            address.hci_dev = adapter
+            address.hci_channel = UInt16(HCI_CHANNEL_RAW)
+        case .control:
+            address.hci_dev = UInt16(HCI_DEV_NONE)
+            address.hci_channel = UInt16(HCI_CHANNEL_CONTROL)
+        }
+        try withSystemAddress(address) { pointer, length in Glibc.bind(rawValue, pointer, length) }
+    }
+
+    /// Starts to connect; `true` where the connection stands already. The corresponding C function is `connect`.
+    func connect(to address: L2CAPAddress) throws(SystemError) -> Bool {
+        do {
+            try withSystemAddress(address.system) { pointer, length in Glibc.connect(rawValue, pointer, length) }
+            return true
+        } catch .inProgress {
+            return false
+        }
+    }
+
+    /// Accepts connections from now on. The corresponding C function is `listen`.
+    func listen(backlog: Int32) throws(SystemError) {
+        try systemCall { Glibc.listen(rawValue, backlog) }
+    }
+
+    /// Takes a connection that has come in, and its other end. The corresponding C function is `accept4`.
+    func accept() throws(SystemError) -> AcceptedSocket {
+        var address = sockaddr_l2()
+        let number = try systemCall { CBluetooth_accept(rawValue, &address) }
+        return AcceptedSocket(socket: FileDescriptor(owning: number), peer: L2CAPAddress(address)?.device)
+    }
+
+    /// The socket's own address. The corresponding C function is `getsockname`.
+    func localAddress() throws(SystemError) -> L2CAPAddress? {
+        var address = sockaddr_l2()
+        try withUnsafeMutablePointer(to: &address) { pointer throws(SystemError) in
+            var length = socklen_t(MemoryLayout<sockaddr_l2>.size)
+            let raw = UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: sockaddr.self)
+            try systemCall { getsockname(rawValue, raw, &length) }
+        }
+        return L2CAPAddress(address)
+    }
+
+    /// Sends one datagram, whole or not at all, without waiting. The corresponding C function is `send`.
+    func send(_ octets: [UInt8]) throws(SystemError) {
+        let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
+        try systemCall { Glibc.send(rawValue, octets, octets.count, flags) }
+    }
+
+    private func withSystemAddress<Address>(
+        _ address: Address,
+        _ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) throws(SystemError) {
+        try withUnsafePointer(to: address) { pointer throws(SystemError) in
+            let raw = UnsafeRawPointer(pointer).assumingMemoryBound(to: sockaddr.self)
+            try systemCall { call(raw, socklen_t(MemoryLayout<Address>.size)) }
+        }
+    }
+}

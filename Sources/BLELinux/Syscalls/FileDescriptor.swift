@@ -1,0 +1,85 @@
+internal import CBluetooth
+internal import Glibc
+
+/// An open file descriptor, owned by one variable and closed with it.
+///
+/// The system calls are its methods, in the files of this folder; nothing else in the module calls libc for them.
+package struct FileDescriptor: ~Copyable, Sendable {
+    let rawValue: Int32
+
+    /// Takes over a descriptor that somebody else has opened.
+    package init(owning rawValue: Int32) { self.rawValue = rawValue }
+
+    // Linux has freed the number whatever `close` returns, so it is never called again.
+    deinit { Glibc.close(rawValue) }
+}
+
+/// Makes a call that returns −1 and sets `errno` when it fails; a call that a signal interrupted is made again.
+@discardableResult
+func systemCall<Value: SignedInteger>(_ call: () -> Value) throws(SystemError) -> Value {
+    while true {
+        let value = call()
+        if value >= 0 { return value }
+        let error = SystemError.current
+        if error != .interrupted { throw error }
+    }
+}
+
+extension FileDescriptor {
+    /// Opens a file for reading, without waiting. The corresponding C function is `open`.
+    static func openForReading(_ path: String) throws(SystemError) -> FileDescriptor {
+        FileDescriptor(owning: try systemCall { CBluetooth_open(path, O_RDONLY | O_NONBLOCK) })
+    }
+
+    /// Reads up to `count` octets; an empty array is the end. The corresponding C function is `read`.
+    func read(_ count: Int) throws(SystemError) -> [UInt8] {
+        var octets = [UInt8](repeating: 0, count: count)
+        let taken = try systemCall { Glibc.read(rawValue, &octets, count) }
+        octets.removeLast(count - taken)
+        return octets
+    }
+
+    /// Makes a counter that a loop can wait for. The corresponding C function is `eventfd`.
+    static func eventCounter() throws(SystemError) -> FileDescriptor {
+        FileDescriptor(owning: try systemCall { eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK)) })
+    }
+
+    /// Adds one to an event counter, which makes it readable. The corresponding C function is `eventfd_write`.
+    func signal() { _ = eventfd_write(rawValue, 1) }
+
+    /// Sets an event counter back to zero. The corresponding C function is `eventfd_read`.
+    func clearSignals() {
+        var count: eventfd_t = 0
+        _ = eventfd_read(rawValue, &count)
+    }
+}
+
+/// The text of a small file, without the line's end; `nil` where it can't be read.
+func textFile(_ path: String) -> String? {
+    guard let file = try? FileDescriptor.openForReading(path), let octets = try? file.read(4096) else { return nil }
+    return String(decoding: octets.prefix { $0 != UInt8(ascii: "\n") && $0 != 0 }, as: UTF8.self)
+}
+
+/// Where a symbolic link points. The corresponding C function is `readlink`.
+func destination(ofLink path: String) -> String? {
+    var octets = [UInt8](repeating: 0, count: 4096)
+    let length = octets.withUnsafeMutableBytes { buffer in
+        guard let start = buffer.bindMemory(to: CChar.self).baseAddress else { return -1 }
+        return readlink(path, start, buffer.count)
+    }
+    return length > 0 ? String(decoding: octets.prefix(length), as: UTF8.self) : nil
+}
+
+/// The names in a folder; empty where it can't be read. The corresponding C functions are `opendir` and `readdir`.
+func namesInFolder(_ path: String) -> [String] {
+    guard let folder = opendir(path) else { return [] }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+        let name = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
+            tuple.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        }
+        if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+}

@@ -1,0 +1,6 @@
+/// A descriptor that several threads use: it is closed when the last one lets go, so its number can't be taken by
+/// another file while a call is under way.
+final class SharedDescriptor: Sendable {
+    let descriptor: FileDescriptor
+    init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+}
