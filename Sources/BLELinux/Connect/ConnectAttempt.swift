@@ -1,0 +1,150 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// One attempt to connect: from the socket that is made for it to the link, the error, or the cancellation.
+///
+/// The kernel listens for the peer and connects when it hears it; attempts to several peers wait side by side. There
+/// is no time limit: the kernel's own of 40 seconds is taken off.
+final class ConnectAttempt: Sendable {
+    typealias Result = @Sendable (Swift.Result<any ATTLink, BLEError>) -> Void
+
+    private struct State {
+        /// Who waits; `nil` once it has been told, or has given up.
+        var result: Result?
+        var socket: SharedDescriptor?
+        var registration: EventLoop.Registration?
+    }
+
+    private let peer: BluetoothAddress
+    private let adapter: LinuxAdapter
+    private let loop: EventLoop
+    private let environment: any LinkEnvironment
+    private let state: Mutex<State>
+
+    init(
+        to peer: BluetoothAddress,
+        from adapter: LinuxAdapter,
+        loop: EventLoop,
+        environment: any LinkEnvironment,
+        result: @escaping Result
+    ) {
+        self.peer = peer
+        self.adapter = adapter
+        self.loop = loop
+        self.environment = environment
+        state = Mutex(State(result: result))
+    }
+
+    /// Starts, on the loop's thread.
+    func begin() {
+        do throws(BLEError) {
+            let facts = try adapter.usable(for: "connect", object: peer.description)
+            try connect(from: facts)
+        } catch {
+            finish(.failure(error))
+        }
+    }
+
+    /// Ends the attempt; no result comes any more. The kernel stops listening for the peer when the socket is closed.
+    func cancel() {
+        let (socket, registration, result) = state.withLock { state in
+            defer { state = State() }
+            return (state.socket, state.registration, state.result)
+        }
+        if let socket, let registration { loop.unregister(registration, of: socket.descriptor) }
+        _ = result
+    }
+
+    private func connect(from facts: AdapterFacts) throws(BLEError) {
+        let socket: SharedDescriptor
+        let isConnected: Bool
+        do throws(SystemError) {
+            let descriptor = try FileDescriptor.l2capSocket()
+            // The exact adapter: "any" would be the one that was plugged in last.
+            let source = facts.hasNoPublicAddress ? L2CAPAddress(anyAdapter: .public) : L2CAPAddress(facts.address)
+            try descriptor.bind(to: source)
+            try descriptor.removeConnectTimeout()
+            descriptor.prepareForLink()
+            isConnected = try descriptor.connect(to: L2CAPAddress(peer))
+            socket = SharedDescriptor(descriptor)
+        } catch {
+            throw ConnectFailure(adapter: adapter, peer: peer).error(atOnce: error)
+        }
+        if isConnected {
+            // The kernel had kept the connection from before: it stands at once.
+            succeed(with: socket, isResumed: true)
+        } else {
+            try wait(for: socket)
+        }
+    }
+
+    private func wait(for socket: SharedDescriptor) throws(BLEError) {
+        let failure = state.withLock { state -> SystemError? in
+            // Cancelled meanwhile: the socket is closed as this function returns.
+            guard state.result != nil else { return nil }
+            do throws(SystemError) {
+                state.registration = try loop.register(socket.descriptor, for: .writable) { [weak self] readiness, _ in
+                    self?.socketIsReady(readiness)
+                }
+                state.socket = socket
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw .system(failure, call: "epoll_ctl", operation: "connect", object: peer.description) }
+    }
+
+    private func socketIsReady(_ readiness: Readiness) {
+        let (socket, registration) = state.withLock { state in
+            defer {
+                state.socket = nil
+                state.registration = nil
+            }
+            return (state.socket, state.registration)
+        }
+        guard let socket, let registration else { return }
+        loop.unregister(registration, of: socket.descriptor)
+        // Writable alone proves nothing: it is the error that tells.
+        if let error = socket.descriptor.takeError() {
+            finish(.failure(ConnectFailure(adapter: adapter, peer: peer).error(later: error)))
+        } else if readiness.isEnd {
+            finish(.failure(ConnectFailure(adapter: adapter, peer: peer).error(later: .connectionReset)))
+        } else {
+            succeed(with: socket, isResumed: false)
+        }
+    }
+
+    private func succeed(with socket: SharedDescriptor, isResumed: Bool) {
+        let local = (try? socket.descriptor.localAddress())?.device
+        let link = SocketLink(
+            socket,
+            peer: peer,
+            local: local,
+            isResumed: isResumed,
+            loop: loop,
+            environment: environment
+        )
+        if !finish(.success(link)) { link.disconnect() }
+    }
+
+    /// Tells the result, once; `false` where nobody waits for it any more.
+    @discardableResult
+    private func finish(_ outcome: Swift.Result<any ATTLink, BLEError>) -> Bool {
+        let result = state.withLock { state in
+            defer { state.result = nil }
+            return state.result
+        }
+        result?(outcome)
+        return result != nil
+    }
+}
+
+extension FileDescriptor {
+    /// What every socket of a link is given: room for what comes in bursts, the kernel's times, its count of losses.
+    func prepareForLink() {
+        enlargeReceiveQueue(to: 16 << 20)
+        askForReceptionFacts()
+    }
+}

@@ -1,0 +1,101 @@
+internal import BLEProtocol
+
+/// Says what it means that a connection was not made.
+struct ConnectFailure {
+    let adapter: LinuxAdapter
+    let peer: BluetoothAddress
+
+    private var object: String { peer.description }
+
+    /// An error that `connect` or a call before it returned: the kernel has not tried.
+    func error(atOnce error: SystemError) -> BLEError {
+        guard let facts = adapter.facts, facts.isUp else { return adapter.whyUnusable(for: "connect", object: object) }
+        var failure: BLEError
+        switch error {
+        case .busy:
+            failure = BLEError(
+                .busy,
+                operation: "connect",
+                object: object,
+                cause: "the attribute channel to it is taken: \(holder)",
+                remedy: "Disconnect it there first: \"bluetoothctl disconnect \(peer)\"."
+            )
+        case .connectionRefused:
+            failure = BLEError(
+                .notSupported,
+                operation: "connect",
+                object: object,
+                cause: "Low Energy is switched off on \(adapter.name)",
+                remedy: "Switch it on with \"sudo btmgmt --index \(adapter.number) le on\"."
+            )
+        case .operationNotSupported:
+            failure = BLEError(
+                .notSupported,
+                operation: "connect",
+                object: object,
+                cause: "\(adapter.name) can't do Low Energy",
+                remedy: "Use an adapter for Bluetooth 4.0 or later."
+            )
+        case .addressFamilyNotSupported, .protocolNotSupported, .accessDenied, .notPermitted:
+            return .noBluetooth(error, operation: "connect", object: object)
+        default:
+            failure = .system(error, call: "connect", operation: "connect", object: object)
+        }
+        failure.systemError = error.rawValue
+        return failure
+    }
+
+    /// An error that the kernel told after it had tried.
+    func error(later error: SystemError) -> BLEError {
+        if !adapter.isUp {
+            var failure = adapter.whyUnusable(for: "connect", object: object)
+            failure.systemError = error.rawValue
+            return failure
+        }
+        let reason = DisconnectReason(endOfSocket: error, hasReceived: false, isAdapterUp: true)
+        let (cause, remedy) = words(for: error)
+        var failure = BLEError(.connectionFailed, operation: "connect", object: object, cause: cause, remedy: remedy)
+        failure.reason = reason
+        failure.systemError = error.rawValue
+        return failure
+    }
+
+    private func words(for error: SystemError) -> (cause: String, remedy: String) {
+        switch error {
+        case .timedOut, .hostDown:
+            ("it was heard but did not answer the connection request", "Move closer to it, then try again.")
+        case .notImplemented:
+            ("the connection was lost before it stood", "Try again; move closer to it if this happens often.")
+        case .connectionRefused:
+            ("the connection was refused", "Look whether it is connected to another device; try again later.")
+        case .connectionReset:
+            ("it closed the connection at once", "Look whether it asks for a bond, or for another device.")
+        case .connectionAborted:
+            ("another program on this host ended the attempt", "Try again.")
+        case .accessDenied:
+            ("authentication failed", "Remove the bond on both sides, then pair again.")
+        case .badExchange:
+            ("it no longer has the keys of the bond", "Remove the bond on this side too, then pair again.")
+        case .busy:
+            ("the controller is occupied", "Try again in a moment.")
+        default:
+            ("the kernel gave up: \(error)", "Try again.")
+        }
+    }
+
+    /// Who is likely to have the channel that the kernel says is taken.
+    private var holder: String {
+        let others = "this program or another one is connected to it already"
+        return RunningPrograms.include("bluetoothd") ? "bluetoothd, or else " + others : others
+    }
+}
+
+/// What else runs on this machine.
+enum RunningPrograms {
+    /// Whether a program of this name runs, as far as this user may see.
+    static func include(_ name: String) -> Bool {
+        namesInFolder("/proc").contains { entry in
+            entry.first?.isNumber == true && textFile("/proc/\(entry)/comm") == name
+        }
+    }
+}

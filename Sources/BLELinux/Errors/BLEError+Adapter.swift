@@ -1,0 +1,101 @@
+internal import BLEProtocol
+internal import Glibc
+
+/// What keeps a program from using an adapter at all.
+extension BLEError {
+    /// The kernel gave no Bluetooth socket.
+    static func noBluetooth(_ error: SystemError, operation: String, object: String) -> BLEError {
+        var failure: BLEError
+        switch error {
+        case .addressFamilyNotSupported, .protocolNotSupported:
+            failure = BLEError(
+                .unsupportedSystem,
+                operation: operation,
+                object: object,
+                cause: "this system has no Bluetooth: \(error)",
+                remedy:
+                    "Load the kernel's module with \"sudo modprobe bluetooth\"; a container needs the host's network "
+                    + "(docker run --network=host)."
+            )
+        case .accessDenied, .notPermitted:
+            failure = BLEError(
+                .permissionDenied,
+                operation: operation,
+                object: object,
+                cause: "this system lets the program open no Bluetooth socket: \(error)",
+                remedy: "A service needs AF_BLUETOOTH in RestrictAddressFamilies; a container needs a seccomp profile "
+                    + "that allows it."
+            )
+        default:
+            failure = .system(error, call: "socket", operation: operation, object: object)
+        }
+        failure.systemError = error.rawValue
+        return failure
+    }
+
+    static func malformedAdapterName(_ name: String) -> BLEError {
+        BLEError(
+            .invalidArgument,
+            operation: "open",
+            object: "\"\(name)\"",
+            cause: "this is no adapter's name",
+            remedy: "Adapters are called hci0, hci1 and so on; \"ls /sys/class/bluetooth\" lists them."
+        )
+    }
+
+    static func noAdapter(operation: String, object: String) -> BLEError {
+        BLEError(
+            .adapterNotFound,
+            operation: operation,
+            object: object,
+            cause: "this machine has no Bluetooth adapter",
+            remedy: "Plug one in, or try the simulated radio."
+        )
+    }
+
+    static func adapterAbsent(_ name: String, others: [String], operation: String, object: String) -> BLEError {
+        if others.isEmpty { return .noAdapter(operation: operation, object: object) }
+        return BLEError(
+            .adapterNotFound,
+            operation: operation,
+            object: object,
+            cause: "there is no adapter \(name)",
+            remedy: "This machine has \(others.joined(separator: ", "))."
+        )
+    }
+
+    static func adapterPoweredOff(_ name: String, operation: String, object: String) -> BLEError {
+        BLEError(
+            .adapterPoweredOff,
+            operation: operation,
+            object: object,
+            cause: "the adapter \(name) is switched off",
+            remedy: "Switch it on with \"bluetoothctl power on\"."
+        )
+    }
+
+    static func adapterBlocked(
+        _ name: String,
+        by block: RadioSwitches.Block?,
+        operation: String,
+        object: String
+    ) -> BLEError {
+        let isHard = block == .hard
+        return BLEError(
+            .adapterBlocked,
+            operation: operation,
+            object: object,
+            cause: isHard ? "a switch on the machine keeps \(name) off" : "rfkill keeps \(name) off",
+            remedy: isHard
+                ? "Turn on the machine's radio switch, or leave flight mode."
+                : "Run \"rfkill unblock bluetooth\", then \"bluetoothctl power on\"."
+        )
+    }
+
+    /// A system call failed in a way that nothing more can be said about.
+    static func system(_ error: SystemError, call: String, operation: String, object: String) -> BLEError {
+        var failure = BLEError(.systemFailure, operation: operation, object: object, cause: "\(call) failed: \(error)")
+        failure.systemError = error.rawValue
+        return failure
+    }
+}

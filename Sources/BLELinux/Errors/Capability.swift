@@ -1,0 +1,23 @@
+internal import BLEProtocol
+
+/// What the kernel asks of a program that does more than connect.
+enum Capability: String {
+    /// For the management socket: scanning, advertising, dropping links.
+    case networkAdministration = "cap_net_admin"
+    /// For raw HCI packets: the other way to scan.
+    case rawNetwork = "cap_net_raw"
+}
+
+extension BLEError {
+    /// The kernel asks for a capability that this program hasn't.
+    static func missingCapability(_ capability: Capability, operation: String, object: String) -> BLEError {
+        let program = destination(ofLink: "/proc/self/exe") ?? "PATH-OF-THE-PROGRAM"
+        return BLEError(
+            .permissionDenied,
+            operation: operation,
+            object: object,
+            cause: "it takes the capability \(capability.rawValue.uppercased()), which this program hasn't",
+            remedy: "Grant it with \"sudo setcap '\(capability.rawValue)+ep' \(program)\", or run the program as root."
+        )
+    }
+}

@@ -1,0 +1,266 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// A link whose PDUs are the datagrams of a socket.
+///
+/// Receiving and all calls to the receiver happen on the loop's thread; sending happens on the caller's, under the
+/// link's lock. Nothing is read before ``start(_:)``: until then the kernel keeps what comes.
+final class SocketLink: ATTLink {
+    private enum Phase {
+        /// Not started.
+        case idle
+        /// Delivering.
+        case open
+        /// ``disconnect()`` was called; PDUs that come still are delivered.
+        case closing
+        /// Over; the reason waits for a receiver, if none was there.
+        case ended(DisconnectReason)
+    }
+
+    private struct State {
+        var phase = Phase.idle
+        var socket: SharedDescriptor?
+        var registration: EventLoop.Registration?
+        var receiver: (any ATTLinkReceiver)?
+        var isWaitingToWrite = false
+        var hasReceived = false
+        /// Ends a prompt drop that the controller does not complete.
+        var deadline: RadioActivity?
+    }
+
+    /// The longest that the controller may take to drop a connection before the socket is closed all the same.
+    private static let dropDeadline = Duration.seconds(3)
+
+    let peer: BluetoothAddress
+    let local: BluetoothAddress?
+    let isResumed: Bool
+    let maximumPDUSize: Int
+
+    private let loop: EventLoop
+    private let environment: any LinkEnvironment
+    private let state: Mutex<State>
+    private let dropped = Mutex(DropCounter())
+
+    init(
+        _ socket: SharedDescriptor,
+        peer: BluetoothAddress,
+        local: BluetoothAddress?,
+        isResumed: Bool,
+        maximumPDUSize: Int = SocketLink.attributeChannelMTU,
+        loop: EventLoop,
+        environment: any LinkEnvironment
+    ) {
+        self.peer = peer
+        self.local = local
+        self.isResumed = isResumed
+        self.maximumPDUSize = maximumPDUSize
+        self.loop = loop
+        self.environment = environment
+        state = Mutex(State(socket: socket))
+    }
+
+    /// What the kernel carries on the attribute channel of an LE link, whatever ATT_MTU has been agreed.
+    static let attributeChannelMTU = 672
+}
+
+// MARK: - Sending
+
+extension SocketLink {
+    func send(_ pdu: [UInt8]) -> SendResult {
+        // The kernel would put an empty frame on air.
+        precondition(!pdu.isEmpty, "an ATT PDU has at least its opcode")
+        precondition(pdu.count <= maximumPDUSize, "a PDU is at most maximumPDUSize octets long")
+        return state.withLock { state in
+            switch state.phase {
+            case .closing, .ended: return .ended
+            case .idle, .open: break
+            }
+            guard let socket = state.socket else { return .ended }
+            do throws(SystemError) {
+                try socket.descriptor.send(pdu)
+                return .sent
+            } catch {
+                return refused(with: error, by: socket, &state)
+            }
+        }
+    }
+
+    /// What a failed `send` means. The end of the link is told where it is read, not here.
+    private func refused(with error: SystemError, by socket: SharedDescriptor, _ state: inout State) -> SendResult {
+        switch error {
+        case .wouldBlock: break
+        // Not connected: either over, or the kernel is raising the security, after which it goes on.
+        case .notConnected where !socket.descriptor.readinessNow(for: .writable).isEnd: break
+        default: return .ended
+        }
+        state.isWaitingToWrite = true
+        if let registration = state.registration {
+            try? loop.change(registration, of: socket.descriptor, to: [.readable, .peerClosed, .writable])
+        }
+        return .full
+    }
+}
+
+// MARK: - Starting and ending
+
+extension SocketLink {
+    func start(_ receiver: any ATTLinkReceiver) {
+        let endedAlready = state.withLock { state -> DisconnectReason? in
+            precondition(state.receiver == nil && state.registration == nil, "a link is started once")
+            if case .ended(let reason) = state.phase { return reason }
+            state.receiver = receiver
+            if case .idle = state.phase { state.phase = .open }
+            return nil
+        }
+        if let endedAlready {
+            loop.enqueue { receiver.linkEnded(endedAlready) }
+        } else {
+            loop.enqueue { self.beginReceiving() }
+        }
+    }
+
+    private func beginReceiving() {
+        let failure = state.withLock { state -> SystemError? in
+            guard let socket = state.socket, state.registration == nil else { return nil }
+            var interest: Readiness = [.readable, .peerClosed]
+            if state.isWaitingToWrite { interest.insert(.writable) }
+            do throws(SystemError) {
+                // The loop keeps the link alive for as long as it is open.
+                state.registration = try loop.register(socket.descriptor, for: interest) { readiness, buffer in
+                    self.socketIsReady(readiness, buffer)
+                }
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { end(DisconnectReason(.other, systemError: failure.rawValue)) }
+    }
+
+    func disconnect() {
+        let isFirst = state.withLock { state in
+            switch state.phase {
+            case .idle, .open:
+                state.phase = .closing
+                return true
+            case .closing, .ended:
+                return false
+            }
+        }
+        if isFirst { loop.enqueue { self.dropPromptly() } }
+    }
+
+    private func dropPromptly() {
+        let deadline = environment.timeline.schedule(after: Self.dropDeadline) { [weak self] in
+            self?.endByThisHost()
+        }
+        let isOver = state.withLock { state in
+            if case .ended = state.phase { return true }
+            state.deadline = deadline
+            return false
+        }
+        if !isOver { environment.drop(peer) { [weak self] _ in self?.endByThisHost() } }
+    }
+
+    private func endByThisHost() {
+        loop.enqueue { self.end(DisconnectReason(.closedLocally)) }
+    }
+
+    /// Ends the link, on the loop's thread: the socket is closed, the receiver is told and let go.
+    private func end(_ reason: DisconnectReason) {
+        let (socket, registration, receiver, deadline) = state.withLock { state in
+            defer {
+                state.socket = nil
+                state.registration = nil
+                state.receiver = nil
+                state.deadline = nil
+                if case .ended = state.phase {} else { state.phase = .ended(reason) }
+            }
+            return (state.socket, state.registration, state.receiver, state.deadline)
+        }
+        guard let socket else { return }
+        deadline?.cancel()
+        if let registration { loop.unregister(registration, of: socket.descriptor) }
+        if let receiver {
+            let lost = dropped.withLock { $0.lost(upTo: socket.descriptor.droppedSinceOpening()) }
+            if lost > 0 { receiver.linkDropped(lost) }
+            receiver.linkEnded(reason)
+        }
+    }
+}
+
+// MARK: - Receiving
+
+extension SocketLink {
+    private func socketIsReady(_ readiness: Readiness, _ buffer: ReceiveBuffer) {
+        let (socket, receiver) = state.withLock { ($0.socket, $0.receiver) }
+        guard let socket, let receiver else { return }
+
+        let outcome = SocketDrain.empty(socket.descriptor, readiness: readiness, through: buffer) { count in
+            deliver(count, of: buffer, to: receiver)
+        }
+        switch outcome {
+        case .ended(let error):
+            end(reasonForEnd(error))
+        case .open where readiness.contains(.writable):
+            let wasWaiting = state.withLock { state in
+                guard state.isWaitingToWrite, let registration = state.registration else { return false }
+                state.isWaitingToWrite = false
+                try? loop.change(registration, of: socket.descriptor, to: [.readable, .peerClosed])
+                return true
+            }
+            if wasWaiting { receiver.linkBecameWritable() }
+        case .open:
+            break
+        }
+    }
+
+    /// Hands over a batch, split where the kernel says that PDUs are missing.
+    private func deliver(_ count: Int, of buffer: ReceiveBuffer, to receiver: any ATTLinkReceiver) {
+        var pdus: [ReceivedPDU] = []
+        pdus.reserveCapacity(count)
+        for index in 0..<count {
+            let lost = dropped.withLock { $0.lost(upTo: buffer.dropped(index)) }
+            if lost > 0 {
+                if !pdus.isEmpty { receiver.linkReceived(pdus) }
+                pdus.removeAll(keepingCapacity: true)
+                receiver.linkDropped(lost)
+            }
+            // An empty frame holds no PDU.
+            if buffer.isEmpty(index) { continue }
+            let time = buffer.kernelTime(index) ?? environment.timeline.wallTime
+            pdus.append(ReceivedPDU(bytes: buffer.bytes(index), time: time))
+        }
+        guard !pdus.isEmpty else { return }
+        state.withLock { $0.hasReceived = true }
+        receiver.linkReceived(pdus)
+    }
+
+    private func reasonForEnd(_ error: SystemError?) -> DisconnectReason {
+        let (isOurs, hasReceived) = state.withLock { state in
+            if case .closing = state.phase { (true, state.hasReceived) } else { (false, state.hasReceived) }
+        }
+        if isOurs { return DisconnectReason(.closedLocally, systemError: error?.rawValue) }
+        return DisconnectReason(
+            endOfSocket: error,
+            hasReceived: hasReceived,
+            isAdapterUp: environment.isAdapterUp
+        )
+    }
+}
+
+// MARK: - Facts
+
+extension SocketLink {
+    func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void) {
+        environment.readRSSI(of: peer, result)
+    }
+
+    var security: LinkSecurity {
+        guard let socket = state.withLock({ $0.socket }), let now = try? socket.descriptor.security() else {
+            return .none
+        }
+        return LinkSecurity(level: now.level, keySize: now.keySize)
+    }
+}

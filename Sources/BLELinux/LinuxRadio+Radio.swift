@@ -1,0 +1,75 @@
+public import BLEProtocol
+public import BLERadio
+internal import Synchronization
+
+extension LinuxRadio {
+    public func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
+        watch.observe(events)
+    }
+
+    /// Scans through the management socket, or without the permission for that through raw HCI packets.
+    ///
+    /// While another program discovers, bluetoothd for one, its discovery is shared: what it hears is reported here,
+    /// as far as that program's own filter lets it through, and discovery goes on when it stops. A passive scan, and
+    /// an active one that wants every advertisement, register an advertisement monitor for as long as they run.
+    public func scan(
+        _ request: ScanRequest,
+        events: @escaping @Sendable (ScanEvent) -> Void
+    ) -> RadioActivity {
+        let sink = EventSink(events)
+        let isFirst = isScanning.withLock { isScanning in
+            defer { isScanning = true }
+            return !isScanning
+        }
+        guard isFirst else {
+            loop.enqueue { [name = adapter.name] in sink.finish(.failed(.alreadyScanning(name))) }
+            return RadioActivity { sink.close() }
+        }
+        let scan = LinuxScan(request, on: self, sink: sink)
+        loop.enqueue { scan.begin() }
+        return RadioActivity { scan.cancel() }
+    }
+
+    /// Connects, without a limit of time of the kernel's own; closing the attempt's socket is what cancels it.
+    public func connect(
+        to peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
+    ) -> RadioActivity {
+        let attempt = ConnectAttempt(to: peer, from: adapter, loop: loop, environment: self, result: result)
+        loop.enqueue { attempt.begin() }
+        return RadioActivity { attempt.cancel() }
+    }
+
+    /// Accepts links on the attribute channel. Of several listening programs the one that began last gets the link,
+    /// so begin as late as possible; while bluetoothd runs, its own server gets none.
+    public func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity {
+        let listener = LinkListener(on: self, sink: EventSink(events))
+        loop.enqueue { listener.begin() }
+        return RadioActivity { listener.cancel() }
+    }
+
+    public func advertise(
+        _ request: AdvertiseRequest,
+        events: @escaping @Sendable (AdvertiseEvent) -> Void
+    ) -> RadioActivity {
+        let advertisement = Advertisement(request, on: self, sink: EventSink(events))
+        loop.enqueue { advertisement.begin() }
+        return RadioActivity { advertisement.cancel() }
+    }
+}
+
+extension LinuxRadio: LinkEnvironment {
+    func drop(_ peer: BluetoothAddress, _ result: @escaping @Sendable (Bool) -> Void) {
+        guard let management else { return result(false) }
+        management.submit(ManagementDisconnect(ManagementAddress(peer))) { result($0.failure == nil) }
+    }
+
+    func readRSSI(of peer: BluetoothAddress, _ result: @escaping @Sendable (Int8?) -> Void) {
+        guard let management else { return loop.enqueue { result(nil) } }
+        management.submit(ManagementGetConnectionInformation(ManagementAddress(peer))) { answer in
+            result((try? answer.get())?.rssi)
+        }
+    }
+
+    var isAdapterUp: Bool { adapter.isUp }
+}

@@ -1,0 +1,45 @@
+public import BLEProtocol
+public import BLERadio
+internal import Synchronization
+
+/// A Bluetooth adapter of this machine, reached through the Linux kernel's own sockets.
+///
+/// Connecting takes no privilege; scanning, advertising and dropping a link at once take the capability
+/// `CAP_NET_ADMIN`, and without it the error says how to grant it. bluetoothd is not needed and may run beside it.
+/// The adapter is used as it is: one that is switched off is reported, never switched on.
+public final class LinuxRadio: Radio {
+    public let timeline: any Timeline
+
+    /// The system's name for the adapter: `hci0`.
+    public var adapterName: String { adapter.name }
+
+    let adapter: LinuxAdapter
+    let loop: EventLoop
+    /// Absent where the system gives no management socket at all: then there is no more than connecting.
+    let management: ManagementSocket?
+    let watch: AdapterWatch
+    /// Whether somebody scans.
+    let isScanning = Mutex(false)
+
+    /// Opens an adapter by its name; one that is not plugged in may be opened too, and watched until it is.
+    ///
+    /// - Parameter adapter: The system's name, `hci0`; `nil` for the first adapter that is switched on, or else the
+    ///   first there is.
+    /// - Throws: ``BLEError/Code/invalidArgument`` for what is no adapter's name, ``BLEError/Code/adapterNotFound``
+    ///   where none was named and there is none, ``BLEError/Code/unsupportedSystem`` where the kernel has no Bluetooth.
+    public init(adapter name: String? = nil) throws(BLEError) {
+        let adapter = try LinuxAdapter(name)
+        let timeline = RealTimeline()
+        let loop: EventLoop
+        do throws(SystemError) {
+            loop = try EventLoop(name: "ble-\(adapter.name)")
+        } catch {
+            throw .system(error, call: "starting the event loop", operation: "open", object: adapter.name)
+        }
+        self.adapter = adapter
+        self.timeline = timeline
+        self.loop = loop
+        management = try? ManagementSocket(adapter: adapter.number, loop: loop, timeline: timeline)
+        watch = AdapterWatch(adapter, management: management, loop: loop)
+    }
+}

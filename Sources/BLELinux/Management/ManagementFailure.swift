@@ -1,0 +1,57 @@
+internal import BLEProtocol
+
+/// Why a management command had no effect.
+enum ManagementFailure: Error, Hashable {
+    /// The kernel said no.
+    case status(ManagementStatus, ManagementOpcode)
+    /// The kernel did not answer in time.
+    case timedOut(ManagementOpcode)
+    /// The command did not reach the kernel, or its answer made no sense.
+    case broken(ManagementOpcode, String)
+
+    /// The kernel's status; `nil` where it gave none.
+    var status: ManagementStatus? {
+        if case .status(let status, _) = self { status } else { nil }
+    }
+
+    /// What became of a command, in the terms of its type.
+    static func result<Command: ManagementCommand>(
+        of command: Command.Type,
+        _ outcome: ManagementClient.Outcome
+    ) -> Result<Command.Response, ManagementFailure> {
+        switch outcome {
+        case .replied(let reply) where reply.status == .success:
+            do throws(ManagementDecodingError) {
+                return .success(try reply.response(to: command))
+            } catch {
+                return .failure(.broken(Command.opcode, "\(error)"))
+            }
+        case .replied(let reply): return .failure(.status(reply.status, Command.opcode))
+        case .timedOut: return .failure(.timedOut(Command.opcode))
+        case .notSent: return .failure(.broken(Command.opcode, "the socket refused it"))
+        case .closed: return .failure(.broken(Command.opcode, "the management socket was closed"))
+        }
+    }
+
+    /// The error for a program.
+    func error(operation: String, object: String, adapter: LinuxAdapter) -> BLEError {
+        switch self {
+        case .status(.permissionDenied, _):
+            .missingCapability(.networkAdministration, operation: operation, object: object)
+        case .status(.notPowered, _), .status(.invalidIndex, _), .status(.blockedByRFKill, _):
+            adapter.whyUnusable(for: operation, object: object)
+        case .status(let status, let opcode):
+            status.error(for: opcode, operation: operation, object: object)
+        case .timedOut(let opcode):
+            BLEError(
+                .timedOut,
+                operation: operation,
+                object: object,
+                cause: "the kernel did not answer \(opcode)",
+                remedy: "Switch the adapter off and on; unplug it if that does not help."
+            )
+        case .broken(let opcode, let why):
+            BLEError(.systemFailure, operation: operation, object: object, cause: "\(opcode) failed: \(why)")
+        }
+    }
+}

@@ -1,0 +1,179 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// The kernel's management socket, for one adapter: commands with their answers, and every event.
+///
+/// A command leaves on the thread that submits it, so that what a program asks for last is asked before it exits.
+/// Answers and events come on the loop's thread, in the order of the socket; no event is passed over while an answer
+/// is awaited.
+final class ManagementSocket: Sendable {
+    /// What happened, and when.
+    struct Event: Sendable {
+        var event: ManagementEvent
+        var time: ReceptionTime
+    }
+
+    typealias Answer = @Sendable (ManagementClient.Outcome) -> Void
+    typealias Observer = @Sendable ([Event]) -> Void
+
+    private struct State: ~Copyable {
+        var client = ManagementClient()
+        var answers: [ManagementClient.RequestID: Answer] = [:]
+        var timers: [ManagementClient.RequestID: RadioActivity] = [:]
+        var observers: [(id: UInt64, call: Observer)] = []
+        var nextObserver: UInt64 = 0
+        var registration: EventLoop.Registration?
+    }
+
+    private let index: ManagementIndex
+    private let socket: FileDescriptor
+    private let loop: EventLoop
+    private let timeline: any Timeline
+    private let state = Mutex(State())
+
+    /// Opens the socket. What it may do is decided here: by the capabilities that the program has at this moment.
+    init(adapter number: UInt16, loop: EventLoop, timeline: any Timeline) throws(SystemError) {
+        index = ManagementIndex(rawValue: number)
+        self.loop = loop
+        self.timeline = timeline
+        socket = try FileDescriptor.hciSocket()
+        try socket.bind(to: .control)
+        // An answer for which the queue has no room would be lost.
+        socket.prepareForLink()
+        let registration = try loop.register(socket, for: .readable) { [weak self] readiness, buffer in
+            self?.socketIsReady(readiness, buffer)
+        }
+        state.withLock { $0.registration = registration }
+    }
+
+    deinit {
+        if let registration = state.withLock({ $0.registration }) { loop.unregister(registration, of: socket) }
+    }
+
+    /// Sends a command when its turn has come; the closure is called once, on the loop's thread.
+    func submit<Command: ManagementCommand>(
+        _ command: Command,
+        answer: @escaping @Sendable (Result<Command.Response, ManagementFailure>) -> Void
+    ) {
+        let actions = state.withLock { state in
+            let (id, output) = state.client.submit(command, index: index)
+            state.answers[id] = { answer(ManagementFailure.result(of: Command.self, $0)) }
+            return perform(output, &state)
+        }
+        // Not here: the caller may hold what the closure needs.
+        if !actions.isEmpty { loop.enqueue { self.carryOut(actions) } }
+    }
+
+    /// Calls the closure with the adapter's events, on the loop's thread, until the activity is cancelled.
+    func observe(_ observer: @escaping Observer) -> RadioActivity {
+        let id = state.withLock { state in
+            defer { state.nextObserver += 1 }
+            state.observers.append((state.nextObserver, observer))
+            return state.nextObserver
+        }
+        return RadioActivity { [weak self] in
+            // Let go outside the lock: what the closure holds may end with it.
+            _ = self?.state.withLock { state -> Observer? in
+                guard let place = state.observers.firstIndex(where: { $0.id == id }) else { return nil }
+                return state.observers.remove(at: place).call
+            }
+        }
+    }
+}
+
+// MARK: - On the loop's thread
+
+extension ManagementSocket {
+    /// What is left to do once the lock is released.
+    private enum Action: Sendable {
+        case answer(Answer, ManagementClient.Outcome)
+        case event(ManagementEvent, ReceptionTime)
+    }
+
+    private func socketIsReady(_ readiness: Readiness, _ buffer: ReceiveBuffer) {
+        let outcome = SocketDrain.empty(socket, readiness: readiness, through: buffer) { count in
+            // One reading of the clock serves a batch that the kernel has not timed.
+            let reading = timeline.wallTime
+            let actions = state.withLock { state in
+                var actions: [Action] = []
+                for datagram in 0..<count {
+                    let time = buffer.kernelTime(datagram) ?? reading
+                    let output = state.client.received(buffer.bytes(datagram))
+                    actions += perform(output, &state, time: time)
+                }
+                return actions
+            }
+            carryOut(actions)
+        }
+        guard case .ended = outcome else { return }
+        let (registration, actions) = state.withLock { state in
+            defer { state.registration = nil }
+            let output = state.client.closed()
+            return (state.registration, perform(output, &state))
+        }
+        if let registration { loop.unregister(registration, of: socket) }
+        carryOut(actions)
+    }
+
+    /// Sends and sets timers; returns what calls others. Answers stay in their place among the events.
+    private func perform(
+        _ output: ManagementClient.Output,
+        _ state: inout State,
+        time: ReceptionTime? = nil
+    ) -> [Action] {
+        var actions: [Action] = []
+        if let event = output.event, event.index == index, let time { actions.append(.event(event.event, time)) }
+        for completion in output.completed {
+            if let answer = state.answers.removeValue(forKey: completion.id) {
+                actions.append(.answer(answer, completion.outcome))
+            }
+        }
+        for timer in output.timers {
+            switch timer {
+            case .cancel(let id):
+                state.timers.removeValue(forKey: id)?.cancel()
+            case .start(let id, let delay):
+                state.timers[id] = timeline.schedule(after: delay) { [weak self] in self?.timerFired(id) }
+            }
+        }
+        for transmission in output.send {
+            if (try? socket.send(transmission.datagram)) == nil {
+                actions += perform(state.client.sendFailed(transmission.id), &state)
+            }
+        }
+        return actions
+    }
+
+    private func timerFired(_ id: ManagementClient.RequestID) {
+        loop.enqueue {
+            let actions = self.state.withLock { state in
+                state.timers.removeValue(forKey: id)
+                let output = state.client.timerFired(id)
+                return self.perform(output, &state)
+            }
+            self.carryOut(actions)
+        }
+    }
+
+    /// Calls who waits; events that follow each other go out together.
+    private func carryOut(_ actions: [Action]) {
+        var events: [Event] = []
+        for action in actions {
+            switch action {
+            case .event(let event, let time):
+                events.append(Event(event: event, time: time))
+            case .answer(let answer, let outcome):
+                tell(events)
+                events.removeAll()
+                answer(outcome)
+            }
+        }
+        tell(events)
+    }
+
+    private func tell(_ events: [Event]) {
+        guard !events.isEmpty else { return }
+        for observer in state.withLock({ $0.observers.map(\.call) }) { observer(events) }
+    }
+}
