@@ -1,0 +1,63 @@
+/// A characteristic of a peer: a value, what can be done with it, and the descriptors around it.
+///
+/// A service may have several characteristics of one UUID; the handle tells them apart.
+/// Source: Core Specification, Vol 3, Part G, 3.3.
+public struct Characteristic: Hashable, Sendable {
+    /// What kind of value it is.
+    public var uuid: BluetoothUUID
+
+    /// What can be done with the value.
+    public var properties: CharacteristicProperties
+
+    /// The handle of the declaration: 0x0001 to 0xFFFE.
+    public var handle: UInt16
+
+    /// The handle of the value, by which it is read, written and notified.
+    public var valueHandle: UInt16
+
+    /// The last handle that belongs to the characteristic.
+    public var endHandle: UInt16
+
+    /// The descriptors, ascending by handle.
+    public var descriptors: [Descriptor]
+
+    /// Makes a characteristic from what its declaration tells.
+    public init(
+        uuid: BluetoothUUID,
+        properties: CharacteristicProperties,
+        handle: UInt16,
+        valueHandle: UInt16,
+        endHandle: UInt16,
+        descriptors: [Descriptor] = []
+    ) {
+        self.uuid = uuid
+        self.properties = properties
+        self.handle = handle
+        self.valueHandle = valueHandle
+        self.endHandle = endHandle
+        self.descriptors = descriptors
+    }
+
+    /// The first descriptor of this UUID, where there is one.
+    public func descriptor(_ uuid: BluetoothUUID) -> Descriptor? { descriptors.first { $0.uuid == uuid } }
+
+    /// The Client Characteristic Configuration descriptor (2902), by which notifications are switched.
+    public var clientConfiguration: Descriptor? { descriptor(AttributeType.clientConfiguration) }
+}
+
+/// A descriptor of a characteristic: an attribute that says more about its value.
+///
+/// Source: Core Specification, Vol 3, Part G, 3.3.3.
+public struct Descriptor: Hashable, Sendable {
+    /// What the descriptor tells.
+    public var uuid: BluetoothUUID
+
+    /// The handle by which the descriptor is read and written.
+    public var handle: UInt16
+
+    /// Makes a descriptor from its type and handle.
+    public init(uuid: BluetoothUUID, handle: UInt16) {
+        self.uuid = uuid
+        self.handle = handle
+    }
+}

@@ -1,0 +1,47 @@
+/// What a peer offers: its services, their characteristics and descriptors, as discovery found them.
+///
+/// Source: Core Specification, Vol 3, Part G, 2.6.
+public struct GATTDatabase: Hashable, Sendable {
+    /// The services, ascending by handle; their ranges don't overlap.
+    public var services: [Service]
+
+    /// Makes a database of services that are ascending by handle.
+    public init(services: [Service] = []) { self.services = services }
+
+    /// The first service of this UUID, where there is one.
+    public func service(_ uuid: BluetoothUUID) -> Service? { services.first { $0.uuid == uuid } }
+
+    /// The first characteristic of this UUID, in the services of a UUID where one is given; `nil` where there is none.
+    public func characteristic(_ uuid: BluetoothUUID, in service: BluetoothUUID? = nil) -> Characteristic? {
+        for candidate in services where service == nil || candidate.uuid == service {
+            if let found = candidate.characteristic(uuid) { return found }
+        }
+        return nil
+    }
+
+    /// All characteristics of this UUID, ascending by handle, in the services of a UUID where one is given.
+    public func characteristics(_ uuid: BluetoothUUID, in service: BluetoothUUID? = nil) -> [Characteristic] {
+        services.filter { service == nil || $0.uuid == service }
+            .flatMap { $0.characteristics.filter { $0.uuid == uuid } }
+    }
+
+    /// The service to whose range a handle belongs.
+    public func service(containing handle: UInt16) -> Service? {
+        services.first { $0.handle <= handle && handle <= $0.endHandle }
+    }
+
+    /// The characteristic to which a handle belongs: its declaration's, its value's, or a descriptor's.
+    public func characteristic(containing handle: UInt16) -> Characteristic? {
+        service(containing: handle)?.characteristics.first { $0.handle <= handle && handle <= $0.endHandle }
+    }
+
+    /// The characteristic whose value has this handle.
+    public func characteristic(valueHandle: UInt16) -> Characteristic? {
+        characteristic(containing: valueHandle).flatMap { $0.valueHandle == valueHandle ? $0 : nil }
+    }
+
+    /// The descriptor that has this handle.
+    public func descriptor(handle: UInt16) -> Descriptor? {
+        characteristic(containing: handle)?.descriptors.first { $0.handle == handle }
+    }
+}

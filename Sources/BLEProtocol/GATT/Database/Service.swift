@@ -1,0 +1,70 @@
+/// A service of a peer: a group of characteristics, as its attribute database lists it.
+///
+/// A peer may have several services of one UUID; the handle tells them apart.
+/// Source: Core Specification, Vol 3, Part G, 3.1.
+public struct Service: Hashable, Sendable {
+    /// What kind of service it is.
+    public var uuid: BluetoothUUID
+
+    /// Whether the service stands for itself; a secondary one is there to be included.
+    public var isPrimary: Bool
+
+    /// The handle of the declaration, the first of the service: 0x0001 to 0xFFFF.
+    public var handle: UInt16
+
+    /// The last handle that belongs to the service.
+    public var endHandle: UInt16
+
+    /// The services that this one refers to, in the order of their declarations.
+    public var includedServices: [IncludedService]
+
+    /// The characteristics, ascending by handle.
+    public var characteristics: [Characteristic]
+
+    /// Makes a service from what its declaration tells.
+    public init(
+        uuid: BluetoothUUID,
+        isPrimary: Bool = true,
+        handle: UInt16,
+        endHandle: UInt16,
+        includedServices: [IncludedService] = [],
+        characteristics: [Characteristic] = []
+    ) {
+        self.uuid = uuid
+        self.isPrimary = isPrimary
+        self.handle = handle
+        self.endHandle = endHandle
+        self.includedServices = includedServices
+        self.characteristics = characteristics
+    }
+
+    /// The first characteristic of this UUID, where there is one.
+    public func characteristic(_ uuid: BluetoothUUID) -> Characteristic? {
+        characteristics.first { $0.uuid == uuid }
+    }
+}
+
+/// A service's reference to another service.
+///
+/// Source: Core Specification, Vol 3, Part G, 3.2.
+public struct IncludedService: Hashable, Sendable {
+    /// The UUID of the service that is referred to.
+    public var uuid: BluetoothUUID
+
+    /// The handle of the reference itself.
+    public var handle: UInt16
+
+    /// The handle of the declaration of the service that is referred to.
+    public var startHandle: UInt16
+
+    /// The last handle of the service that is referred to.
+    public var endHandle: UInt16
+
+    /// Makes a reference from what its declaration tells.
+    public init(uuid: BluetoothUUID, handle: UInt16, startHandle: UInt16, endHandle: UInt16) {
+        self.uuid = uuid
+        self.handle = handle
+        self.startHandle = startHandle
+        self.endHandle = endHandle
+    }
+}

@@ -1,0 +1,47 @@
+/// Finds the descriptors within ranges of handles, each one between a characteristic's value and its end.
+///
+/// One request may cover several ranges, and what lies between them is skipped: with a large ATT_MTU the descriptors
+/// of a whole database come in a few answers, and never in more than one request per range would need.
+/// Source: Core Specification, Vol 3, Part G, 4.7.1.
+package struct DiscoverDescriptors: GATTProcedure {
+    private var ranges: ArraySlice<ClosedRange<UInt16>>
+    private var walk: HandleWalk
+    private var found: [Descriptor] = []
+
+    /// The ranges must be ascending and apart.
+    package init(in ranges: [ClosedRange<UInt16>]) {
+        self.ranges = ranges[...]
+        let first = ranges.first?.lowerBound ?? 1
+        walk = HandleWalk(first...max(first, ranges.last?.upperBound ?? 1))
+    }
+
+    package func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<[Descriptor]> {
+        ranges.isEmpty ? .finished([]) : nextRequest()
+    }
+
+    package mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure)
+        -> GATTStep<[Descriptor]>
+    {
+        if let error = answer.error, !error.stopsDiscovery { return .finished(found) }
+        let response = try answer.response(to: ATTFindInformationRequest.self)
+        for entry in response.entries where walk.accepts(entry.handle) {
+            moveRanges(to: entry.handle)
+            guard let range = ranges.first, range.contains(entry.handle) else { continue }
+            // A declaration has no place behind a value: a device that says so has its ranges wrong.
+            if !AttributeType.isDeclaration(entry.type) {
+                found.append(Descriptor(uuid: entry.type, handle: entry.handle))
+            }
+        }
+        guard walk.advance(past: response.entries.last?.handle ?? 0) else { return .finished(found) }
+        moveRanges(to: walk.start)
+        guard let range = ranges.first else { return .finished(found) }
+        walk.skip(to: range.lowerBound)
+        return nextRequest()
+    }
+
+    private func nextRequest() -> GATTStep<[Descriptor]> {
+        .send(ATTFindInformationRequest(startHandle: walk.start, endHandle: walk.end))
+    }
+
+    private mutating func moveRanges(to handle: UInt16) { ranges = ranges.drop { $0.upperBound < handle } }
+}

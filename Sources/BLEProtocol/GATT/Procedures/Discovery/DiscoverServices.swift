@@ -1,0 +1,43 @@
+/// Finds all primary services, or all secondary ones, without what is in them.
+///
+/// Source: Core Specification, Vol 3, Part G, 4.4.1.
+package struct DiscoverServices: GATTProcedure {
+    /// Which declarations are looked for.
+    package let isPrimary: Bool
+
+    private var walk: HandleWalk
+    private var found: [Service] = []
+
+    package init(isPrimary: Bool = true, in range: ClosedRange<UInt16> = 0x0001...0xFFFF) {
+        self.isPrimary = isPrimary
+        walk = HandleWalk(range)
+    }
+
+    package func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<[Service]> { nextRequest() }
+
+    package mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure)
+        -> GATTStep<[Service]>
+    {
+        if let error = answer.error, error.endsDiscovery || error == .unsupportedGroupType {
+            return .finished(GATTDatabase.inOrder(found))
+        }
+        var last: UInt16 = 0
+        for entry in try answer.response(to: ATTReadByGroupTypeRequest.self).entries {
+            guard entry.value.count == 2 || entry.value.count == 16,
+                let uuid = BluetoothUUID(littleEndian: entry.value)
+            else { throw .malformedResponse(.impossibleEntry(in: .readByGroupTypeResponse)) }
+            guard entry.handle >= walk.start, entry.handle <= entry.groupEndHandle, entry.handle <= walk.end,
+                found.count < walk.range.count
+            else { continue }
+            // Some devices end a group at FFFF whatever was asked for.
+            last = min(entry.groupEndHandle, walk.end)
+            found.append(Service(uuid: uuid, isPrimary: isPrimary, handle: entry.handle, endHandle: last))
+        }
+        return walk.advance(past: last) ? nextRequest() : .finished(GATTDatabase.inOrder(found))
+    }
+
+    private func nextRequest() -> GATTStep<[Service]> {
+        let type = isPrimary ? AttributeType.primaryService : AttributeType.secondaryService
+        return .send(ATTReadByGroupTypeRequest(startHandle: walk.start, endHandle: walk.end, groupType: type))
+    }
+}

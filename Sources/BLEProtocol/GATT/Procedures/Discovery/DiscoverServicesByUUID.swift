@@ -1,0 +1,46 @@
+/// Finds the primary services of one UUID, without what is in them.
+///
+/// A UUID that has a 16-bit form is asked for in that form; where nothing is found, once more in 128 bits, since a
+/// server compares octets and a few devices declare the long form.
+/// Source: Core Specification, Vol 3, Part G, 4.4.2.
+package struct DiscoverServicesByUUID: GATTProcedure {
+    package let uuid: BluetoothUUID
+
+    private var walk: HandleWalk
+    private var found: [Service] = []
+    private var isLongForm: Bool
+
+    package init(_ uuid: BluetoothUUID, in range: ClosedRange<UInt16> = 0x0001...0xFFFF) {
+        self.uuid = uuid
+        walk = HandleWalk(range)
+        isLongForm = uuid.short == nil
+    }
+
+    package func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<[Service]> { nextRequest() }
+
+    package mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure)
+        -> GATTStep<[Service]>
+    {
+        if let error = answer.error, error.endsDiscovery {
+            guard found.isEmpty, !isLongForm else { return .finished(GATTDatabase.inOrder(found)) }
+            isLongForm = true
+            return nextRequest()
+        }
+        var last: UInt16 = 0
+        for entry in try answer.response(to: ATTFindByTypeValueRequest.self).entries {
+            guard entry.handle >= walk.start, entry.handle <= entry.groupEndHandle, entry.handle <= walk.end,
+                found.count < walk.range.count
+            else { continue }
+            last = min(entry.groupEndHandle, walk.end)
+            found.append(Service(uuid: uuid, handle: entry.handle, endHandle: last))
+        }
+        return walk.advance(past: last) ? nextRequest() : .finished(GATTDatabase.inOrder(found))
+    }
+
+    private func nextRequest() -> GATTStep<[Service]> {
+        let value = isLongForm ? uuid.littleEndianOctets128 : uuid.attOctets
+        return .send(
+            ATTFindByTypeValueRequest(startHandle: walk.start, endHandle: walk.end, type: 0x2800, value: value[...])
+        )
+    }
+}

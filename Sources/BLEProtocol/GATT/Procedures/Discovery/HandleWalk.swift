@@ -1,0 +1,68 @@
+/// The way through a range of handles that is asked for piece by piece.
+///
+/// It ends for every peer: each step goes on behind the last handle of the answer, and an answer that does not lead
+/// forward is the last one. Entries count once, so that no peer makes a list longer than its range.
+struct HandleWalk: Hashable, Sendable {
+    /// All handles that an attribute can have.
+    static let allHandles: ClosedRange<UInt16> = 0x0001...0xFFFF
+
+    let range: ClosedRange<UInt16>
+
+    /// The first handle to ask for.
+    private(set) var start: UInt16
+
+    /// The least handle that the next entry may have; above the range once that is used up.
+    private var nextEntry: Int
+
+    init(_ range: ClosedRange<UInt16>) {
+        self.range = range
+        start = range.lowerBound
+        nextEntry = Int(range.lowerBound)
+    }
+
+    var end: UInt16 { range.upperBound }
+
+    /// Whether an entry is within the range and behind all entries before it.
+    mutating func accepts(_ handle: UInt16) -> Bool {
+        guard Int(handle) >= nextEntry, handle <= end else { return false }
+        nextEntry = Int(handle) + 1
+        return true
+    }
+
+    /// Goes on behind the last handle of an answer; `false` where the range is used up, or the answer leads nowhere.
+    mutating func advance(past last: UInt16) -> Bool {
+        guard last >= start, last < end else { return false }
+        start = last + 1
+        nextEntry = max(nextEntry, Int(start))
+        return true
+    }
+
+    /// Goes on at a handle that may lie further ahead.
+    mutating func skip(to handle: UInt16) {
+        guard handle > start, handle <= end else { return }
+        start = handle
+    }
+}
+
+extension ATTError {
+    /// Whether a list ends here because nothing is left to find.
+    var endsDiscovery: Bool { self == .attributeNotFound }
+
+    /// Whether discovery of what is optional must not go on: the link is not secure enough, or the database changed.
+    /// Any other error means that the peer has nothing of the kind, or can't tell.
+    var stopsDiscovery: Bool {
+        switch self {
+        case .insufficientAuthentication, .insufficientAuthorization, .insufficientEncryption,
+            .encryptionKeySizeTooShort, .databaseOutOfSync, .insufficientResources:
+            true
+        default: false
+        }
+    }
+}
+
+extension ATTDecodingError {
+    /// An entry of a list has a length that the declaration can't have.
+    static func impossibleEntry(in opcode: ATTOpcode) -> ATTDecodingError {
+        ATTDecodingError(opcode: opcode, offset: 1, reason: .invalidEntryLength)
+    }
+}

@@ -1,0 +1,48 @@
+/// Reads the values of all attributes of a type within a range, without knowing their handles.
+///
+/// Fails with ``ATTError/attributeNotFound`` where there is none. A value that is longer than an answer can hold, 253
+/// octets or ATT_MTU - 4, comes cut; ``ReadValue`` reads it whole.
+/// Source: Core Specification, Vol 3, Part G, 4.8.2.
+package struct ReadByUUID: GATTProcedure {
+    package struct Value: Hashable, Sendable {
+        package var handle: UInt16
+        package var value: [UInt8]
+
+        package init(handle: UInt16, value: [UInt8]) {
+            self.handle = handle
+            self.value = value
+        }
+    }
+
+    package let uuid: BluetoothUUID
+
+    private let limit: Int
+    private var walk: HandleWalk
+    private var found: [Value] = []
+
+    /// With a limit it ends as soon as there are so many values, and asks no more; 1 is right for what can be there
+    /// only once, such as the Database Hash.
+    package init(_ uuid: BluetoothUUID, in range: ClosedRange<UInt16> = 0x0001...0xFFFF, limit: Int = .max) {
+        self.uuid = uuid
+        self.limit = limit
+        walk = HandleWalk(range)
+    }
+
+    package func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<[Value]> { nextRequest() }
+
+    package mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure)
+        -> GATTStep<[Value]>
+    {
+        if answer.error == .attributeNotFound, !found.isEmpty { return .finished(found) }
+        let entries = try answer.response(to: ATTReadByTypeRequest.self).entries
+        for entry in entries where walk.accepts(entry.handle) && found.count < limit {
+            found.append(Value(handle: entry.handle, value: Array(entry.value)))
+        }
+        guard found.count < limit, walk.advance(past: entries.last?.handle ?? 0) else { return .finished(found) }
+        return nextRequest()
+    }
+
+    private func nextRequest() -> GATTStep<[Value]> {
+        .send(ATTReadByTypeRequest(startHandle: walk.start, endHandle: walk.end, type: uuid))
+    }
+}

@@ -1,0 +1,54 @@
+/// Reads two or more values in one answer, one after another: all but the last of a length that the caller knows.
+///
+/// The answer is cut at ATT_MTU - 1 octets, and nothing tells so.
+/// Source: Core Specification, Vol 3, Part G, 4.8.4.
+package struct ReadMultiple: GATTProcedure {
+    package let handles: [UInt16]
+
+    /// Takes two handles at least, and as many as fit an ATT_MTU of 23: 11.
+    package init(handles: [UInt16]) {
+        precondition((2...11).contains(handles.count), "Read Multiple takes 2 to 11 handles")
+        self.handles = handles
+    }
+
+    package func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<[UInt8]> {
+        .send(ATTReadMultipleRequest(handles: handles))
+    }
+
+    package func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure) -> GATTStep<[UInt8]> {
+        .finished(Array(try answer.response(to: ATTReadMultipleRequest.self).values))
+    }
+}
+
+/// Reads two or more values of any length in one answer, the last ones cut or left out where they don't fit.
+///
+/// Source: Core Specification, Vol 3, Part G, 4.8.5.
+package struct ReadMultipleVariable: GATTProcedure {
+    package struct Value: Hashable, Sendable {
+        package var value: [UInt8]
+        /// Whether the attribute's value goes on.
+        package var isCut: Bool
+
+        package init(value: [UInt8], isCut: Bool) {
+            self.value = value
+            self.isCut = isCut
+        }
+    }
+
+    package let handles: [UInt16]
+
+    /// Takes two handles at least, and as many as fit an ATT_MTU of 23: 11.
+    package init(handles: [UInt16]) {
+        precondition((2...11).contains(handles.count), "Read Multiple Variable takes 2 to 11 handles")
+        self.handles = handles
+    }
+
+    package func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<[Value]> {
+        .send(ATTReadMultipleVariableRequest(handles: handles))
+    }
+
+    package func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure) -> GATTStep<[Value]> {
+        let entries = try answer.response(to: ATTReadMultipleVariableRequest.self).entries
+        return .finished(entries.map { Value(value: Array($0.value), isCut: $0.isCut) })
+    }
+}

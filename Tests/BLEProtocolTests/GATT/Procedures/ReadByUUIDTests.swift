@@ -1,0 +1,59 @@
+import Testing
+
+@testable import BLEProtocol
+
+@Suite struct ReadByUUIDTests {
+    @Test func `all values of a type are read, of one length per answer`() {
+        var bearer = Bearer()
+        let id = bearer.begin(ReadByUUID(BluetoothUUID(0x2A19)))
+        bearer.expect("08 0100 ffff 192a", answeredWith: "09 03 1200 64 3200 32")
+        bearer.expect("08 3300 ffff 192a", answeredWith: "09 04 4000 0102")
+        bearer.expect("08 4100 ffff 192a", answeredWith: "01 08 4100 0a")
+        let values: [ReadByUUID.Value] = [
+            .init(handle: 0x12, value: [0x64]), .init(handle: 0x32, value: [0x32]), .init(handle: 0x40, value: [1, 2]),
+        ]
+        bearer.expectFinished(.success(id, values))
+    }
+
+    @Test func `with a limit it stops asking`() {
+        var bearer = Bearer()
+        let id = bearer.begin(ReadByUUID(AttributeType.databaseHash, limit: 1))
+        bearer.expect("08 0100 ffff 2a2b", answeredWith: "09 12 0900 000102030405060708090a0b0c0d0e0f")
+        bearer.expectSends()
+        bearer.expectFinished(.success(id, [ReadByUUID.Value(handle: 9, value: [UInt8](0...15))]))
+    }
+
+    @Test func `none at all, and an error at a later one, fail it`() {
+        var bearer = Bearer()
+        let none = bearer.begin(ReadByUUID(BluetoothUUID(0x2A19)))
+        bearer.expect("08 0100 ffff 192a", answeredWith: "01 08 0100 0a")
+        let later = bearer.begin(ReadByUUID(BluetoothUUID(0x2A19)))
+        bearer.expect("08 0100 ffff 192a", answeredWith: "09 03 1200 64")
+        bearer.expect("08 1300 ffff 192a", answeredWith: "01 08 3200 02")
+        bearer.expectFinished(
+            .failure(none, .attribute(.attributeNotFound, handle: 1)),
+            .failure(later, .attribute(.readNotPermitted, handle: 0x32))
+        )
+    }
+
+    @Test func `several values are read at once`() {
+        var bearer = Bearer()
+        let fixed = bearer.begin(ReadMultiple(handles: [3, 7]))
+        bearer.expect("0e 0300 0700", answeredWith: "0f 010203")
+        let variable = bearer.begin(ReadMultipleVariable(handles: [3, 7]))
+        bearer.expect("20 0300 0700", answeredWith: "21 0100 aa 0300 bbcc")
+        let refused = bearer.begin(ReadMultipleVariable(handles: [3, 7]))
+        bearer.expect("20 0300 0700", answeredWith: "01 20 0700 06")
+        bearer.expectFinished(
+            .success(fixed, [1, 2, 3] as [UInt8]),
+            .success(
+                variable,
+                [
+                    ReadMultipleVariable.Value(value: [0xAA], isCut: false),
+                    ReadMultipleVariable.Value(value: [0xBB, 0xCC], isCut: true),
+                ]
+            ),
+            .failure(refused, .attribute(.requestNotSupported, handle: 7))
+        )
+    }
+}
