@@ -63,6 +63,12 @@ public struct BluetoothUUID: Hashable, Sendable {
         return littleEndianOctets128
     }
 
+    /// The octets as advertisements carry them: 2, 4 or 16, as few as the UUID has; least significant first.
+    public var shortestOctets: [UInt8] {
+        if short == nil, let bits32 { return (0..<4).map { UInt8(truncatingIfNeeded: bits32 >> (8 * $0)) } }
+        return attOctets
+    }
+
     /// All 16 octets, least significant first.
     public var littleEndianOctets128: [UInt8] {
         (0..<8).map { UInt8(truncatingIfNeeded: low >> (8 * UInt64($0))) }

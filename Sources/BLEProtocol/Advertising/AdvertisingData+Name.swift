@@ -1,0 +1,39 @@
+extension AdvertisingData {
+    /// The device's name: the complete one where there is one, else the shortened one.
+    ///
+    /// The name ends before the first NUL and before the first octet that is no UTF-8, and blanks around it are taken
+    /// off, as BlueZ does; so it may be empty. The octets as they were received are in ``completeLocalNameOctets``
+    /// and ``shortenedLocalNameOctets``.
+    public var localName: String? {
+        (completeLocalNameOctets ?? shortenedLocalNameOctets).map(Self.text)
+    }
+
+    /// Whether ``localName`` is all of the name.
+    public var isLocalNameComplete: Bool { completeLocalNameOctets != nil }
+
+    /// The octets of the complete name, as they were received.
+    public var completeLocalNameOctets: ArraySlice<UInt8>? { first(.completeLocalName) }
+
+    /// The octets of the shortened name, as they were received.
+    public var shortenedLocalNameOctets: ArraySlice<UInt8>? { first(.shortenedLocalName) }
+
+    private static func text(_ octets: ArraySlice<UInt8>) -> String {
+        var octets = octets.prefix { $0 != 0 }
+        if String(validating: octets, as: UTF8.self) == nil { octets = octets.prefix(validCount(octets)) }
+        while let first = octets.first, isBlank(first) { octets.removeFirst() }
+        while let last = octets.last, isBlank(last) { octets.removeLast() }
+        return String(decoding: octets, as: UTF8.self)
+    }
+
+    /// How many octets stand before the first one that is no UTF-8.
+    private static func validCount(_ octets: ArraySlice<UInt8>) -> Int {
+        var decoder = UTF8()
+        var iterator = octets.makeIterator()
+        var count = 0
+        while case .scalarValue(let scalar) = decoder.decode(&iterator) { count += UTF8.width(scalar) }
+        return count
+    }
+
+    /// Space, tabulator, line feed, vertical tabulator, form feed, carriage return.
+    private static func isBlank(_ octet: UInt8) -> Bool { octet == 0x20 || (0x09...0x0D).contains(octet) }
+}

@@ -1,0 +1,116 @@
+extension AdvertisingData {
+    /// Data that an advertisement carries for one service.
+    public struct ServiceData: Hashable, Sendable {
+        /// The service.
+        public let service: BluetoothUUID
+        /// The octets; what they mean is up to the service.
+        public let data: ArraySlice<UInt8>
+    }
+
+    /// The services that the device lists, each once, in the order of the advertisement.
+    ///
+    /// Lists of all widths are taken together, complete ones and incomplete ones. Octets at a list's end that are too
+    /// few for a UUID are passed over.
+    public var serviceUUIDs: [BluetoothUUID] {
+        uuids { $0.listedServiceWidth }
+    }
+
+    /// Whether the device says of one of its lists that it is not all.
+    public var hasIncompleteServices: Bool {
+        contains {
+            $0.type == .incompleteServices16 || $0.type == .incompleteServices32 || $0.type == .incompleteServices128
+        }
+    }
+
+    /// Whether the device lists a service; allocates nothing.
+    public func lists(_ service: BluetoothUUID) -> Bool {
+        contains(service) { $0.listedServiceWidth }
+    }
+
+    /// The services that the device looks for on others, each once, in the order of the advertisement.
+    public var solicitedServiceUUIDs: [BluetoothUUID] {
+        uuids { $0.solicitedServiceWidth }
+    }
+
+    /// Whether the device looks for a service; allocates nothing.
+    public func solicits(_ service: BluetoothUUID) -> Bool {
+        contains(service) { $0.solicitedServiceWidth }
+    }
+
+    /// What the advertisement carries for services, in the order of the advertisement.
+    public var serviceData: [ServiceData] {
+        compactMap { type, data in Self.serviceData(type, data) }
+    }
+
+    /// What the advertisement carries for one service: the first such structure; allocates nothing.
+    public func serviceData(for service: BluetoothUUID) -> ArraySlice<UInt8>? {
+        for (type, data) in self {
+            if let found = Self.serviceData(type, data), found.service == service { return found.data }
+        }
+        return nil
+    }
+
+    private static func serviceData(_ type: ADType, _ data: ArraySlice<UInt8>) -> ServiceData? {
+        guard let width = type.serviceDataWidth, data.count >= width,
+            let service = BluetoothUUID(littleEndian: data.prefix(width))
+        else { return nil }
+        return ServiceData(service: service, data: data.dropFirst(width))
+    }
+
+    private func uuids(_ width: (ADType) -> Int?) -> [BluetoothUUID] {
+        var found: [BluetoothUUID] = []
+        for (type, data) in self {
+            guard let width = width(type) else { continue }
+            var rest = data
+            while rest.count >= width, let uuid = BluetoothUUID(littleEndian: rest.prefix(width)) {
+                if !found.contains(uuid) { found.append(uuid) }
+                rest.removeFirst(width)
+            }
+        }
+        return found
+    }
+
+    private func contains(_ service: BluetoothUUID, _ width: (ADType) -> Int?) -> Bool {
+        for (type, data) in self {
+            guard let width = width(type) else { continue }
+            var rest = data
+            while rest.count >= width {
+                if BluetoothUUID(littleEndian: rest.prefix(width)) == service { return true }
+                rest.removeFirst(width)
+            }
+        }
+        return false
+    }
+}
+
+extension ADType {
+    /// How many octets a UUID has in a list of services; `nil` for another type.
+    var listedServiceWidth: Int? {
+        switch self {
+        case .incompleteServices16, .completeServices16: 2
+        case .incompleteServices32, .completeServices32: 4
+        case .incompleteServices128, .completeServices128: 16
+        default: nil
+        }
+    }
+
+    /// How many octets a UUID has in a list of services that the device looks for; `nil` for another type.
+    var solicitedServiceWidth: Int? {
+        switch self {
+        case .solicitedServices16: 2
+        case .solicitedServices32: 4
+        case .solicitedServices128: 16
+        default: nil
+        }
+    }
+
+    /// How many octets the UUID has in front of service data; `nil` for another type.
+    var serviceDataWidth: Int? {
+        switch self {
+        case .serviceData16: 2
+        case .serviceData32: 4
+        case .serviceData128: 16
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,75 @@
+/// The payload of an advertisement: a list of AD structures, kept as it was received.
+///
+/// Walk it as a sequence of types and data, or ask for what the common types mean:
+///
+/// ```swift
+/// for (type, data) in advertisement { print(type, data.count) }
+/// if advertisement.lists(.heartRate), let name = advertisement.localName { … }
+/// ```
+///
+/// Nothing is parsed before it is asked for, and walking allocates nothing. A structure of length zero ends the list,
+/// and so does one that is longer than what is left; what stands before it counts. Where a type that stands for one
+/// value occurs more than once, the first occurrence that is long enough counts.
+///
+/// Source: Core Specification, Vol 3, Part C, 11; the data types: Core Specification Supplement, Part A.
+public struct AdvertisingData: Hashable, Sendable {
+    /// The octets as they were received: advertising data, then scan response data where the radio merged them.
+    public let bytes: [UInt8]
+
+    /// Wraps the octets of an advertisement; nothing is parsed before it is asked for.
+    public init(bytes: [UInt8]) { self.bytes = bytes }
+}
+
+extension AdvertisingData: Sequence {
+    /// One AD structure: its type and the octets behind the type, which may be none.
+    public typealias Element = (type: ADType, data: ArraySlice<UInt8>)
+
+    /// Walks the AD structures from the first to the last.
+    public struct Iterator: IteratorProtocol {
+        private let bytes: [UInt8]
+        private var position = 0
+
+        init(bytes: [UInt8]) { self.bytes = bytes }
+
+        /// The next structure; `nil` at the end, at a length of zero and at a length that overruns the octets.
+        public mutating func next() -> Element? {
+            guard position < bytes.count else { return nil }
+            let length = Int(bytes[position])
+            let end = position + 1 + length
+            guard length > 0, end <= bytes.count else {
+                position = bytes.count
+                return nil
+            }
+            defer { position = end }
+            return (ADType(rawValue: bytes[position + 1]), bytes[position + 2..<end])
+        }
+    }
+
+    /// Starts at the first structure.
+    public func makeIterator() -> Iterator { Iterator(bytes: bytes) }
+
+    /// A lower bound for the number of structures.
+    public var underestimatedCount: Int { 0 }
+}
+
+extension AdvertisingData {
+    /// The data of the first structure of a type that has at least so many octets.
+    func first(_ type: ADType, atLeast count: Int = 0) -> ArraySlice<UInt8>? {
+        for (found, data) in self where found == type && data.count >= count { return data }
+        return nil
+    }
+}
+
+extension AdvertisingData: CustomStringConvertible {
+    /// The octets in hex, lower case.
+    public var description: String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count * 2)
+        for octet in bytes {
+            text.append(digits[Int(octet >> 4)])
+            text.append(digits[Int(octet & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

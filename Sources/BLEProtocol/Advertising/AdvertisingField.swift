@@ -1,0 +1,158 @@
+/// One thing that an advertisement says; what ``AdvertisingData`` is built from.
+public struct AdvertisingField: Hashable, Sendable {
+    /// What an error calls the field: `local name "Thermometer"`.
+    let name: String
+
+    /// The AD structures that carry it.
+    let structures: [Structure]
+
+    struct Structure: Hashable, Sendable {
+        let type: ADType
+        let data: [UInt8]
+    }
+
+    private init(_ name: String, _ structures: [Structure]) {
+        self.name = name
+        self.structures = structures
+    }
+
+    private init(_ name: String, _ type: ADType, _ data: [UInt8]) {
+        self.init(name, [Structure(type: type, data: data)])
+    }
+}
+
+extension AdvertisingField {
+    /// Whether the device can be discovered. Linux adds these itself when it is asked to be discoverable.
+    public static func flags(_ flags: AdvertisingData.Flags) -> Self {
+        Self("flags", .flags, [flags.rawValue])
+    }
+
+    /// The device's whole name, or with `isComplete: false` its beginning.
+    public static func localName(_ name: String, isComplete: Bool = true) -> Self {
+        Self("local name \"\(name)\"", isComplete ? .completeLocalName : .shortenedLocalName, Array(name.utf8))
+    }
+
+    /// The device's services; UUIDs of each width make a list of their own. `isComplete: false` says there are more.
+    public static func services(_ services: [BluetoothUUID], isComplete: Bool = true) -> Self {
+        Self(
+            "services",
+            lists(
+                services,
+                isComplete ? .completeServices16 : .incompleteServices16,
+                isComplete ? .completeServices32 : .incompleteServices32,
+                isComplete ? .completeServices128 : .incompleteServices128
+            )
+        )
+    }
+
+    /// Services that the device looks for on others; UUIDs of each width make a list of their own.
+    public static func solicitedServices(_ services: [BluetoothUUID]) -> Self {
+        Self("solicited services", lists(services, .solicitedServices16, .solicitedServices32, .solicitedServices128))
+    }
+
+    /// Data of a service.
+    public static func serviceData(_ service: BluetoothUUID, _ data: some Collection<UInt8>) -> Self {
+        let uuid = service.shortestOctets
+        let type: ADType =
+            switch uuid.count {
+            case 2: .serviceData16
+            case 4: .serviceData32
+            default: .serviceData128
+            }
+        return Self("service data of \(service)", type, uuid + data)
+    }
+
+    /// Data in a company's own format, behind the number that the Bluetooth SIG assigned to the company.
+    public static func manufacturerData(_ company: UInt16, _ data: some Collection<UInt8>) -> Self {
+        Self("manufacturer data", .manufacturerData, littleEndian(UInt64(company), 2) + data)
+    }
+
+    /// The power that the advertisement is sent with, in dBm, −127 to 127.
+    public static func txPower(_ decibels: Int8) -> Self {
+        Self("TX power", .txPower, [UInt8(bitPattern: decibels)])
+    }
+
+    /// What the device looks like: a number from the list of appearance values.
+    public static func appearance(_ appearance: UInt16) -> Self {
+        Self("appearance", .appearance, littleEndian(UInt64(appearance), 2))
+    }
+
+    /// A URI; a scheme that the Bluetooth SIG gave a number is sent as that number.
+    public static func uri(_ uri: String) -> Self {
+        let (code, length) = URIScheme.code(for: uri)
+        // The codes are 1 to 0xBA, all of them scalars.
+        let scheme = Unicode.Scalar(code).map { String(Character($0)) } ?? ""
+        return Self("URI", .uri, Array((scheme + uri.dropFirst(length)).utf8))
+    }
+
+    /// The connection intervals that the device prefers, rounded down to steps of 1.25 ms; 7.5 ms to 4 s.
+    public static func connectionIntervalRange(_ range: AdvertisingData.ConnectionIntervalRange) -> Self {
+        let units = [range.minimum, range.maximum].map { interval in
+            interval.map { steps(in: $0, microseconds: 1250, limit: 0xFFFE) } ?? 0xFFFF
+        }
+        return Self("connection interval range", .connectionIntervalRange, units.flatMap { littleEndian($0, 2) })
+    }
+
+    /// How often the device advertises, rounded down to steps of 0.625 ms.
+    public static func advertisingInterval(_ interval: Duration) -> Self {
+        let units = steps(in: interval, microseconds: 625, limit: 0xFFFF_FFFF)
+        if units <= 0xFFFF { return Self("advertising interval", .advertisingInterval, littleEndian(units, 2)) }
+        let count = units <= 0xFF_FFFF ? 3 : 4
+        return Self("advertising interval", .advertisingIntervalLong, littleEndian(units, count))
+    }
+
+    /// The roles that the device supports and prefers.
+    public static func role(_ role: AdvertisingData.Role) -> Self {
+        Self("role", .role, [role.rawValue])
+    }
+
+    /// The features of the device's link layer, bit 0 first.
+    public static func supportedFeatures(_ features: UInt64) -> Self {
+        let count = max(1, 8 - features.leadingZeroBitCount / 8)
+        return Self("supported features", .supportedFeatures, littleEndian(features, count))
+    }
+
+    /// The devices that the advertisement is meant for; public and random addresses make a list each.
+    public static func targetAddresses(_ addresses: [BluetoothAddress]) -> Self {
+        let structures = BluetoothAddress.Kind.allCases.compactMap { kind -> Structure? in
+            let octets = addresses.filter { $0.kind == kind }.flatMap(\.littleEndianOctets)
+            if octets.isEmpty { return nil }
+            return Structure(type: kind == .public ? .publicTargetAddress : .randomTargetAddress, data: octets)
+        }
+        return Self("target addresses", structures)
+    }
+
+    /// An AD structure of any type, its data as given.
+    public static func raw(_ type: ADType, _ data: some Collection<UInt8>) -> Self {
+        Self(type.description, type, Array(data))
+    }
+}
+
+extension AdvertisingField {
+    private static func lists(
+        _ services: [BluetoothUUID],
+        _ type16: ADType,
+        _ type32: ADType,
+        _ type128: ADType
+    ) -> [Structure] {
+        let octets = services.map(\.shortestOctets)
+        return [(type16, 2), (type32, 4), (type128, 16)].compactMap { type, width in
+            let list = octets.filter { $0.count == width }
+            return list.isEmpty ? nil : Structure(type: type, data: list.flatMap(\.self))
+        }
+    }
+
+    private static func littleEndian(_ number: UInt64, _ count: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * UInt64($0))) }
+    }
+
+    /// A duration in whole steps, at least none and at most `limit`.
+    private static func steps(in duration: Duration, microseconds step: Int64, limit: UInt64) -> UInt64 {
+        let most = Duration.microseconds(step) * Int(limit)
+        if duration >= most { return limit }
+        if duration <= .zero { return 0 }
+        let (seconds, attoseconds) = duration.components
+        // Less than 2³² steps of 0.625 ms: far from the limits of 64 bits.
+        return UInt64((seconds * 1_000_000 + attoseconds / 1_000_000_000_000) / step)
+    }
+}
