@@ -1,0 +1,22 @@
+public import BLEProtocol
+
+/// What a simulated adapter is doing: a test asserts on it that nothing was left behind.
+public struct AdapterActivity: Hashable, Sendable {
+    /// Whether a scan is under way.
+    public var isScanning = false
+
+    /// How many advertisements were started and not ended; one pauses while a central is connected.
+    public var advertisementCount = 0
+
+    /// How many listeners accept links.
+    public var listenerCount = 0
+
+    /// The peers that it tries to connect to, in the order of the attempts.
+    public var connecting: [BluetoothAddress] = []
+
+    /// The peers that it has a link with, in either role, in the order of the links.
+    public var links: [BluetoothAddress] = []
+
+    /// Whether nothing is going on.
+    public var isIdle: Bool { self == AdapterActivity() }
+}

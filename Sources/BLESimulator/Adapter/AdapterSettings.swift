@@ -1,0 +1,37 @@
+/// How a simulated adapter behaves. Changes hold for what begins after them.
+public struct AdapterSettings: Hashable, Sendable {
+    /// The time between two advertising events, to which the specification adds a random 0 to 10 ms each time
+    /// (Core Specification, Vol 6, Part B, 4.4.2.2).
+    public var advertisingInterval: Duration
+
+    /// The timing of links that this adapter makes, as their central.
+    public var linkTiming: LinkTiming
+
+    /// The largest PDU that a link carries, in octets; a link has the smaller of both sides'. Linux: 672.
+    public var maximumPDUSize: Int
+
+    /// The room for PDUs that wait to be sent on one link, in octets, each PDU counted with 223 octets on top.
+    ///
+    /// The default holds 76 PDUs of 512 octets or 230 of 20, as Linux 6.12 does.
+    public var sendBufferSize: Int
+
+    /// How many PDUs a link keeps for an owner that has not yet called `start`; the rest is dropped and counted.
+    public var receiveBufferCount: Int
+
+    /// Makes settings; what isn't given is as on Linux, except that advertising is ten times as frequent.
+    public init(
+        advertisingInterval: Duration = .milliseconds(100),
+        linkTiming: LinkTiming = .linux,
+        maximumPDUSize: Int = 672,
+        sendBufferSize: Int = 56_000,
+        receiveBufferCount: Int = 300
+    ) {
+        precondition(advertisingInterval > .zero, "advertising needs time")
+        precondition(maximumPDUSize >= 23, "no PDU below the smallest ATT_MTU")
+        self.advertisingInterval = advertisingInterval
+        self.linkTiming = linkTiming
+        self.maximumPDUSize = maximumPDUSize
+        self.sendBufferSize = sendBufferSize
+        self.receiveBufferCount = receiveBufferCount
+    }
+}

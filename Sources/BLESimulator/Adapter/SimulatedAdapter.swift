@@ -1,0 +1,97 @@
+public import BLEProtocol
+public import BLERadio
+internal import Synchronization
+
+/// One adapter of a ``SimulatedAir``: a complete radio in both roles, and the switches that a test plays with.
+///
+/// Scans hear every advertiser in range; ``ScanRequest/services`` is left to whoever asked.
+public final class SimulatedAdapter: Sendable {
+    /// The system's name for it.
+    public let name: String
+
+    /// Its address.
+    public let address: BluetoothAddress
+
+    let core: AirCore
+    let id: AdapterID
+
+    init(core: AirCore, id: AdapterID, name: String, address: BluetoothAddress) {
+        self.core = core
+        self.id = id
+        self.name = name
+        self.address = address
+    }
+
+    /// How it behaves; a change holds for what begins after it.
+    public var settings: AdapterSettings {
+        get { core.perform { $0.adapters[id].settings } }
+        set { core.perform { $0.adapters[id].settings = newValue } }
+    }
+
+    /// What it is doing now. A test asserts that it `isIdle` in the end.
+    public var activity: AdapterActivity { core.perform { $0.activity(of: id) } }
+
+    /// Whether it can be used.
+    public var state: AdapterState { core.perform { $0.adapters[id].state } }
+
+    // MARK: - Switches
+
+    /// Switches it on, whatever its state was; an unplugged one is plugged in.
+    public func powerOn() { setState(.poweredOn) }
+
+    /// Switches it off: everything that it does fails with ``BLEError/Code/adapterPoweredOff``, its links end with
+    /// ``DisconnectReason/Kind/adapterOff``, for the peers with ``DisconnectReason/Kind/closedByPeer``.
+    public func powerOff() { setState(.poweredOff) }
+
+    /// Blocks it as rfkill does: everything fails with ``BLEError/Code/adapterBlocked``, and the peers of its links
+    /// hear nothing more, until their supervision timeout.
+    public func block() { setState(.blocked) }
+
+    /// Unplugs it: everything fails with ``BLEError/Code/adapterNotFound``, and the peers of its links hear nothing
+    /// more, until their supervision timeout.
+    public func unplug() { setState(.absent) }
+
+    /// Plugs it in again, switched on.
+    public func plugIn() { setState(.poweredOn) }
+
+    private func setState(_ state: AdapterState) { core.perform { $0.setState(state, of: id) } }
+}
+
+// MARK: - Radio
+
+extension SimulatedAdapter: Radio {
+    public var timeline: any Timeline { core.timeline }
+
+    public func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
+        activity(core.perform { $0.observe(id, events: events) })
+    }
+
+    public func scan(
+        _ request: ScanRequest,
+        events: @escaping @Sendable (ScanEvent) -> Void
+    ) -> RadioActivity {
+        activity(core.perform { $0.startScan(request, on: id, events: events) })
+    }
+
+    public func connect(
+        to peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
+    ) -> RadioActivity {
+        activity(core.perform { $0.startConnect(to: peer, on: id, result: result) })
+    }
+
+    public func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity {
+        activity(core.perform { $0.startListening(on: id, events: events) })
+    }
+
+    public func advertise(
+        _ request: AdvertiseRequest,
+        events: @escaping @Sendable (AdvertiseEvent) -> Void
+    ) -> RadioActivity {
+        activity(core.perform { $0.startAdvertisement(request, on: id, events: events) })
+    }
+
+    private func activity(_ id: ActivityID) -> RadioActivity {
+        RadioActivity { [core] in _ = core.perform { $0.cancel(id) } }
+    }
+}

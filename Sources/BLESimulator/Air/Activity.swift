@@ -1,0 +1,37 @@
+internal import BLEProtocol
+internal import BLERadio
+
+typealias AdapterID = Int
+typealias LinkID = Int
+typealias ActivityID = UInt64
+
+/// Something that an adapter was asked to do, and the closure that hears of it.
+struct Activity: Sendable {
+    enum Kind: Sendable {
+        case observe(@Sendable (AdapterInfo) -> Void)
+        case scan(ScanRequest, @Sendable (ScanEvent) -> Void)
+        case connect(BluetoothAddress, @Sendable (Result<any ATTLink, BLEError>) -> Void)
+        case listen(@Sendable (ListenEvent) -> Void)
+        case advertise(AdvertiseRequest, @Sendable (AdvertiseEvent) -> Void)
+    }
+
+    var adapter: AdapterID
+    var kind: Kind
+
+    /// Whether it is over but for the delivery of its last event.
+    var isEnding = false
+}
+
+/// Something that a closure or receiver is yet to hear, in the order in which it happened.
+enum Delivery: Sendable {
+    case adapter(ActivityID, AdapterInfo)
+    case scan(ActivityID, ScanEvent)
+    case connected(ActivityID, LinkEndID)
+    case connectFailed(ActivityID, BLEError)
+    case listen(ActivityID, ListenEvent)
+    case accepted(ActivityID, LinkEndID)
+    case advertise(ActivityID, AdvertiseEvent)
+    /// Whatever has gathered for one end of a link.
+    case link(LinkEndID)
+    case rssi(Int8?, @Sendable (Int8?) -> Void)
+}

@@ -1,0 +1,122 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// The air itself: its state behind one lock, one timer for whatever is next, and the deliveries, made one after the
+/// other on the timeline's context with the lock left.
+final class AirCore: Sendable {
+    private struct Guarded {
+        var state: AirState
+        var alarm: (due: Duration, timer: RadioActivity)?
+        var isDelivering = false
+    }
+
+    let timeline: any Timeline
+    private let guarded: Mutex<Guarded>
+
+    init(timeline: any Timeline) {
+        self.timeline = timeline
+        guarded = Mutex(Guarded(state: AirState(timeline: timeline)))
+    }
+
+    /// Changes the state, and sees to it that what follows from the change happens.
+    ///
+    /// Nothing that others own may be let go of inside: a link that dies there would ask for the lock again.
+    func perform<Value: Sendable>(_ body: (inout AirState) -> Value) -> Value {
+        let (result, obsolete) = guarded.withLock { guarded in
+            guarded.state.now = timeline.now
+            let result = body(&guarded.state)
+            return (result, setAlarm(&guarded))
+        }
+        obsolete?.cancel()
+        return result
+    }
+
+    /// Sets the timer for what is due next; answers the timer that isn't needed any more.
+    private func setAlarm(_ guarded: inout Guarded) -> RadioActivity? {
+        guard !guarded.isDelivering, let due = guarded.state.nextDue else { return nil }
+        if let alarm = guarded.alarm, alarm.due <= due { return nil }
+        let timer = timeline.schedule(after: due - timeline.now) { [weak self] in self?.wakeUp() }
+        defer { guarded.alarm = (due, timer) }
+        return guarded.alarm?.timer
+    }
+
+    /// Does what is due, and delivers what came of it.
+    private func wakeUp() {
+        let (deliveries, alarm) = guarded.withLock { guarded in
+            let alarm = guarded.alarm
+            guarded.alarm = nil
+            guarded.isDelivering = true
+            guarded.state.now = timeline.now
+            guarded.state.runDueEntries()
+            let deliveries = guarded.state.outbox
+            guarded.state.outbox = []
+            return (deliveries, alarm)
+        }
+        for delivery in deliveries { deliver(delivery) }
+        let obsolete = guarded.withLock { guarded in
+            guarded.isDelivering = false
+            guarded.state.now = timeline.now
+            return setAlarm(&guarded)
+        }
+        alarm?.timer.cancel()
+        obsolete?.cancel()
+    }
+
+    // MARK: - Deliveries
+
+    private func deliver(_ delivery: Delivery) {
+        switch delivery {
+        case .adapter(let id, let info):
+            if case .observe(let events) = listener(id) { events(info) }
+        case .scan(let id, let event):
+            if case .scan(_, let events) = listener(id, isLast: event.isLast) { events(event) }
+        case .listen(let id, let event):
+            if case .listen(let events) = listener(id, isLast: event.isLast) { events(event) }
+        case .advertise(let id, let event):
+            if case .advertise(_, let events) = listener(id, isLast: event.isLast) { events(event) }
+        case .connectFailed(let id, let error):
+            if case .connect(_, let result) = listener(id, isLast: true) { result(.failure(error)) }
+        case .connected(let id, let end):
+            // Whoever cancelled in the meantime leaves a link that nobody has: letting go of it closes it.
+            let link = SimulatedLink(core: self, id: end)
+            if case .connect(_, let result) = listener(id, isLast: true) { result(.success(link)) }
+        case .accepted(let id, let end):
+            let link = SimulatedLink(core: self, id: end)
+            if case .listen(let events) = listener(id) { events(.accepted(link)) }
+        case .link(let end):
+            deliverNews(to: end)
+        case .rssi(let level, let result):
+            result(level)
+        }
+    }
+
+    /// Who hears of an activity; `nil` when it was cancelled. After the last event the activity is forgotten.
+    private func listener(_ id: ActivityID, isLast: Bool = false) -> Activity.Kind? {
+        guarded.withLock { guarded in
+            isLast
+                ? guarded.state.activities.removeValue(forKey: id)?.kind
+                : guarded.state.activities[id]?.kind
+        }
+    }
+
+    private func deliverNews(to end: LinkEndID) {
+        guard let news = guarded.withLock({ $0.state.takeNews(for: end) }) else { return }
+        if !news.pdus.isEmpty { news.receiver.linkReceived(news.pdus) }
+        if news.dropped > 0 { news.receiver.linkDropped(news.dropped) }
+        if news.isWritable { news.receiver.linkBecameWritable() }
+        if let reason = news.end { news.receiver.linkEnded(reason) }
+    }
+}
+
+extension ScanEvent {
+    fileprivate var isLast: Bool { if case .failed = self { true } else { false } }
+}
+
+extension ListenEvent {
+    fileprivate var isLast: Bool { if case .failed = self { true } else { false } }
+}
+
+extension AdvertiseEvent {
+    fileprivate var isLast: Bool { if case .failed = self { true } else { false } }
+}

@@ -1,0 +1,69 @@
+internal import BLEProtocol
+internal import BLERadio
+
+/// An advertisement that was started and hasn't ended.
+struct Advertisement: Sendable {
+    let activity: ActivityID
+    let request: AdvertiseRequest
+
+    /// Whether its next event stands in the agenda. It does only while somebody could hear it.
+    var isScheduled = false
+}
+
+extension AirState {
+    /// What the specification adds to each advertising interval, at most (Vol 6, Part B, 4.4.2.2).
+    static let advertisingDelay = Duration.milliseconds(10)
+
+    mutating func startAdvertisement(
+        _ request: AdvertiseRequest,
+        on adapter: AdapterID,
+        events: @escaping @Sendable (AdvertiseEvent) -> Void
+    ) -> ActivityID {
+        let id = add(.advertise(request, events), on: adapter)
+        if let error = unavailable(adapter, for: "advertise") {
+            fail(id, error)
+        } else {
+            adapters[adapter].advertisements.append(Advertisement(activity: id, request: request))
+            outbox.append(.advertise(id, .started))
+            wakeAdvertisements(of: adapter)
+        }
+        return id
+    }
+
+    /// Schedules the next events of advertisements that somebody could hear now.
+    mutating func wakeAdvertisements(of adapter: AdapterID) {
+        for index in adapters[adapter].advertisements.indices {
+            let advertisement = adapters[adapter].advertisements[index]
+            guard !advertisement.isScheduled, isWanted(advertisement, of: adapter) else { continue }
+            adapters[adapter].advertisements[index].isScheduled = true
+            let interval = adapters[adapter].settings.advertisingInterval
+            agenda.insert(.advertise(advertisement.activity), due: now + randomDuration(below: interval))
+        }
+    }
+
+    mutating func runAdvertisingEvent(_ id: ActivityID) {
+        guard let adapter = activities[id]?.adapter,
+            let index = adapters[adapter].advertisements.firstIndex(where: { $0.activity == id })
+        else { return }
+        adapters[adapter].advertisements[index].isScheduled = false
+        let advertisement = adapters[adapter].advertisements[index]
+        guard isWanted(advertisement, of: adapter) else { return }
+        hear(advertisement.request, from: adapter)
+        if advertisement.request.isConnectable { answerAttempts(to: adapter) }
+        guard isWanted(advertisement, of: adapter) else { return }
+        adapters[adapter].advertisements[index].isScheduled = true
+        let interval = adapters[adapter].settings.advertisingInterval
+        agenda.insert(.advertise(id), due: now + interval + randomDuration(below: Self.advertisingDelay))
+    }
+
+    /// Whether an advertisement is on air and somebody listens, be it in vain.
+    ///
+    /// As on Linux, a connectable one is off the air while a central is connected, and comes back by itself.
+    private func isWanted(_ advertisement: Advertisement, of adapter: AdapterID) -> Bool {
+        if advertisement.request.isConnectable {
+            guard adapters[adapter].peripheralLinkCount == 0 else { return false }
+            if attempts[adapters[adapter].address] != nil { return true }
+        }
+        return scans.contains { $0.adapter != adapter }
+    }
+}

@@ -1,0 +1,100 @@
+internal import BLEProtocol
+internal import BLERadio
+
+/// An attempt to connect that waits for its peer's advertising.
+struct ConnectAttempt: Sendable {
+    let activity: ActivityID
+    let adapter: AdapterID
+
+    /// The fault plan lets it succeed no earlier.
+    var earliest: Duration?
+}
+
+extension AirState {
+    mutating func startConnect(
+        to peer: BluetoothAddress,
+        on adapter: AdapterID,
+        result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
+    ) -> ActivityID {
+        let id = add(.connect(peer, result), on: adapter)
+        if let error = unavailable(adapter, for: "connect", to: peer) {
+            fail(id, error)
+        } else if adapters[adapter].links[peer] != nil {
+            fail(id, .isConnected(peer))
+        } else if attempts[peer, default: []].contains(where: { $0.adapter == adapter }) {
+            fail(id, .isConnecting(peer))
+        } else {
+            attempts[peer, default: []].append(ConnectAttempt(activity: id, adapter: adapter))
+            adapters[adapter].attempts.append(id)
+            if let other = addresses[peer], other != adapter { wakeAdvertisements(of: other) }
+        }
+        return id
+    }
+
+    mutating func removeAttempt(_ id: ActivityID, to peer: BluetoothAddress) {
+        attempts[peer]?.removeAll { $0.activity == id }
+        if attempts[peer]?.isEmpty == true { attempts[peer] = nil }
+        if let adapter = activities[id]?.adapter { adapters[adapter].attempts.removeAll { $0 == id } }
+    }
+
+    /// Lets the first who wants to connect to an advertiser, and can, do so.
+    mutating func answerAttempts(to peripheral: AdapterID) {
+        let address = adapters[peripheral].address
+        for attempt in attempts[address] ?? [] {
+            let central = attempt.adapter
+            guard central != peripheral, hears(central, peripheral) else { continue }
+            if let earliest = attempt.earliest {
+                guard now >= earliest else { continue }
+            } else {
+                switch faults.connectionFate(central: central, peripheral: peripheral) {
+                case .accepted:
+                    break
+                case .ignored:
+                    continue
+                case .delayed(let delay):
+                    postpone(attempt, to: address, until: now + delay)
+                    continue
+                case .refused:
+                    fail(attempt.activity, .failedToEstablish(with: address))
+                    continue
+                }
+            }
+            stop(attempt.activity)
+            activities[attempt.activity]?.isEnding = true
+            establish(attempt.activity, central: central, peripheral: peripheral)
+            return
+        }
+    }
+
+    private mutating func postpone(_ attempt: ConnectAttempt, to peer: BluetoothAddress, until moment: Duration) {
+        guard let index = attempts[peer]?.firstIndex(where: { $0.activity == attempt.activity }) else { return }
+        attempts[peer]?[index].earliest = moment
+    }
+
+    private mutating func establish(_ activity: ActivityID, central: AdapterID, peripheral: AdapterID) {
+        let settings = adapters[central].settings
+        let link = LinkRecord(
+            id: nextLink,
+            timing: settings.linkTiming,
+            anchor: now + randomDuration(below: settings.linkTiming.connectionInterval),
+            maximumPDUSize: min(settings.maximumPDUSize, adapters[peripheral].settings.maximumPDUSize),
+            central: central,
+            peripheral: peripheral
+        )
+        nextLink += 1
+        links[link.id] = link
+        adapters[central].links[adapters[peripheral].address] = LinkEndID(link: link.id, role: .central)
+        adapters[peripheral].links[adapters[central].address] = LinkEndID(link: link.id, role: .peripheral)
+        adapters[peripheral].peripheralLinkCount += 1
+        note(link, .connected(central: adapters[central].address, peripheral: adapters[peripheral].address))
+        outbox.append(.connected(activity, LinkEndID(link: link.id, role: .central)))
+        if let listener = adapters[peripheral].listeners.last {
+            // As on Linux, the newest listener gets the link and the others see nothing.
+            outbox.append(.accepted(listener, LinkEndID(link: link.id, role: .peripheral)))
+        } else {
+            // Nobody listens: as on Linux the link stands, and nothing on it is ever answered.
+            link.peripheral.isOwned = false
+        }
+        planFaults(on: link)
+    }
+}

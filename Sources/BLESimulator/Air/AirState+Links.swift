@@ -1,0 +1,196 @@
+internal import BLEProtocol
+internal import BLERadio
+
+/// What an end of a link is to hear, all at once.
+struct LinkNews {
+    var receiver: any ATTLinkReceiver
+    var pdus: [ReceivedPDU]
+    var dropped: Int
+    var isWritable: Bool
+    var end: DisconnectReason?
+}
+
+extension AirState {
+    // MARK: - What an owner asks for
+
+    mutating func start(_ id: LinkEndID, _ receiver: any ATTLinkReceiver) {
+        guard let link = links[id.link] else { return }
+        precondition(!link[id.role].isStarted, "a link is started once")
+        link[id.role].isStarted = true
+        link[id.role].receiver = receiver
+        queueDelivery(to: id.role, of: link)
+    }
+
+    mutating func send(_ pdu: [UInt8], from id: LinkEndID) -> SendResult {
+        guard let link = links[id.link], link[id.role].phase == .open else { return .ended }
+        precondition(!pdu.isEmpty && pdu.count <= link.maximumPDUSize, "a PDU must fit the link")
+        let room = adapters[link[id.role].adapter].settings.sendBufferSize
+        let size = link[id.role].outgoing.size
+        guard size == 0 || size + pdu.count + PDUQueue.overhead <= room else {
+            link[id.role].isBlocked = true
+            return .full
+        }
+        link[id.role].outgoing.append(pdu)
+        scheduleConnectionEvent(of: link)
+        return .sent
+    }
+
+    mutating func disconnect(_ id: LinkEndID) {
+        guard let link = links[id.link], link[id.role].phase == .open else { return }
+        link[id.role].phase = .closing
+        scheduleConnectionEvent(of: link)
+    }
+
+    /// Nobody has this end any more: it closes, and what arrives for it is thrown away.
+    mutating func abandon(_ id: LinkEndID) {
+        guard let link = links[id.link], !link[id.role].isStarted else { return }
+        link[id.role].isOwned = false
+        link[id.role].inbox = []
+        if link[id.role].isOver {
+            link[id.role].phase = .gone
+            forget(link)
+        } else {
+            disconnect(id)
+        }
+    }
+
+    // MARK: - Connection events
+
+    /// Schedules the next connection event that carries something, unless it is already.
+    mutating func scheduleConnectionEvent(of link: LinkRecord) {
+        guard !link.isSilent else { return }
+        let due = nextConnectionEvent(of: link)
+        if let scheduled = link.eventDue, scheduled <= due { return }
+        link.eventDue = due
+        agenda.insert(.connectionEvent(link.id, due: due), due: due)
+    }
+
+    private func nextConnectionEvent(of link: LinkRecord) -> Duration {
+        let interval = link.timing.connectionInterval
+        guard interval > .zero else { return now }
+        guard now >= link.anchor else { return link.anchor }
+        var number = (now - link.anchor).attoseconds / interval.attoseconds + 1
+        if link.timing.peripheralLatency > 0, link.peripheral.outgoing.isEmpty, link.peripheral.phase == .open {
+            // The peripheral listens only now and then while it has nothing to say.
+            let step = Int128(link.timing.peripheralLatency + 1)
+            number = (number + step - 1) / step * step
+        }
+        return link.anchor + Duration(attoseconds: interval.attoseconds * number)
+    }
+
+    mutating func runConnectionEvent(_ id: LinkID, due: Duration) {
+        guard let link = links[id], link.eventDue == due else { return }
+        link.eventDue = nil
+        guard !link.isSilent else { return }
+        exchange(on: link)
+        let closers = LinkRole.allCases.filter { link[$0].phase == .closing }
+        for role in closers { end(link, role, DisconnectReason(.closedLocally, hciStatus: 0x16)) }
+        for role in closers { end(link, role.opposite, DisconnectReason(.closedByPeer, hciStatus: 0x13)) }
+        if !link.central.outgoing.isEmpty || !link.peripheral.outgoing.isEmpty { scheduleConnectionEvent(of: link) }
+    }
+
+    private mutating func exchange(on link: LinkRecord) {
+        if link.timing.connectionInterval == .zero {
+            for role in LinkRole.allCases {
+                while let pdu = link[role].outgoing.popFirst() { carry(pdu, from: role, on: link) }
+            }
+        } else {
+            var budget = EventBudget(link.timing)
+            while true {
+                let down = link.central.outgoing.nextPacket(link.timing.dataLength)
+                let up = link.peripheral.outgoing.nextPacket(link.timing.dataLength)
+                guard down > 0 || up > 0, budget.take(down, and: up) else { break }
+                if down > 0, let pdu = link.central.outgoing.send(packet: down) {
+                    carry(pdu, from: .central, on: link)
+                }
+                // The link may have ended with the PDU before.
+                if up > 0, !link.peripheral.outgoing.isEmpty, let pdu = link.peripheral.outgoing.send(packet: up) {
+                    carry(pdu, from: .peripheral, on: link)
+                }
+            }
+        }
+        for role in LinkRole.allCases { unblock(role, of: link) }
+    }
+
+    /// Tells a sender that was refused once half of the buffer is free, as the kernel does.
+    private mutating func unblock(_ role: LinkRole, of link: LinkRecord) {
+        let room = adapters[link[role].adapter].settings.sendBufferSize
+        guard link[role].isBlocked, link[role].outgoing.size <= room / 2 else { return }
+        link[role].isBlocked = false
+        link[role].isWritableAgain = true
+        queueDelivery(to: role, of: link)
+    }
+
+    // MARK: - Arrival and end
+
+    /// Puts a PDU that has come over the air into the receiver's hands, or near them.
+    mutating func receive(_ pdu: [UInt8], at role: LinkRole, of link: LinkRecord) {
+        guard link[role].phase == .open, link[role].isOwned else { return }
+        let room = adapters[link[role].adapter].settings.receiveBufferCount
+        if !link[role].isStarted, link[role].inbox.count >= room {
+            link[role].dropped += 1
+        } else {
+            link[role].inbox.append(ReceivedPDU(bytes: pdu, time: timeline.wallTime))
+        }
+        queueDelivery(to: role, of: link)
+    }
+
+    /// Ends a link on one side.
+    mutating func end(_ link: LinkRecord, _ role: LinkRole, _ reason: DisconnectReason) {
+        guard !link[role].isOver else { return }
+        link[role].phase = link[role].isOwned ? .ended(reason) : .gone
+        link[role].outgoing.removeAll()
+        link.held.removeAll { $0.receiver == role.opposite }
+        let adapter = link[role].adapter
+        let peer = adapters[link[role.opposite].adapter].address
+        adapters[adapter].links[peer] = nil
+        if role == .peripheral {
+            adapters[adapter].peripheralLinkCount -= 1
+            wakeAdvertisements(of: adapter)
+        }
+        note(link, .ended(role, reason))
+        queueDelivery(to: role, of: link)
+        forget(link)
+    }
+
+    /// Ends a link on both sides with one reason.
+    mutating func cut(_ link: LinkRecord, _ reason: DisconnectReason) {
+        end(link, .central, reason)
+        end(link, .peripheral, reason)
+    }
+
+    private mutating func forget(_ link: LinkRecord) {
+        if link.isForgotten { links[link.id] = nil }
+    }
+
+    // MARK: - Delivery
+
+    mutating func queueDelivery(to role: LinkRole, of link: LinkRecord) {
+        guard !link[role].isDeliveryQueued, link[role].isOwned else { return }
+        link[role].isDeliveryQueued = true
+        outbox.append(.link(LinkEndID(link: link.id, role: role)))
+    }
+
+    /// Takes what has gathered for one end; `nil` when there is nothing, or nobody yet to hear it.
+    mutating func takeNews(for id: LinkEndID) -> LinkNews? {
+        guard let link = links[id.link] else { return nil }
+        link[id.role].isDeliveryQueued = false
+        guard let receiver = link[id.role].receiver else { return nil }
+        var news = LinkNews(
+            receiver: receiver,
+            pdus: link[id.role].inbox,
+            dropped: link[id.role].dropped,
+            isWritable: link[id.role].isWritableAgain && link[id.role].phase == .open
+        )
+        link[id.role].inbox = []
+        link[id.role].dropped = 0
+        link[id.role].isWritableAgain = false
+        if case .ended(let reason) = link[id.role].phase {
+            news.end = reason
+            link[id.role].phase = .gone
+            link[id.role].receiver = nil
+            forget(link)
+        }
+        return news
+    }
+}

@@ -1,0 +1,73 @@
+internal import BLEProtocol
+internal import BLERadio
+
+/// A scan that is under way.
+struct ScanRecord: Sendable {
+    let activity: ActivityID
+    let adapter: AdapterID
+    let request: ScanRequest
+
+    /// When each device was last reported; only where duplicates aren't wanted.
+    var reported: [BluetoothAddress: Duration] = [:]
+}
+
+extension AirState {
+    /// How long a device that was reported isn't reported again when duplicates aren't wanted. On Linux the
+    /// controller's filter is cleared when the kernel's discovery ends, after 10.24 s.
+    static let duplicateWindow = Duration.milliseconds(10_240)
+
+    mutating func startScan(
+        _ request: ScanRequest,
+        on adapter: AdapterID,
+        events: @escaping @Sendable (ScanEvent) -> Void
+    ) -> ActivityID {
+        let id = add(.scan(request, events), on: adapter)
+        if let error = unavailable(adapter, for: "scan") {
+            fail(id, error)
+        } else if scans.contains(where: { $0.adapter == adapter }) {
+            fail(id, .scanIsUnderWay(on: adapters[adapter].name))
+        } else {
+            scans.append(ScanRecord(activity: id, adapter: adapter, request: request))
+            outbox.append(.scan(id, .started))
+            for other in adapters.indices where other != adapter { wakeAdvertisements(of: other) }
+        }
+        return id
+    }
+
+    /// Has an advertising event heard by those who scan.
+    mutating func hear(_ request: AdvertiseRequest, from advertiser: AdapterID) {
+        let address = adapters[advertiser].address
+        for index in scans.indices where scans[index].adapter != advertiser {
+            let scan = scans[index]
+            guard hears(scan.adapter, advertiser), isNews(address, toScan: index) else { continue }
+            // Linux holds an advertisement back until its scan response is there, and reports both as one.
+            let response = scan.request.isActive ? request.scanResponse.bytes : []
+            let report = AdvertisingReport(
+                address: address,
+                rssi: measure(scan.adapter, advertiser),
+                isConnectable: request.isConnectable,
+                data: AdvertisingData(bytes: request.data.bytes + response),
+                time: timeline.wallTime
+            )
+            if case .scan(scan.activity, .reports(let earlier)) = outbox.last {
+                outbox[outbox.count - 1] = .scan(scan.activity, .reports(earlier + [report]))
+            } else {
+                outbox.append(.scan(scan.activity, .reports([report])))
+            }
+        }
+    }
+
+    /// Whether one advertising event gets from one adapter to another.
+    mutating func hears(_ listener: AdapterID, _ advertiser: AdapterID) -> Bool {
+        let timeline = timeline
+        return signal(listener, advertiser).isInRange
+            && !faults.missesAdvertisement(listener, advertiser) { timeline.randomBits() }
+    }
+
+    private mutating func isNews(_ address: BluetoothAddress, toScan index: Int) -> Bool {
+        guard !scans[index].request.reportsDuplicates else { return true }
+        if let last = scans[index].reported[address], now - last < Self.duplicateWindow { return false }
+        scans[index].reported[address] = now
+        return true
+    }
+}

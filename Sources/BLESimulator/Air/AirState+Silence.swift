@@ -1,0 +1,50 @@
+internal import BLEProtocol
+internal import BLERadio
+
+extension AirState {
+    /// Sees whether the two ends of a link hear each other, after something changed that matters to it.
+    mutating func refreshSilence(of link: LinkRecord) {
+        let (central, peripheral) = (link.central, link.peripheral)
+        guard !central.isOver || !peripheral.isOver else { return }
+        let isSilent =
+            central.isOver || peripheral.isOver
+            || adapters[central.adapter].state != .poweredOn || adapters[peripheral.adapter].state != .poweredOn
+            || !signal(central.adapter, peripheral.adapter).isInRange
+        guard isSilent != link.isSilent else { return }
+        link.isSilent = isSilent
+        link.silences &+= 1
+        if isSilent {
+            link.eventDue = nil
+            let due = now + link.timing.supervisionTimeout
+            agenda.insert(.supervision(link.id, silence: link.silences), due: due)
+        } else if LinkRole.allCases.contains(where: { !link[$0].outgoing.isEmpty || link[$0].phase == .closing }) {
+            scheduleConnectionEvent(of: link)
+        }
+    }
+
+    mutating func refreshSilence(between a: AdapterID, and b: AdapterID) {
+        for (near, far) in [(a, b), (b, a)] {
+            if let id = adapters[near].links[adapters[far].address], let link = links[id.link] {
+                refreshSilence(of: link)
+            }
+        }
+    }
+
+    mutating func refreshSilenceOfAllLinks() {
+        for id in links.keys.sorted() {
+            if let link = links[id] { refreshSilence(of: link) }
+        }
+    }
+
+    mutating func runSupervisionTimeout(_ id: LinkID, silence: UInt32) {
+        guard let link = links[id], link.isSilent, link.silences == silence else { return }
+        for role in LinkRole.allCases {
+            let hasClosed = link[role].phase == .closing
+            let reason =
+                hasClosed
+                ? DisconnectReason(.closedLocally, hciStatus: 0x16)
+                : DisconnectReason(.supervisionTimeout, hciStatus: 0x08)
+            end(link, role, reason)
+        }
+    }
+}

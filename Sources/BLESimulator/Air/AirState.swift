@@ -1,0 +1,150 @@
+internal import BLEProtocol
+internal import BLERadio
+
+/// Everything that is known about an air. Confined to the lock of ``AirCore``; what others are to hear of it gathers
+/// in ``outbox`` and is delivered after the lock is left.
+struct AirState {
+    /// What is to happen at a time.
+    enum Entry: Sendable {
+        case advertise(ActivityID)
+        case connectionEvent(LinkID, due: Duration)
+        case supervision(LinkID, silence: UInt32)
+        case fault(FaultTimer)
+    }
+
+    let timeline: any Timeline
+
+    /// The time of the step that is being taken.
+    var now = Duration.zero
+
+    var adapters: [AdapterRecord] = []
+    var addresses: [BluetoothAddress: AdapterID] = [:]
+    var activities: [ActivityID: Activity] = [:]
+    var links: [LinkID: LinkRecord] = [:]
+    var signals: [AdapterPair: SignalStrength] = [:]
+    var defaultSignal = SignalStrength.dBm(-60)
+    var faults = FaultRules()
+    var trace = TraceBuffer()
+
+    /// Who scans, in the order of their start.
+    var scans: [ScanRecord] = []
+
+    /// Attempts to connect, by the address that they wait for, in the order of their start.
+    var attempts: [BluetoothAddress: [ConnectAttempt]] = [:]
+
+    var agenda = Agenda<Entry>()
+    var outbox: [Delivery] = []
+
+    private var nextActivity: ActivityID = 0
+    var nextLink: LinkID = 0
+    var nextHeld: UInt64 = 0
+
+    init(timeline: any Timeline) { self.timeline = timeline }
+
+    /// When there is something to do next.
+    var nextDue: Duration? { outbox.isEmpty ? agenda.earliest : now }
+
+    /// Does what is due.
+    mutating func runDueEntries() {
+        while let entry = agenda.popFirst(dueBy: now) {
+            switch entry {
+            case .advertise(let id): runAdvertisingEvent(id)
+            case .connectionEvent(let id, let due): runConnectionEvent(id, due: due)
+            case .supervision(let id, let silence): runSupervisionTimeout(id, silence: silence)
+            case .fault(let timer): runFaultTimer(timer)
+            }
+        }
+    }
+
+    // MARK: - Activities
+
+    mutating func add(_ kind: Activity.Kind, on adapter: AdapterID) -> ActivityID {
+        let id = nextActivity
+        nextActivity &+= 1
+        activities[id] = Activity(adapter: adapter, kind: kind)
+        return id
+    }
+
+    /// Ends an activity with a last event. What it was doing stops now; the closure goes with the delivery.
+    mutating func fail(_ id: ActivityID, _ error: BLEError) {
+        guard let activity = stop(id) else { return }
+        activities[id]?.isEnding = true
+        switch activity.kind {
+        case .observe: preconditionFailure("observing does not fail")
+        case .scan: outbox.append(.scan(id, .failed(error)))
+        case .connect: outbox.append(.connectFailed(id, error))
+        case .listen: outbox.append(.listen(id, .failed(error)))
+        case .advertise: outbox.append(.advertise(id, .failed(error)))
+        }
+    }
+
+    /// Forgets a cancelled activity; answers it, so that its closure is let go of outside the lock.
+    mutating func cancel(_ id: ActivityID) -> Activity? {
+        _ = stop(id)
+        return activities.removeValue(forKey: id)
+    }
+
+    /// Takes an activity off the air; answers it if it was still going on.
+    @discardableResult
+    mutating func stop(_ id: ActivityID) -> Activity? {
+        guard let activity = activities[id], !activity.isEnding else { return nil }
+        switch activity.kind {
+        case .observe: adapters[activity.adapter].observers.removeAll { $0 == id }
+        case .scan: scans.removeAll { $0.activity == id }
+        case .connect(let peer, _): removeAttempt(id, to: peer)
+        case .listen: adapters[activity.adapter].listeners.removeAll { $0 == id }
+        case .advertise: adapters[activity.adapter].advertisements.removeAll { $0.activity == id }
+        }
+        return activity
+    }
+
+    // MARK: - Signals
+
+    /// How well two adapters hear each other now, faults considered.
+    func signal(_ a: AdapterID, _ b: AdapterID) -> SignalStrength {
+        if faults.hasOutage(a, b) { return .outOfRange }
+        return signals.isEmpty ? defaultSignal : signals[AdapterPair(a, b)] ?? defaultSignal
+    }
+
+    func measure(_ a: AdapterID, _ b: AdapterID) -> Int8? {
+        signal(a, b).measurement { timeline.randomBits() }
+    }
+
+    /// A duration from zero to the one given, by chance.
+    func randomDuration(below limit: Duration) -> Duration {
+        guard limit > .zero else { return .zero }
+        let part = Double(timeline.randomBits() >> 11) / Double(1 << 53)
+        return limit * part
+    }
+}
+
+/// Two adapters, in no order.
+struct AdapterPair: Hashable, Sendable {
+    let low: AdapterID
+    let high: AdapterID
+
+    init(_ a: AdapterID, _ b: AdapterID) {
+        low = min(a, b)
+        high = max(a, b)
+    }
+}
+
+/// An adapter as the air sees it.
+struct AdapterRecord: Sendable {
+    let name: String
+    let address: BluetoothAddress
+    var state = AdapterState.poweredOn
+    var settings: AdapterSettings
+
+    /// In the order of their start.
+    var observers: [ActivityID] = []
+    var listeners: [ActivityID] = []
+    var advertisements: [Advertisement] = []
+    var attempts: [ActivityID] = []
+
+    /// The links that haven't ended on this side, by peer.
+    var links: [BluetoothAddress: LinkEndID] = [:]
+    var peripheralLinkCount = 0
+
+    var info: AdapterInfo { AdapterInfo(name: name, address: state == .absent ? nil : address, state: state) }
+}

@@ -1,0 +1,79 @@
+internal import BLEProtocol
+internal import BLERadio
+
+extension BLEError {
+    /// An operation on an adapter that isn't ready; `nil` when it is.
+    init?(unavailable state: AdapterState, adapter: String, operation: String, peer: BluetoothAddress?) {
+        let object = peer.map { "\($0)" } ?? adapter
+        switch state {
+        case .poweredOn:
+            return nil
+        case .absent:
+            self.init(
+                .adapterNotFound,
+                operation: operation,
+                object: object,
+                cause: "the simulated adapter \(adapter) is unplugged",
+                remedy: "Call plugIn() on it."
+            )
+        case .poweredOff:
+            self.init(
+                .adapterPoweredOff,
+                operation: operation,
+                object: object,
+                cause: "the simulated adapter \(adapter) is switched off",
+                remedy: "Call powerOn() on it."
+            )
+        case .blocked:
+            self.init(
+                .adapterBlocked,
+                operation: operation,
+                object: object,
+                cause: "the simulated adapter \(adapter) is blocked",
+                remedy: "Call powerOn() on it."
+            )
+        }
+    }
+
+    static func scanIsUnderWay(on adapter: String) -> BLEError {
+        BLEError(
+            .busy,
+            operation: "scan",
+            object: adapter,
+            cause: "a scan is already under way on this adapter",
+            remedy: "Cancel it, or share its reports."
+        )
+    }
+
+    static func isConnected(_ peer: BluetoothAddress) -> BLEError {
+        BLEError(
+            .busy,
+            operation: "connect",
+            object: "\(peer)",
+            cause: "this host is already connected to the peer",
+            remedy: "Use that link, or close it first."
+        )
+    }
+
+    static func isConnecting(_ peer: BluetoothAddress) -> BLEError {
+        BLEError(
+            .busy,
+            operation: "connect",
+            object: "\(peer)",
+            cause: "an attempt to connect to the peer is already under way",
+            remedy: "Wait for it, or cancel it."
+        )
+    }
+
+    static func failedToEstablish(with peer: BluetoothAddress) -> BLEError {
+        var error = BLEError(
+            .connectionFailed,
+            operation: "connect",
+            object: "\(peer)",
+            cause: "\(DisconnectReason.Kind.failedToEstablish.rawValue), as the air's fault plan asked",
+            remedy: "Try again."
+        )
+        error.reason = DisconnectReason(.failedToEstablish, hciStatus: 0x3E)
+        return error
+    }
+}

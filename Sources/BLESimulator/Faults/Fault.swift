@@ -1,0 +1,199 @@
+public import BLEProtocol
+
+/// Something that goes wrong on a simulated air, as a rule that says what, to which PDUs or links, and how often.
+///
+/// ```swift
+/// air.faults.add(.dropLink(after: 12, .notifications), on: sensor)
+/// air.faults.add(.swallow(.readResponses).times(1))
+/// air.faults.add(.refuseConnections(2), between: central, and: sensor)
+/// air.faults.add(.hold(.writeResponses, behind: 1))          // a notification overtakes the response
+/// air.faults.add(.outOfRange(after: .seconds(10), lasting: .seconds(3)), on: sensor)
+/// ```
+///
+/// Chance comes from the air's timeline: in virtual time, the same seed gives the same faults.
+public struct Fault: Sendable {
+    enum Action: Sendable {
+        case pdu(PDUFilter, PDUFault)
+        case dropLinkAfterPDUs(Int, PDUFilter, DisconnectReason)
+        case dropLinkAfterTime(Duration, DisconnectReason)
+        case loseLinks(mean: Duration, DisconnectReason)
+        case connection(ConnectionFault)
+        case outOfRange(after: Duration, lasting: Duration?)
+        case missAdvertisements(Double)
+    }
+
+    enum PDUFault: Sendable {
+        case swallow
+        case overflow
+        case duplicate(Int)
+        case delay(Duration)
+        case hold(behind: Int, atMost: Duration)
+        case replace(@Sendable ([UInt8]) -> [UInt8])
+        case corrupt
+        case dropLink(DisconnectReason)
+    }
+
+    enum ConnectionFault: Sendable {
+        case refuse
+        case ignore
+        case delay(Duration)
+    }
+
+    let action: Action
+    private(set) var limit: Int?
+    private(set) var skipped = 0
+
+    private init(_ action: Action, limit: Int? = nil) {
+        self.action = action
+        self.limit = limit
+    }
+
+    /// The same fault, but it strikes at most so many times.
+    public func times(_ count: Int) -> Fault {
+        var copy = self
+        copy.limit = max(count, 0)
+        return copy
+    }
+
+    /// The same fault, but it strikes whenever it can, for ever.
+    public func always() -> Fault {
+        var copy = self
+        copy.limit = nil
+        return copy
+    }
+
+    /// The same fault, but the first occasions pass unharmed.
+    public func skipping(_ count: Int) -> Fault {
+        var copy = self
+        copy.skipped = max(count, 0)
+        return copy
+    }
+}
+
+// MARK: - Links that end
+
+extension Fault {
+    /// Drops the link when so many of these PDUs have arrived on it; 0: as soon as it stands. Strikes once.
+    ///
+    /// Both sides hear the reason. What arrived before is delivered first.
+    public static func dropLink(
+        after count: Int,
+        _ pdus: PDUFilter = .any,
+        reason: DisconnectReason.Kind = .supervisionTimeout
+    ) -> Fault {
+        Fault(.dropLinkAfterPDUs(max(count, 0), pdus, DisconnectReason(onAir: reason)), limit: 1)
+    }
+
+    /// Drops the link when such a PDU is sent, before it arrives. Strikes once.
+    public static func dropLink(
+        insteadOf pdus: PDUFilter,
+        reason: DisconnectReason.Kind = .supervisionTimeout
+    ) -> Fault {
+        Fault(.pdu(pdus, .dropLink(DisconnectReason(onAir: reason))), limit: 1)
+    }
+
+    /// Drops the link so long after it was made; one that stands already, so long after now. Strikes once.
+    public static func dropLink(
+        after time: Duration,
+        reason: DisconnectReason.Kind = .supervisionTimeout
+    ) -> Fault {
+        Fault(.dropLinkAfterTime(time, DisconnectReason(onAir: reason)), limit: 1)
+    }
+
+    /// Drops links by chance, each after this time on average. Strikes always.
+    public static func loseLinks(
+        every mean: Duration,
+        reason: DisconnectReason.Kind = .supervisionTimeout
+    ) -> Fault {
+        Fault(.loseLinks(mean: max(mean, .nanoseconds(1)), DisconnectReason(onAir: reason)))
+    }
+
+    /// Makes the peers deaf to each other: no reports, no connections, and links fall silent, until the supervision
+    /// timeout ends them or the time is over. Begins so long after the fault is added; strikes once.
+    ///
+    /// - Parameters:
+    ///   - delay: When it begins, from now.
+    ///   - duration: How long it lasts; `nil`: until the fault is removed.
+    public static func outOfRange(after delay: Duration = .zero, lasting duration: Duration? = nil) -> Fault {
+        Fault(.outOfRange(after: delay, lasting: duration), limit: 1)
+    }
+}
+
+// MARK: - Connections and advertisements
+
+extension Fault {
+    /// Lets the next attempts to connect fail with ``DisconnectReason/Kind/failedToEstablish``, the commonest failure
+    /// on air.
+    public static func refuseConnections(_ count: Int = 1) -> Fault {
+        Fault(.connection(.refuse), limit: max(count, 0))
+    }
+
+    /// The peer advertises, and never answers an attempt to connect. Strikes always.
+    public static let ignoreConnections = Fault(.connection(.ignore))
+
+    /// Makes attempts to connect take this much longer. Strikes always.
+    public static func delayConnections(by delay: Duration) -> Fault {
+        Fault(.connection(.delay(delay)))
+    }
+
+    /// Each advertisement is missed with this probability, 0 to 1, by scans and by attempts to connect.
+    public static func missAdvertisements(_ probability: Double) -> Fault {
+        Fault(.missAdvertisements(min(max(probability, 0), 1)))
+    }
+}
+
+// MARK: - PDUs
+
+extension Fault {
+    /// Takes such PDUs off the air: a peer that never answers. Strikes always.
+    public static func swallow(_ pdus: PDUFilter) -> Fault { Fault(.pdu(pdus, .swallow)) }
+
+    /// Drops such PDUs at the receiver as a full receive queue does: it is told how many. Strikes always.
+    public static func overflow(_ pdus: PDUFilter) -> Fault { Fault(.pdu(pdus, .overflow)) }
+
+    /// Lets such PDUs arrive several times. Strikes always.
+    public static func duplicate(_ pdus: PDUFilter, copies: Int = 1) -> Fault {
+        Fault(.pdu(pdus, .duplicate(max(copies, 0))))
+    }
+
+    /// Lets such PDUs arrive later; what is sent behind them passes by. Strikes always.
+    public static func delay(_ pdus: PDUFilter, by delay: Duration) -> Fault {
+        Fault(.pdu(pdus, .delay(delay)))
+    }
+
+    /// Holds such a PDU back until others, sent behind it in the same direction, have arrived; when they don't come
+    /// it arrives after `limit`. Strikes always.
+    public static func hold(_ pdus: PDUFilter, behind count: Int, atMost limit: Duration = .seconds(1)) -> Fault {
+        Fault(.pdu(pdus, .hold(behind: max(count, 1), atMost: limit)))
+    }
+
+    /// Puts other octets in the place of such PDUs. Strikes always.
+    public static func replace(_ pdus: PDUFilter, with octets: [UInt8]) -> Fault {
+        replace(pdus) { _ in octets }
+    }
+
+    /// Changes such PDUs; the closure gets the octets, opcode first, and must not block. Strikes always.
+    public static func replace(_ pdus: PDUFilter, by change: @escaping @Sendable ([UInt8]) -> [UInt8]) -> Fault {
+        Fault(.pdu(pdus, .replace(change)))
+    }
+
+    /// Flips one bit of such PDUs, by chance. Strikes always.
+    public static func corrupt(_ pdus: PDUFilter) -> Fault { Fault(.pdu(pdus, .corrupt)) }
+}
+
+extension DisconnectReason {
+    /// A reason with the HCI status that a radio gives with it (Core Specification, Vol 1, Part F).
+    init(onAir kind: Kind) {
+        let status: UInt8? =
+            switch kind {
+            case .closedByPeer: 0x13
+            case .closedLocally: 0x16
+            case .supervisionTimeout: 0x08
+            case .failedToEstablish: 0x3E
+            case .authenticationFailed: 0x05
+            case .keyMissing: 0x06
+            case .adapterOff, .transactionTimeout, .protocolViolation, .other: nil
+            }
+        self.init(kind, hciStatus: status)
+    }
+}

@@ -1,0 +1,59 @@
+internal import Synchronization
+
+/// One fault that was added to a plan.
+public struct FaultID: Hashable, Sendable {
+    let number: Int
+}
+
+/// What goes wrong on an air: rules, added and removed at any time. A handle; copies are the same plan.
+///
+/// Where several rules match one PDU, the one that was added first decides what becomes of it.
+public struct FaultPlan: Sendable {
+    let core: AirCore
+
+    /// Adds a fault that concerns every adapter.
+    @discardableResult
+    public func add(_ fault: Fault) -> FaultID { add(fault, .everywhere) }
+
+    /// Adds a fault that concerns whatever one adapter does, in either role.
+    @discardableResult
+    public func add(_ fault: Fault, on adapter: SimulatedAdapter) -> FaultID { add(fault, .adapter(adapter.id)) }
+
+    /// Adds a fault that concerns two adapters and nobody else.
+    @discardableResult
+    public func add(
+        _ fault: Fault,
+        between first: SimulatedAdapter,
+        and second: SimulatedAdapter
+    ) -> FaultID {
+        add(fault, .pair(AdapterPair(first.id, second.id)))
+    }
+
+    /// Takes a fault back. PDUs that it holds back stay so until their time has come.
+    public func remove(_ fault: FaultID) { _ = core.perform { $0.removeFault(fault) } }
+
+    /// Takes all faults back.
+    public func removeAll() { _ = core.perform { $0.removeAllFaults() } }
+
+    /// How often a fault has struck; 0 after it was removed.
+    public func strikes(of fault: FaultID) -> Int { core.perform { $0.faults.strikes(of: fault) } }
+
+    private func add(_ fault: Fault, _ scope: FaultScope) -> FaultID {
+        core.perform { $0.addFault(fault, scope) }
+    }
+}
+
+/// Whom a fault concerns.
+enum FaultScope: Hashable, Sendable {
+    case everywhere
+    case adapter(AdapterID)
+    case pair(AdapterPair)
+
+    func contains(_ a: AdapterID, _ b: AdapterID) -> Bool {
+        switch self {
+        case .everywhere: true
+        case .adapter(let id): id == a || id == b
+        case .pair(let pair): pair == AdapterPair(a, b)
+        }
+    }
+}

@@ -1,0 +1,168 @@
+internal import BLEProtocol
+internal import BLERadio
+
+/// The part that a device plays on a link.
+public enum LinkRole: String, Hashable, Sendable, CaseIterable {
+    /// It made the connection.
+    case central
+    /// It advertised, and was connected to.
+    case peripheral
+
+    /// The other part.
+    public var opposite: LinkRole { self == .central ? .peripheral : .central }
+}
+
+/// One end of one link.
+struct LinkEndID: Hashable, Sendable {
+    var link: LinkID
+    var role: LinkRole
+}
+
+/// A link as the air sees it. Confined to the air's lock.
+///
+/// An idle link costs this object and no timer: nothing is scheduled before somebody sends.
+final class LinkRecord {
+    let id: LinkID
+    let timing: LinkTiming
+    let anchor: Duration
+    let maximumPDUSize: Int
+
+    var central: LinkEnd
+    var peripheral: LinkEnd
+
+    /// When the connection event comes for which an entry stands in the agenda.
+    var eventDue: Duration?
+
+    /// Whether nothing is heard: out of range, or one side is gone.
+    var isSilent = false
+
+    /// Tells an entry for the supervision timeout from a stale one.
+    var silences: UInt32 = 0
+
+    /// How many PDUs each rule of the fault plan has counted on this link.
+    var faultCounts: [FaultID: Int] = [:]
+
+    /// PDUs that the fault plan holds back, until others have passed.
+    var held: [HeldPDU] = []
+
+    init(
+        id: LinkID,
+        timing: LinkTiming,
+        anchor: Duration,
+        maximumPDUSize: Int,
+        central: AdapterID,
+        peripheral: AdapterID
+    ) {
+        self.id = id
+        self.timing = timing
+        self.anchor = anchor
+        self.maximumPDUSize = maximumPDUSize
+        self.central = LinkEnd(adapter: central)
+        self.peripheral = LinkEnd(adapter: peripheral)
+    }
+
+    subscript(role: LinkRole) -> LinkEnd {
+        get { role == .central ? central : peripheral }
+        _modify {
+            switch role {
+            case .central: yield &central
+            case .peripheral: yield &peripheral
+            }
+        }
+    }
+
+    /// Whether nobody will ever ask for it again.
+    var isForgotten: Bool { central.phase == .gone && peripheral.phase == .gone }
+}
+
+/// One side of a link.
+struct LinkEnd {
+    enum Phase: Hashable {
+        case open
+        /// This side has asked for the end; it comes with the next connection event.
+        case closing
+        /// Over; the receiver is yet to hear it.
+        case ended(DisconnectReason)
+        /// Over, and heard, or nobody is there to hear it.
+        case gone
+    }
+
+    let adapter: AdapterID
+    var phase = Phase.open
+
+    /// Whether somebody has this end, or will have it; if not, what arrives is thrown away.
+    var isOwned = true
+    var isStarted = false
+    var receiver: (any ATTLinkReceiver)?
+    var outgoing = PDUQueue()
+
+    /// What the receiver has not yet heard.
+    var inbox: [ReceivedPDU] = []
+    var dropped = 0
+    var isBlocked = false
+    var isWritableAgain = false
+    var isDeliveryQueued = false
+
+    init(adapter: AdapterID) { self.adapter = adapter }
+
+    /// Whether the link is over on this side.
+    var isOver: Bool {
+        switch phase {
+        case .open, .closing: false
+        case .ended, .gone: true
+        }
+    }
+}
+
+/// PDUs that wait for connection events.
+struct PDUQueue {
+    /// What the kernel's bookkeeping adds to each PDU in a send buffer, in octets.
+    static let overhead = 223
+
+    private var pdus: [[UInt8]] = []
+    private var head = 0
+
+    /// How much of the first PDU's frame has been sent.
+    private var sent = 0
+
+    /// The room that the PDUs take in the send buffer.
+    private(set) var size = 0
+
+    var isEmpty: Bool { head == pdus.count }
+
+    mutating func append(_ pdu: [UInt8]) {
+        pdus.append(pdu)
+        size += pdu.count + Self.overhead
+    }
+
+    /// The payload of the next link layer packet; 0 when nothing waits.
+    func nextPacket(_ dataLength: Int) -> Int {
+        isEmpty ? 0 : min(dataLength, pdus[head].count + L2CAP.headerSize - sent)
+    }
+
+    /// Sends a packet; answers the PDU that it completes.
+    mutating func send(packet: Int) -> [UInt8]? {
+        sent += packet
+        guard sent >= pdus[head].count + L2CAP.headerSize else { return nil }
+        return popFirst()
+    }
+
+    mutating func popFirst() -> [UInt8]? {
+        guard !isEmpty else { return nil }
+        let pdu = pdus[head]
+        pdus[head] = []
+        head += 1
+        sent = 0
+        size -= pdu.count + Self.overhead
+        if head == pdus.count {
+            pdus.removeAll(keepingCapacity: pdus.capacity <= 16)
+            head = 0
+        } else if head >= 256, head * 2 >= pdus.count {
+            pdus.removeFirst(head)
+            head = 0
+        }
+        return pdu
+    }
+
+    mutating func removeAll() { self = PDUQueue() }
+}

@@ -1,0 +1,53 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// One end of a link, in the hands of whoever uses it. The state is the air's.
+final class SimulatedLink: ATTLink {
+    let peer: BluetoothAddress
+    let local: BluetoothAddress?
+    let maximumPDUSize: Int
+
+    private let core: AirCore
+    private let id: LinkEndID
+
+    init(core: AirCore, id: LinkEndID) {
+        self.core = core
+        self.id = id
+        (peer, local, maximumPDUSize) = core.perform { $0.facts(of: id) }
+    }
+
+    deinit {
+        // One that was never started is in nobody's hands now: it closes.
+        core.perform { $0.abandon(id) }
+    }
+
+    var isResumed: Bool { false }
+
+    var security: LinkSecurity { .none }
+
+    func start(_ receiver: any ATTLinkReceiver) { core.perform { $0.start(id, receiver) } }
+
+    func send(_ pdu: [UInt8]) -> SendResult { core.perform { $0.send(pdu, from: id) } }
+
+    func disconnect() { core.perform { $0.disconnect(id) } }
+
+    func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void) { core.perform { $0.readRSSI(of: id, result) } }
+}
+
+extension AirState {
+    fileprivate func facts(of id: LinkEndID) -> (BluetoothAddress, BluetoothAddress?, Int) {
+        guard let link = links[id.link] else { preconditionFailure("a link is handed over before it is forgotten") }
+        let near = adapters[link[id.role].adapter]
+        let far = adapters[link[id.role.opposite].adapter]
+        return (far.address, near.address, link.maximumPDUSize)
+    }
+
+    fileprivate mutating func readRSSI(of id: LinkEndID, _ result: @escaping @Sendable (Int8?) -> Void) {
+        var level: Int8?
+        if let link = links[id.link], !link.isSilent, !link[id.role].isOver {
+            level = measure(link.central.adapter, link.peripheral.adapter)
+        }
+        outbox.append(.rssi(level, result))
+    }
+}

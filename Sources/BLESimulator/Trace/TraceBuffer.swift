@@ -1,0 +1,40 @@
+internal import BLEProtocol
+
+/// The newest records of an air, as many as were asked for; none unless asked.
+struct TraceBuffer: Sendable {
+    private var ring: [AirRecord] = []
+    private var oldest = 0
+
+    /// How many are kept.
+    var capacity = 0 {
+        didSet {
+            let kept = records.suffix(max(capacity, 0))
+            ring = Array(kept)
+            oldest = 0
+        }
+    }
+
+    /// The records, oldest first.
+    var records: [AirRecord] { Array(ring[oldest...] + ring[..<oldest]) }
+
+    mutating func append(_ record: AirRecord) {
+        if ring.count < capacity {
+            ring.append(record)
+        } else {
+            ring[oldest] = record
+            oldest = (oldest + 1) % ring.count
+        }
+    }
+
+    mutating func removeAll() {
+        ring = []
+        oldest = 0
+    }
+}
+
+extension AirState {
+    mutating func note(_ link: LinkRecord, _ event: AirRecord.Event) {
+        guard trace.capacity > 0 else { return }
+        trace.append(AirRecord(time: now, link: link.id, event: event))
+    }
+}

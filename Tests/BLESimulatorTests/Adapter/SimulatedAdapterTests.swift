@@ -1,0 +1,105 @@
+import BLEProtocol
+import BLERadio
+import BLESimulator
+import Testing
+
+@Suite struct SimulatedAdapterTests {
+    @Test func `an observer hears the state now and each change`() async throws {
+        try await VirtualTime.run { time in
+            let adapter = SimulatedAir(time).adapter(name: "hci0")
+            let states = Log<AdapterInfo>()
+            let observer = adapter.observeAdapter { states.append($0) }
+            for change in [adapter.powerOff, adapter.powerOff, adapter.block, adapter.unplug, adapter.plugIn] {
+                change()
+                try await time.sleep(for: .seconds(1))
+            }
+            #expect(states.values.map(\.state) == [.poweredOn, .poweredOff, .blocked, .absent, .poweredOn])
+            #expect(states.values.map { $0.address == nil } == [false, false, false, true, false])
+            #expect(states.values.allSatisfy { $0.name == "hci0" })
+            observer.cancel()
+            adapter.powerOff()
+            try await time.sleep(for: .seconds(1))
+            #expect(states.values.count == 5)
+            #expect(adapter.state == .poweredOff)
+        }
+    }
+
+    @Test func `adapters get names and addresses of their own`() async throws {
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let taken = BluetoothAddress(rawValue: 0xC0DE_0000_0001, kind: .random)
+            let adapters = [air.adapter(address: taken), air.adapter(), air.adapter(name: "mine")]
+            #expect(adapters.map(\.name) == ["sim0", "sim1", "mine"])
+            #expect(Set(adapters.map(\.address)).count == 3)
+            #expect(adapters.allSatisfy { $0.address.subkind == .randomStatic })
+        }
+    }
+
+    @Test func `switching off ends links here with the adapter's state and there as closed by the peer`() async throws {
+        try await VirtualTime.run { time in
+            let pair = try await Conversation(time)
+            #expect(pair.centralLink.send([0x0A, 3, 0]) == .sent)
+            try await time.sleep(for: .milliseconds(1))
+            pair.central.powerOff()
+            #expect(pair.centralLink.send([0x0A, 3, 0]) == .ended)
+            try await time.sleep(for: .milliseconds(1))
+            #expect(pair.atCentral.events == [.ended(DisconnectReason(.adapterOff))])
+            #expect(
+                pair.atPeripheral.events == [.received([[0x0A, 3, 0]]), .ended(DisconnectReason(.closedByPeer))]
+            )
+            #expect(pair.central.activity.isIdle)
+            #expect(pair.peripheral.activity.links.isEmpty)
+        }
+    }
+
+    @Test func `unplugging leaves the peer to its supervision timeout`() async throws {
+        try await VirtualTime.run { time in
+            let settings = AdapterSettings(
+                linkTiming: LinkTiming(connectionInterval: .milliseconds(30), supervisionTimeout: .seconds(2))
+            )
+            let pair = try await Conversation(time, settings: settings)
+            pair.peripheral.unplug()
+            try await time.sleep(for: .milliseconds(1999))
+            #expect(pair.atPeripheral.end == DisconnectReason(.adapterOff))
+            #expect(pair.atCentral.end == nil)
+            #expect(pair.centralLink.send([0x0A, 3, 0]) == .sent)
+            try await time.sleep(for: .milliseconds(2))
+            #expect(pair.atCentral.events == [.ended(DisconnectReason(.supervisionTimeout))])
+            #expect(pair.peripheral.activity.isIdle)
+        }
+    }
+
+    @Test func `listening and advertising end when the adapter is switched off, and start again on request`()
+        async throws
+    {
+        try await VirtualTime.run { time in
+            let adapter = SimulatedAir(time).adapter()
+            let log = Log<String>()
+            for _ in 0..<2 {
+                let listener = adapter.listen {
+                    switch $0 {
+                    case .started: log.append("listening")
+                    case .accepted: log.append("accepted")
+                    case .failed(let error): log.append("\(error.code)")
+                    }
+                }
+                let advertisement = adapter.advertise(AdvertiseRequest(data: AdvertisingData(bytes: []))) {
+                    switch $0 {
+                    case .started: log.append("advertising")
+                    case .failed(let error): log.append("\(error.code)")
+                    }
+                }
+                try await time.sleep(for: .seconds(1))
+                #expect(adapter.activity.advertisementCount == 1 && adapter.activity.listenerCount == 1)
+                adapter.powerOff()
+                try await time.sleep(for: .seconds(1))
+                #expect(adapter.activity.isIdle)
+                adapter.powerOn()
+                listener.cancel()
+                advertisement.cancel()
+            }
+            let once = ["listening", "advertising", "adapterPoweredOff", "adapterPoweredOff"]
+            #expect(log.values == once + once)
+        }
+    }
+}

@@ -1,0 +1,192 @@
+import BLEProtocol
+import BLERadio
+import BLESimulator
+import Testing
+
+/// A read request for a handle.
+private func read(_ handle: UInt8) -> [UInt8] { [0x0A, handle, 0] }
+
+@Suite struct SimulatedLinkTests {
+    @Test func `PDUs arrive whole, in order and in one batch, in both directions`() async throws {
+        try await VirtualTime.run { time in
+            let pair = try await Conversation(time)
+            let down = (0..<100).map { read($0) }
+            let up = (0..<100).map { [0x1B, $0, 0] + Array(repeating: $0, count: Int($0)) } as [[UInt8]]
+            for (request, value) in zip(down, up) {
+                #expect(pair.centralLink.send(request) == .sent)
+                #expect(pair.peripheralLink.send(value) == .sent)
+            }
+            #expect(pair.atCentral.events.isEmpty && pair.atPeripheral.events.isEmpty)
+            try await time.sleep(for: .nanoseconds(1))
+            #expect(pair.atPeripheral.events == [.received(down)])
+            #expect(pair.atCentral.events == [.received(up)])
+        }
+    }
+
+    @Test func `receivers are never called from inside send`() async throws {
+        try await VirtualTime.run { time in
+            let pair = try await Conversation(time)
+            let depth = Log<Int>()
+            let link = pair.centralLink
+            // Answers each PDU from inside the call, a thousand times over: a nested call would show in the order.
+            let other = pair.air.adapter()
+            let accepted = Log<any ATTLink>()
+            let echo = LinkRecorder { event in
+                if case .received(let pdus) = event, let pdu = pdus.first, let peer = accepted.values.first {
+                    depth.append(1)
+                    if depth.values.count < 2000 { _ = peer.send(pdu) }
+                    depth.append(-1)
+                }
+            }
+            let listener = other.listen { if case .accepted(let link) = $0 { accepted.append(link) } }
+            let advertisement = other.advertise(AdvertiseRequest(data: AdvertisingData(bytes: []))) { _ in }
+            let made = Log<any ATTLink>()
+            let attempt = pair.central.connect(to: other.address) {
+                if case .success(let link) = $0 { made.append(link) }
+            }
+            try await time.sleep(for: .seconds(1))
+            let far = try #require(accepted.values.first)
+            let near = try #require(made.values.first)
+            far.start(echo)
+            near.start(LinkRecorder { if case .received(let pdus) = $0 { _ = near.send(pdus[0]) } })
+            #expect(near.send(read(1)) == .sent)
+            try await time.sleep(for: .seconds(1))
+            #expect(depth.values.count >= 2000)
+            #expect(zip(depth.values, 0...).allSatisfy { $0 == ($1 % 2 == 0 ? 1 : -1) })
+            withExtendedLifetime((link, listener, advertisement, attempt)) {}
+        }
+    }
+
+    @Test func `PDUs that come before start wait for it, and beyond the buffer are counted`() async throws {
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let settings = AdapterSettings(linkTiming: .immediate, receiveBufferCount: 10)
+            let (phone, sensor) = (air.adapter(settings: settings), air.adapter(settings: settings))
+            let accepted = Log<any ATTLink>()
+            let listener = sensor.listen { if case .accepted(let link) = $0 { accepted.append(link) } }
+            let advertisement = sensor.advertise(AdvertiseRequest(data: AdvertisingData(bytes: []))) { _ in }
+            let made = Log<any ATTLink>()
+            let attempt = phone.connect(to: sensor.address) { if case .success(let link) = $0 { made.append(link) } }
+            try await time.sleep(for: .seconds(1))
+            let near = try #require(made.values.first)
+            near.start(LinkRecorder())
+            for number in 0..<15 as Range<UInt8> { #expect(near.send(read(number)) == .sent) }
+            try await time.sleep(for: .seconds(1))
+            near.disconnect()
+            try await time.sleep(for: .seconds(1))
+            let recorder = LinkRecorder()
+            accepted.values.first?.start(recorder)
+            #expect(recorder.events.isEmpty)
+            try await time.sleep(for: .seconds(1))
+            #expect(
+                recorder.events == [
+                    .received((0..<10).map { read($0) }), .dropped(5), .ended(DisconnectReason(.closedByPeer)),
+                ]
+            )
+            withExtendedLifetime((listener, advertisement, attempt)) {}
+        }
+    }
+
+    @Test func `what was sent before disconnecting arrives, and each side hears who closed`() async throws {
+        try await VirtualTime.run { time in
+            let pair = try await Conversation(time)
+            for number in 0..<5 as Range<UInt8> { #expect(pair.centralLink.send(read(number)) == .sent) }
+            pair.centralLink.disconnect()
+            pair.centralLink.disconnect()
+            #expect(pair.centralLink.send(read(9)) == .ended)
+            #expect(pair.atCentral.events.isEmpty)
+            try await time.sleep(for: .seconds(1))
+            #expect(
+                pair.atPeripheral.events
+                    == [.received((0..<5).map { read($0) }), .ended(DisconnectReason(.closedByPeer))]
+            )
+            #expect(pair.atCentral.events == [.ended(DisconnectReason(.closedLocally))])
+            #expect(pair.peripheralLink.send([0x1B, 3, 0]) == .ended)
+            #expect(pair.central.activity.isIdle)
+        }
+    }
+
+    @Test func `the peripheral may close too, and both may at once`() async throws {
+        try await VirtualTime.run { time in
+            let first = try await Conversation(time)
+            first.peripheralLink.disconnect()
+            try await time.sleep(for: .seconds(1))
+            #expect(first.atPeripheral.end == DisconnectReason(.closedLocally))
+            #expect(first.atCentral.end == DisconnectReason(.closedByPeer))
+            let second = try await Conversation(time)
+            second.peripheralLink.disconnect()
+            second.centralLink.disconnect()
+            try await time.sleep(for: .seconds(1))
+            #expect(second.atPeripheral.events == [.ended(DisconnectReason(.closedLocally))])
+            #expect(second.atCentral.events == [.ended(DisconnectReason(.closedLocally))])
+        }
+    }
+
+    @Test func `a full buffer refuses, and says when there is room again`() async throws {
+        try await VirtualTime.run { time in
+            let settings = AdapterSettings(linkTiming: .linux, sendBufferSize: 56_000)
+            let pair = try await Conversation(time, settings: settings)
+            let command: [UInt8] = [0x52, 3, 0] + Array(repeating: 7, count: 509)
+            var sent = 0
+            while pair.centralLink.send(command) == .sent { sent += 1 }
+            // As many as on Linux 6.12.
+            #expect(sent == 76)
+            #expect(pair.centralLink.send(command) == .full)
+            try await time.sleep(for: .seconds(10))
+            #expect(pair.atCentral.events == [.writable])
+            #expect(pair.atPeripheral.pdus == Array(repeating: command, count: 76))
+            #expect(pair.centralLink.send(command) == .sent)
+        }
+    }
+
+    @Test func `out of range a link falls silent and ends by the supervision timeout`() async throws {
+        try await VirtualTime.run { time in
+            let timing = LinkTiming(connectionInterval: .milliseconds(30), supervisionTimeout: .seconds(4))
+            let pair = try await Conversation(time, settings: AdapterSettings(linkTiming: timing))
+            pair.air.setSignal(.outOfRange, between: pair.central, and: pair.peripheral)
+            #expect(pair.centralLink.send(read(1)) == .sent)
+            try await time.sleep(for: .milliseconds(3900))
+            #expect(pair.atPeripheral.events.isEmpty)
+            // Back in time: nothing was lost.
+            pair.air.setSignal(.dBm(-50), between: pair.central, and: pair.peripheral)
+            try await time.sleep(for: .seconds(10))
+            #expect(pair.atPeripheral.events == [.received([read(1)])])
+            pair.air.defaultSignal = .outOfRange
+            try await time.sleep(for: .seconds(10))
+            #expect(pair.atCentral.end == nil)
+            pair.air.setSignal(.outOfRange, between: pair.central, and: pair.peripheral)
+            try await time.sleep(for: .seconds(10))
+            #expect(pair.atCentral.end == DisconnectReason(.supervisionTimeout))
+            #expect(pair.atPeripheral.end == DisconnectReason(.supervisionTimeout))
+        }
+    }
+
+    @Test func `signal strength of a link is asked for, and unknown when it is over`() async throws {
+        try await VirtualTime.run { time in
+            let pair = try await Conversation(time)
+            let levels = Log<Int8?>()
+            pair.air.setSignal(.dBm(-71), between: pair.central, and: pair.peripheral)
+            pair.centralLink.readRSSI { levels.append($0) }
+            #expect(levels.values.isEmpty)
+            try await time.sleep(for: .seconds(1))
+            pair.air.setSignal(.unknown, between: pair.central, and: pair.peripheral)
+            pair.peripheralLink.readRSSI { levels.append($0) }
+            pair.centralLink.disconnect()
+            try await time.sleep(for: .seconds(1))
+            pair.air.setSignal(.dBm(-71), between: pair.central, and: pair.peripheral)
+            pair.centralLink.readRSSI { levels.append($0) }
+            try await time.sleep(for: .seconds(1))
+            #expect(levels.values == [-71, nil, nil])
+        }
+    }
+
+    @Test func `a link carries as much as the narrower side can`() async throws {
+        try await VirtualTime.run { time in
+            let pair = try await Conversation(time, settings: AdapterSettings(linkTiming: .immediate)) { _, _, sensor in
+                sensor.settings.maximumPDUSize = 100
+            }
+            #expect(pair.centralLink.maximumPDUSize == 100)
+            #expect(pair.peripheralLink.maximumPDUSize == 100)
+        }
+    }
+}
