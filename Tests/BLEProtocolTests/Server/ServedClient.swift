@@ -46,6 +46,16 @@ struct ServedClient {
         return receives()
     }
 
+    /// The program answers the read that it was asked for last.
+    mutating func programGives(_ result: Result<[UInt8], ATTError>) -> [String] {
+        program(answers: output.reads.first?.token, with: result)
+    }
+
+    /// The program answers the write that it was asked for last.
+    mutating func programTakes(_ result: Result<[UInt8], ATTError>) -> [String] {
+        program(answers: output.awaitedWrite, with: result)
+    }
+
     mutating func exchangesMTU(_ mtu: UInt16) {
         _ = sends(WireText.text([2, UInt8(truncatingIfNeeded: mtu), UInt8(mtu >> 8)]))
     }

@@ -62,6 +62,13 @@ extension ATTServer {
         package var offset: Int
         package var value: [UInt8]
         package var answer: Answer
+
+        package init(handle: UInt16, offset: Int, value: [UInt8], answer: Answer) {
+            self.handle = handle
+            self.offset = offset
+            self.value = value
+            self.answer = answer
+        }
     }
 
     /// What a client wants to be sent of a characteristic.

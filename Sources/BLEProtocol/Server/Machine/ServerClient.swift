@@ -7,7 +7,7 @@ package struct ServerClient: Hashable, Sendable {
     package private(set) var configurations: [UInt16: UInt16]
 
     /// Whether the program has authorized the client.
-    package var isAuthorized = false
+    package internal(set) var isAuthorized = false
 
     /// One queue for the client, whatever it asks on which bearer (Vol 3, Part F, 3.4.6).
     var preparedWrites = PreparedWriteQueue()

@@ -1,0 +1,100 @@
+import BLEProtocol
+import Testing
+
+@Suite struct ATTServerReadTests {
+    private static let long = [UInt8]((0..<512).map { UInt8(truncatingIfNeeded: $0) })
+
+    private func server(of value: [UInt8]) -> ServedClient {
+        ServedClient([
+            LocalService(BluetoothUUID(0x1815)) {
+                LocalCharacteristic(BluetoothUUID(0x2A56), [.read], value: .stored(value))
+            }
+        ])
+    }
+
+    @Test func `a read answers as much of the value as fits`() {
+        var client = server(of: Self.long)
+        #expect(client.sends("0a 0300") == ["0b" + WireText.text(0..<22)])
+        client.exchangesMTU(517)
+        #expect(client.sends("0a 0300") == ["0b" + WireText.text(Self.long)])
+        var empty = server(of: [])
+        #expect(empty.sends("0a 0300") == ["0b"])
+    }
+
+    @Test func `a blob begins at its offset; behind the end of the value is an invalid offset`() {
+        var client = server(of: Self.long)
+        #expect(client.sends("0c 0300 0000") == ["0d" + WireText.text(0..<22)])
+        #expect(client.sends("0c 0300 1600") == ["0d" + WireText.text(22..<44)])
+        #expect(client.sends("0c 0300 fe01") == ["0dfeff"])
+        #expect(client.sends("0c 0300 0002") == ["0d"])
+        #expect(client.sends("0c 0300 0102") == ["010c030007"])
+        #expect(client.sends("0c 0300 ffff") == ["010c030007"])
+    }
+
+    @Test func `a short value can be read as a blob too`() {
+        var client = server(of: [1, 2])
+        #expect(client.sends("0c 0300 0100") == ["0d02"])
+        #expect(client.sends("0c 0300 0200") == ["0d"])
+        #expect(client.sends("0c 0300 0300") == ["010c030007"])
+    }
+
+    @Test func `read multiple joins the values and cuts them silently`() {
+        var client = ServedClient.ofSample()
+        #expect(client.sends("0e 0300 0500") == ["0f41636d6501020304"])
+        #expect(client.sends("0e 0500 0700 0500") == ["0f01020304" + WireText.text(0..<18)])
+        #expect(client.sends("0e 0300 0300 0300 0300 0300 0300") == ["0f41636d6541636d6541636d6541636d6541636d654163"])
+    }
+
+    @Test func `read multiple variable tells each length and never cuts one`() {
+        var client = ServedClient.ofSample()
+        #expect(client.sends("20 0300 0500") == ["21 0400 41636d65 0400 01020304".packed])
+        // The last value is cut, its length is not.
+        #expect(client.sends("20 0300 0700") == ["21 0400 41636d65 1e00".packed + WireText.text(0..<14)])
+        // 18 octets are taken, 4 are left: a length and 2 octets.
+        #expect(
+            client.sends("20 0300 0500 0500 0300") == [
+                "21 0400 41636d65 0400 01020304 0400 01020304 0400 4163".packed
+            ]
+        )
+    }
+
+    @Test func `read multiple variable ends before a length that does not fit`() {
+        func client(_ first: Int) -> ServedClient {
+            ServedClient([
+                LocalService(BluetoothUUID(0x1815)) {
+                    LocalCharacteristic(
+                        BluetoothUUID(0x2A56),
+                        [.read],
+                        value: .stored(Array(repeating: 7, count: first))
+                    )
+                    LocalCharacteristic(BluetoothUUID(0x2A57), [.read], value: .stored([1]))
+                }
+            ])
+        }
+        var two = client(18)
+        #expect(two.sends("20 0300 0500") == ["211200" + String(repeating: "07", count: 18) + "0100"])
+        var one = client(19)
+        #expect(one.sends("20 0300 0500") == ["211300" + String(repeating: "07", count: 19)])
+    }
+
+    @Test(arguments: ["0e", "20"])
+    func `read multiple answers the error of the first attribute that fails, also behind the end of the answer`(
+        opcode: String
+    ) {
+        var client = ServedClient.ofSample()
+        #expect(client.sends("\(opcode) 0300 1400 1200") == ["01\(opcode)140002"])
+        #expect(client.sends("\(opcode) 0300 1200 1400") == ["01\(opcode)120005"])
+        #expect(client.sends("\(opcode) 0300 ff00") == ["01\(opcode)ff0001"])
+        #expect(client.sends("\(opcode) 0700 0700 0700 1400") == ["01\(opcode)140002"])
+    }
+
+    @Test func `each client reads its own configuration`() {
+        var one = ServedClient.ofSample()
+        let other = ServedClient.ofSample()
+        #expect(one.sends("12 0d00 0100") == ["13"])
+        #expect(one.sends("0a 0d00") == ["0b0100"])
+        var second = other
+        second.database = one.database
+        #expect(second.sends("0a 0d00") == ["0b0000"])
+    }
+}
