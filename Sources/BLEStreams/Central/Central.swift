@@ -1,0 +1,163 @@
+import BLELinux
+public import BLEProtocol
+public import BLERadio
+import Synchronization
+
+/// The central role on one adapter: finds peripherals and connects to them.
+///
+/// ```swift
+/// let central = try await Central.open()
+/// let sensor = try await central.scan(for: .service(.heartRate), .rssi(atLeast: -80)).timeout(.seconds(10)).first()
+/// ```
+///
+/// A central holds nothing while nobody iterates one of its streams or uses a link.
+public final class Central: Sendable {
+    let core: CentralCore
+
+    init(core: CentralCore) { self.core = core }
+
+    /// Opens an adapter for the central role.
+    ///
+    /// - Throws: ``BLEError/Code/adapterNotFound``, ``BLEError/Code/unsupportedSystem`` or another `BLEError` that says
+    ///   what is missing. An adapter that is switched off can be opened: watch ``adapterStates``.
+    public static func open(_ choice: AdapterChoice = .default) async throws -> Central {
+        Central(core: CentralCore(radio: try choice.makeRadio()))
+    }
+
+    /// The adapter as it is now.
+    public var adapter: AdapterInfo {
+        let seen = Mutex<AdapterInfo?>(nil)
+        let activity = core.radio.observeAdapter { info in seen.withLock { $0 = info } }
+        activity.cancel()
+        return seen.withLock { $0 } ?? AdapterInfo(name: "", address: nil, state: .absent)
+    }
+
+    /// The state of the adapter: the present one, then each change. It never ends by itself.
+    ///
+    /// ```swift
+    /// _ = try await central.adapterStates.first { $0 == .poweredOn }
+    /// ```
+    public var adapterStates: BLEStream<AdapterState> {
+        let radio = core.radio
+        return BLEStream(StreamSubject(operation: "adapter states"), timeline: radio.timeline) { waker in
+            let mailbox = Mailbox<AdapterState>(policy: .standard, waker: waker)
+            let last = Mutex<AdapterState?>(nil)
+            let activity = radio.observeAdapter { info in
+                let isNew = last.withLock { last in
+                    defer { last = info.state }
+                    return last != info.state
+                }
+                if isNew { mailbox.send(info.state) }
+            }
+            return mailbox.cursor(onClose: { activity.cancel() })
+        }
+    }
+
+    /// Scans for peripherals, for as long as the stream is iterated.
+    ///
+    /// Several scans at once share one scan of the radio.
+    ///
+    /// - Parameters:
+    ///   - filters: what to look for; none: everything. See ``ScanFilter`` for how they combine.
+    ///   - duplicates: whether each advertisement is an element; else each peripheral comes once an iteration.
+    ///   - mode: whether scan responses are asked for.
+    ///   - buffer: what happens when advertisements come faster than they are taken; the newest 4096 are kept.
+    /// - Returns: a stream that never ends by itself.
+    /// - Throws (in the loop): ``BLEError/Code/permissionDenied`` with the command that grants the permission,
+    ///   ``BLEError/Code/adapterPoweredOff``, or another `BLEError` of the adapter.
+    public func scan(
+        for filters: ScanFilter...,
+        duplicates: Bool = false,
+        mode: ScanMode = .active,
+        buffer: BufferPolicy = .newest(4096)
+    ) -> BLEStream<Discovery> {
+        scan(for: filters, duplicates: duplicates, mode: mode, buffer: buffer)
+    }
+
+    /// As ``scan(for:duplicates:mode:buffer:)-(ScanFilter...)``, with the filters in an array.
+    public func scan(
+        for filters: [ScanFilter],
+        duplicates: Bool = false,
+        mode: ScanMode = .active,
+        buffer: BufferPolicy = .newest(4096)
+    ) -> BLEStream<Discovery> {
+        let core = core
+        let criteria = ScanCriteria(filters)
+        // Services are not handed to the radio: kernels look for them in service lists only, not in service data.
+        let options = ScanBroker.Options(services: [], isActive: mode == .active, reportsDuplicates: duplicates)
+        return BLEStream(StreamSubject(operation: "scan"), timeline: core.radio.timeline) { waker in
+            let mailbox = Mailbox<Discovery>(policy: buffer, waker: waker)
+            let seen = Mutex(SeenAddresses())
+            let remove = core.scans.add(
+                options,
+                take: { reports in
+                    for report in reports where criteria.matches(report) {
+                        guard duplicates || seen.withLock({ $0.insert(report.address) }) else { continue }
+                        mailbox.send(
+                            Discovery(peripheral: Peripheral(core: core, address: report.address), report: report)
+                        )
+                    }
+                },
+                fail: { mailbox.finish(throwing: $0) }
+            )
+            return mailbox.cursor(onClose: remove)
+        }
+    }
+
+    /// A peripheral by its address; nothing is sent before it is used.
+    public func peripheral(_ address: BluetoothAddress) -> Peripheral { Peripheral(core: core, address: address) }
+
+    /// A peripheral by its address as text: `C4:F2:17:1A:1D:BB`, with `/public` or `/random` behind it where known.
+    ///
+    /// Without it the kind is found out when the peripheral is connected to: both are tried at once, and the first one
+    /// that answers is it.
+    ///
+    /// - Throws: ``BLEError/Code/invalidArgument`` when the text is no address.
+    public func peripheral(_ text: String) throws -> Peripheral {
+        let candidates = BluetoothAddress.candidates(for: text)
+        guard let address = candidates.first else {
+            throw BLEError(
+                .invalidArgument,
+                operation: "address",
+                object: "'\(text)'",
+                cause: "it is not six octets in hexadecimal with colons between them",
+                remedy: "Write it like C4:F2:17:1A:1D:BB, with /public or /random behind it where you know which."
+            )
+        }
+        return Peripheral(core: core, address: address, alternatives: Array(candidates.dropFirst()))
+    }
+}
+
+/// Which adapter to use.
+public struct AdapterChoice: Sendable {
+    let makeRadio: @Sendable () throws -> any Radio
+
+    /// The first adapter that is switched on, or else the first one that there is.
+    public static let `default` = AdapterChoice { try LinuxRadio() }
+
+    /// The adapter with this name: `hci1`.
+    public static func adapter(_ name: String) -> AdapterChoice { AdapterChoice { try LinuxRadio(adapter: name) } }
+
+    /// A radio that is open already, such as an adapter of a simulated air.
+    public static func radio(_ radio: any Radio) -> AdapterChoice { AdapterChoice { radio } }
+}
+
+/// How a scan listens.
+public enum ScanMode: Hashable, Sendable {
+    /// Asks each peripheral for its scan response.
+    case active
+    /// Only listens: peripherals don't notice.
+    case passive
+}
+
+/// The addresses that a scan has handed out, at most so many: a scan may run for months among changing addresses.
+struct SeenAddresses {
+    private static let limit = 65_536
+    private var addresses: Set<BluetoothAddress> = []
+
+    /// Whether the address is new. When the limit is reached all are forgotten, and may come once more.
+    mutating func insert(_ address: BluetoothAddress) -> Bool {
+        if addresses.count >= Self.limit { addresses.removeAll(keepingCapacity: true) }
+        return addresses.insert(address).inserted
+    }
+}

@@ -1,0 +1,18 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// What the streams and peripherals of one central share.
+final class CentralCore: Sendable {
+    let radio: any Radio
+    let scans: ScanBroker
+    let states: ConnectionBoard
+
+    init(radio: any Radio) {
+        self.radio = radio
+        scans = ScanBroker(radio: radio)
+        states = ConnectionBoard()
+    }
+
+    var timeline: any Timeline { radio.timeline }
+}

@@ -1,0 +1,69 @@
+import BLEProtocol
+import Synchronization
+
+/// The connection states of all peripherals of a central, and who watches them.
+///
+/// An entry exists only while it says something: the peripheral isn't idle, or somebody watches.
+final class ConnectionBoard: Sendable {
+    private struct Entry {
+        var state = ConnectionState.disconnected(nil)
+        var watchers: [Int: Mailbox<ConnectionState>] = [:]
+        var waitingForDown: [@Sendable () -> Void] = []
+
+        var isIdle: Bool {
+            if case .disconnected = state { watchers.isEmpty } else { false }
+        }
+    }
+
+    private struct State {
+        var entries: [UInt64: Entry] = [:]
+        var nextID = 0
+    }
+
+    private let state = Mutex(State())
+
+    func current(_ address: BluetoothAddress) -> ConnectionState {
+        state.withLock { $0.entries[address.rawValue]?.state ?? .disconnected(nil) }
+    }
+
+    /// Notes a transition and tells every watcher; none is merged away.
+    func set(_ new: ConnectionState, of address: BluetoothAddress) {
+        let waiting = state.withLock { state in
+            var entry = state.entries[address.rawValue] ?? Entry()
+            entry.state = new
+            // Under the lock, so that all watchers see one order.
+            for watcher in entry.watchers.values { watcher.send(new) }
+            var waiting: [@Sendable () -> Void] = []
+            if case .disconnected = new { swap(&waiting, &entry.waitingForDown) }
+            state.entries[address.rawValue] = entry.isIdle ? nil : entry
+            return waiting
+        }
+        for action in waiting { action() }
+    }
+
+    /// Calls the closure once no link to the peripheral is being closed; at once where none is.
+    func whenDown(_ address: BluetoothAddress, _ action: @escaping @Sendable () -> Void) {
+        let isDown = state.withLock { state in
+            guard state.entries[address.rawValue]?.state == .disconnecting else { return true }
+            state.entries[address.rawValue]?.waitingForDown.append(action)
+            return false
+        }
+        if isDown { action() }
+    }
+
+    /// The present state goes into the mailbox at once, then each transition, until the returned closure is called.
+    func watch(_ address: BluetoothAddress, _ mailbox: Mailbox<ConnectionState>) -> @Sendable () -> Void {
+        let id = state.withLock { state in
+            defer { state.nextID += 1 }
+            state.entries[address.rawValue, default: Entry()].watchers[state.nextID] = mailbox
+            mailbox.send(state.entries[address.rawValue]?.state ?? .disconnected(nil))
+            return state.nextID
+        }
+        return {
+            self.state.withLock { state in
+                state.entries[address.rawValue]?.watchers[id] = nil
+                if state.entries[address.rawValue]?.isIdle == true { state.entries[address.rawValue] = nil }
+            }
+        }
+    }
+}

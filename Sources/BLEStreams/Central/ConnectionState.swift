@@ -1,0 +1,26 @@
+public import BLEProtocol
+
+/// How a peripheral is connected to this central.
+public enum ConnectionState: Hashable, Sendable {
+    /// Not connected; with the reason why the last link ended, if there was one.
+    case disconnected(DisconnectReason?)
+    /// An attempt to connect is under way.
+    case connecting
+    /// The link is up, and the MTU has been negotiated.
+    case connected
+    /// This side is closing the link.
+    case disconnecting
+}
+
+extension ConnectionState: CustomStringConvertible {
+    /// The state in words: `disconnected: closed by the peer`.
+    public var description: String {
+        switch self {
+        case .disconnected(nil): "disconnected"
+        case .disconnected(let reason?): "disconnected: \(reason)"
+        case .connecting: "connecting"
+        case .connected: "connected"
+        case .disconnecting: "disconnecting"
+        }
+    }
+}

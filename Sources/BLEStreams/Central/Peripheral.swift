@@ -1,0 +1,137 @@
+public import BLEProtocol
+import BLERadio
+
+/// A peripheral as a central sees it: an address to connect to. A value; it holds no connection.
+public struct Peripheral: Sendable {
+    let core: CentralCore
+
+    /// Its address; where the kind is not known yet, the likelier one.
+    public let address: BluetoothAddress
+
+    /// Other addresses that it may have instead: the same octets with the other kind.
+    let alternatives: [BluetoothAddress]
+
+    init(core: CentralCore, address: BluetoothAddress, alternatives: [BluetoothAddress] = []) {
+        self.core = core
+        self.address = address
+        self.alternatives = alternatives
+    }
+
+    /// Its connection to this central: the present state, then each transition; none is merged away.
+    ///
+    /// It never ends by itself, and connects nothing.
+    public var connectionStates: BLEStream<ConnectionState> {
+        let (core, address) = (core, address)
+        let subject = StreamSubject(operation: "connection states", object: "of \(address)")
+        return BLEStream(subject, timeline: core.timeline) { waker in
+            let mailbox = Mailbox<ConnectionState>(policy: .standard, waker: waker)
+            return mailbox.cursor(onClose: core.states.watch(address, mailbox))
+        }
+    }
+
+    /// Connects, runs the closure with the link, and drops the link: on return, on throw and on cancellation.
+    ///
+    /// Connecting includes the negotiation of the MTU. An attempt that fails in the way that is common on air (the
+    /// connection failed to be established) is repeated up to three times within the time limit. Before the link is
+    /// dropped, subscriptions that the closure left behind are switched off, for at most two seconds.
+    ///
+    /// - Parameters:
+    ///   - timeout: for how long to try, on the radio's clock; 30 s unless said otherwise.
+    ///   - body: what to do with the link; the link is of no use after it has returned.
+    /// - Returns: what the closure returns.
+    /// - Throws: ``BLEError/Code/timedOut``, ``BLEError/Code/busy``, ``BLEError/Code/connectionFailed`` or an error of
+    ///   the adapter when no link could be made; what the closure throws; `CancellationError`.
+    public func withLink<Output>(
+        timeout: Duration = .seconds(30),
+        _ body: (Link) async throws -> Output
+    ) async throws -> Output {
+        let link: Link = try await reply(on: core.timeline) { finish in
+            ConnectAttempt.start(to: self, timeout: timeout) { finish($0.mapError { $0 as any Error }) }
+        }
+        do {
+            let output = try await body(link)
+            await link.close()
+            return output
+        } catch {
+            await link.close()
+            throw error
+        }
+    }
+
+    /// A stream over a link of its own: connects when it is iterated, and drops the link when the iteration ends.
+    ///
+    /// When the link is lost the stream throws ``BLEError/Code/disconnected``; ``BLEStream/retry(_:when:)`` then
+    /// connects again, so this follows a sensor for as long as it lives:
+    ///
+    /// ```swift
+    /// for try await beat in sensor.stream({ $0.notifications(of: .heartRateMeasurement) }).retry(.exponential()) {
+    ///     print(beat.beatsPerMinute)
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - timeout: for how long to try to connect.
+    ///   - body: the stream to iterate on the link; called once for each connection.
+    public func stream<Element: Sendable>(
+        timeout: Duration = .seconds(30),
+        _ body: @escaping @Sendable (Link) -> BLEStream<Element>
+    ) -> BLEStream<Element> {
+        let subject = StreamSubject(operation: "stream", object: "from \(address)")
+        return BLEStream(subject, timeline: core.timeline) { waker in
+            let connected = Mailbox<Link>(policy: .unbounded, waker: waker)
+            let closer = CurrentCloser()
+            let cancel = ConnectAttempt.start(to: self, timeout: timeout) { result in
+                switch result {
+                case .success(let link):
+                    closer.replace { link.beginClosing() }
+                    connected.send(link)
+                case .failure(let error): connected.finish(throwing: error)
+                }
+            }
+            let arrival = connected.cursor()
+            var inner: Cursor<Element>?
+            return Cursor(
+                poll: {
+                    if inner == nil {
+                        switch try arrival.poll() {
+                        case .pending: return .pending
+                        case .end: return .end
+                        case .element(let link):
+                            let opened = body(link).open(waker)
+                            let closeInner = opened.close
+                            closer.replace {
+                                closeInner()
+                                link.beginClosing()
+                            }
+                            inner = opened
+                        }
+                    }
+                    do {
+                        return try inner?.poll() ?? .end
+                    } catch var error as BLEError where error.code == .disconnected {
+                        // Final for this link only: the next iteration makes a new one.
+                        error.isFinal = false
+                        throw error
+                    }
+                },
+                unfinished: { inner?.unfinished() }
+            ) {
+                cancel()
+                closer.run()
+            }
+        }
+    }
+}
+
+extension Peripheral: Hashable {
+    public static func == (left: Peripheral, right: Peripheral) -> Bool {
+        left.core === right.core && left.address == right.address
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(address) }
+}
+
+extension Peripheral: CustomStringConvertible {
+    /// Its address: `C4:F2:17:1A:1D:BB`.
+    public var description: String { address.description }
+}

@@ -1,0 +1,27 @@
+import BLEProtocol
+
+/// How a characteristic was named by the caller.
+enum CharacteristicSelector: Hashable, Sendable {
+    /// The first one of that type, in the given service or in any.
+    case uuid(BluetoothUUID, service: BluetoothUUID?)
+    /// The one whose value has this handle.
+    case handle(UInt16)
+}
+
+extension CharacteristicSelector: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .uuid(let uuid, service: nil): "\(uuid)"
+        case .uuid(let uuid, service: let service?): "\(uuid) in service \(service)"
+        case .handle(let handle): "handle \(handle.hexadecimal)"
+        }
+    }
+}
+
+extension UInt16 {
+    /// Four digits with `0x` before them.
+    var hexadecimal: String {
+        let digits = String(self, radix: 16, uppercase: true)
+        return "0x" + String(repeating: "0", count: 4 - digits.count) + digits
+    }
+}

@@ -1,0 +1,41 @@
+public import BLEProtocol
+
+/// The octets of a characteristic, and when they were received; a collection of octets.
+public struct CharacteristicValue: Hashable, Sendable {
+    /// The octets, as a part of the PDU that brought them.
+    public let bytes: ArraySlice<UInt8>
+
+    /// When they were received.
+    public let time: ReceptionTime
+
+    /// Whether they came as an indication, which the peer knows to have arrived.
+    public let isIndication: Bool
+
+    /// Makes a value.
+    public init(bytes: ArraySlice<UInt8>, time: ReceptionTime, isIndication: Bool = false) {
+        self.bytes = bytes
+        self.time = time
+        self.isIndication = isIndication
+    }
+
+    /// The octets as text, where they are valid UTF-8.
+    public var text: String? { String(validating: bytes, as: UTF8.self) }
+
+    /// The octets in lower-case hexadecimal.
+    public var hex: String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count * 2)
+        for octet in bytes {
+            text.append(digits[Int(octet >> 4)])
+            text.append(digits[Int(octet & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension CharacteristicValue: RandomAccessCollection {
+    public var startIndex: Int { bytes.startIndex }
+    public var endIndex: Int { bytes.endIndex }
+    public subscript(position: Int) -> UInt8 { bytes[position] }
+}

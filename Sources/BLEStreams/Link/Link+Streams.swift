@@ -1,0 +1,133 @@
+public import BLEProtocol
+import BLERadio
+import Synchronization
+
+extension Link {
+    /// The notifications or indications of a characteristic, for as long as the stream is iterated.
+    ///
+    /// The first iteration switches them on, the end of the last one switches them off; several iterations at once
+    /// share one subscription. The consumer is in place before the peer is asked to send, so nothing that comes early
+    /// is lost. Services are discovered first where they aren't known yet.
+    ///
+    /// - Parameters:
+    ///   - uuid: the characteristic's type; where the peripheral has several of it, the first one.
+    ///   - service: the service that it is looked for in; `nil`: all.
+    ///   - indications: whether indications are preferred where the characteristic has both.
+    ///   - buffer: what happens when values come faster than they are taken.
+    /// - Returns: a stream that ends when this side closes the link.
+    /// - Throws (in the loop): ``BLEError/Code/disconnected`` with the reason when the link is lost, after everything
+    ///   that was received; ``BLEError/Code/notFound``; ``BLEError/Code/notSupported``;
+    ///   ``BLEError/Code/attributeError`` when the peer refuses.
+    public func notifications(
+        of uuid: BluetoothUUID,
+        in service: BluetoothUUID? = nil,
+        indications: Bool = false,
+        buffer: BufferPolicy = .standard
+    ) -> BLEStream<CharacteristicValue> {
+        notifications(.uuid(uuid, service: service), indications, buffer)
+    }
+
+    /// The notifications of a characteristic that was discovered. See ``notifications(of:in:indications:buffer:)``.
+    public func notifications(
+        of characteristic: Characteristic,
+        indications: Bool = false,
+        buffer: BufferPolicy = .standard
+    ) -> BLEStream<CharacteristicValue> {
+        notifications(.handle(characteristic.valueHandle), indications, buffer)
+    }
+
+    /// The notifications of a characteristic whose value has a type. See ``notifications(of:in:indications:buffer:)``.
+    ///
+    /// - Throws (in the loop): as there, and ``BLEError/Code/malformedValue``.
+    public func notifications<Value>(
+        of characteristic: TypedCharacteristic<Value>,
+        indications: Bool = false,
+        buffer: BufferPolicy = .standard
+    ) -> BLEStream<Value> {
+        notifications(.uuid(characteristic.uuid, service: characteristic.service), indications, buffer)
+            .map { try characteristic.value(of: $0, operation: "notifications") }
+    }
+
+    /// The value of a characteristic: as it is read now, then each change that the peer notifies.
+    ///
+    /// Notifications are switched on before the value is read, so no change falls between the two; what is notified
+    /// before the value has been read is contained in it, and not handed out.
+    /// Parameters, end and errors are those of ``notifications(of:in:indications:buffer:)``.
+    public func values(
+        of uuid: BluetoothUUID,
+        in service: BluetoothUUID? = nil,
+        indications: Bool = false,
+        buffer: BufferPolicy = .standard
+    ) -> BLEStream<CharacteristicValue> {
+        values(.uuid(uuid, service: service), indications, buffer)
+    }
+
+    /// The value of a characteristic that was discovered, and its changes. See ``values(of:in:indications:buffer:)``.
+    public func values(
+        of characteristic: Characteristic,
+        indications: Bool = false,
+        buffer: BufferPolicy = .standard
+    ) -> BLEStream<CharacteristicValue> {
+        values(.handle(characteristic.valueHandle), indications, buffer)
+    }
+
+    /// The value of a characteristic that has a type, and its changes. See ``values(of:in:indications:buffer:)``.
+    public func values<Value>(
+        of characteristic: TypedCharacteristic<Value>,
+        indications: Bool = false,
+        buffer: BufferPolicy = .standard
+    ) -> BLEStream<Value> {
+        values(.uuid(characteristic.uuid, service: characteristic.service), indications, buffer)
+            .map { try characteristic.value(of: $0, operation: "values") }
+    }
+
+    private func notifications(
+        _ selector: CharacteristicSelector,
+        _ indications: Bool,
+        _ buffer: BufferPolicy
+    ) -> BLEStream<CharacteristicValue> {
+        let attributes = attributes
+        let subject = StreamSubject(operation: "notifications", object: "of \(selector) of \(peripheral)")
+        return BLEStream(subject, timeline: timeline) { waker in
+            let mailbox = Mailbox<CharacteristicValue>(policy: buffer, waker: waker)
+            let subscriber = LinkAttributes.Subscriber(
+                deliver: { mailbox.send($0) },
+                finish: { mailbox.finish(throwing: $0) }
+            )
+            return mailbox.cursor(
+                onClose: attributes.subscribe(selector, indications: indications, subscriber)
+            )
+        }
+    }
+
+    private func values(
+        _ selector: CharacteristicSelector,
+        _ indications: Bool,
+        _ buffer: BufferPolicy
+    ) -> BLEStream<CharacteristicValue> {
+        let (attributes, bearer, timeline) = (attributes, bearer, timeline)
+        let object = "of \(selector) of \(peripheral)"
+        return BLEStream(StreamSubject(operation: "values", object: object), timeline: timeline) { waker in
+            let mailbox = Mailbox<CharacteristicValue>(policy: buffer, waker: waker)
+            let hasRead = Mutex(false)
+            let subscriber = LinkAttributes.Subscriber(
+                object: object,
+                deliver: { value in if hasRead.withLock({ $0 }) { mailbox.send(value) } },
+                finish: { mailbox.finish(throwing: $0) }
+            )
+            let unsubscribe = attributes.subscribe(selector, indications: indications, subscriber) { characteristic in
+                bearer.begin(ReadValue(handle: characteristic.valueHandle)) { outcome in
+                    switch outcome {
+                    case .success(let octets):
+                        let bytes = (octets as? [UInt8]) ?? []
+                        mailbox.send(CharacteristicValue(bytes: bytes[...], time: timeline.wallTime))
+                        hasRead.withLock { $0 = true }
+                    case .failure(let failure):
+                        mailbox.finish(throwing: BLEError(failure, operation: "read", object: object))
+                    }
+                }
+            }
+            return mailbox.cursor(onClose: unsubscribe)
+        }
+    }
+}

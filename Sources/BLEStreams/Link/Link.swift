@@ -1,0 +1,149 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// A connection to a peripheral, for as long as ``Peripheral/withLink(timeout:_:)`` runs.
+///
+/// Operations are carried out one after the other, in the order in which they were called; a cancelled one returns at
+/// once and never disturbs the next. When the link is lost everything under way, and everything called later, throws
+/// ``BLEError/Code/disconnected`` with the reason.
+public final class Link: Sendable {
+    /// The peripheral at the other end.
+    public let peripheral: Peripheral
+
+    let bearer: Bearer
+    let attributes: LinkAttributes
+    private let lifetime: LinkLifetime
+
+    var timeline: any Timeline { peripheral.core.timeline }
+
+    init(peripheral: Peripheral, radioLink: any ATTLink) {
+        self.peripheral = peripheral
+        let attributes = LinkAttributes(peripheral: peripheral.address)
+        let lifetime = LinkLifetime()
+        self.attributes = attributes
+        self.lifetime = lifetime
+        bearer = Bearer(
+            radioLink,
+            timeline: peripheral.core.timeline,
+            database: .centralDefault,
+            onServer: { _ in },
+            onEnd: { reason in
+                attributes.ended(reason)
+                lifetime.ended(reason)
+            }
+        )
+        attributes.bearer = bearer
+    }
+
+    /// The largest PDU that is sent or expected, in octets; one notification carries three less.
+    public var mtu: Int { bearer.mtu }
+
+    /// How the link is secured now.
+    public var security: LinkSecurity { bearer.radioLink.security }
+
+    /// Notifications that the kernel or radio dropped because the queue of the socket was full; normally 0.
+    public var droppedPDUs: Int { bearer.drops }
+
+    /// The signal strength of the link in dBm.
+    ///
+    /// - Returns: `nil` where the radio can't tell, or doesn't let this user ask.
+    /// - Throws: `CancellationError`; ``BLEError/Code/timedOut`` after five seconds without an answer.
+    public func rssi() async throws -> Int? {
+        let object = "of \(peripheral)"
+        let limit: @Sendable () -> any Error = {
+            BLEError.timedOut("signal strength", object: object, after: .seconds(5), waitingFor: "no answer came")
+        }
+        return try await reply(on: timeline, limit: (.seconds(5), limit)) { finish in
+            self.bearer.radioLink.readRSSI { finish(.success($0.map(Int.init))) }
+            return {}
+        }
+    }
+}
+
+// MARK: - The beginning and the end
+
+extension Link {
+    /// Starts the bearer and negotiates the MTU.
+    func start(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
+        lifetime.onEnd { [core = peripheral.core, peripheral] reason in
+            core.states.set(.disconnected(reason), of: peripheral.address)
+        }
+        bearer.start()
+        guard !bearer.radioLink.isResumed else {
+            // The peer still has the MTU of the program before us, and a client may ask once only.
+            result(.success(()))
+            return
+        }
+        let address = peripheral.address
+        bearer.begin(ExchangeMTU()) { outcome in
+            switch outcome {
+            case .success: result(.success(()))
+            case .failure(let failure):
+                result(.failure(BLEError(failure, operation: "connect", object: "to \(address) (exchange of the MTU)")))
+            }
+        }
+    }
+
+    /// Drops the link without waiting for it: subscriptions are switched off first, for at most two seconds.
+    func beginClosing() {
+        guard lifetime.beginClosing() else { return }
+        peripheral.core.states.set(.disconnecting, of: peripheral.address)
+        let timer = timeline.schedule(after: .seconds(2)) { [bearer] in bearer.close(DisconnectReason(.closedLocally)) }
+        lifetime.onEnd { _ in timer.cancel() }
+        attributes.unsubscribeAll { [bearer] in
+            timer.cancel()
+            bearer.close(DisconnectReason(.closedLocally))
+        }
+    }
+
+    /// Drops the link and waits until it is down; not disturbed by cancellation, and bounded in time.
+    func close() async {
+        beginClosing()
+        await withCheckedContinuation { continuation in
+            let once = OnceOnly { continuation.resume() }
+            let timer = timeline.schedule(after: .seconds(5)) { once.run() }
+            lifetime.onEnd { _ in
+                timer.cancel()
+                once.run()
+            }
+        }
+    }
+}
+
+/// Whether a link is up, and who wants to know when it is down.
+final class LinkLifetime: Sendable {
+    private struct State {
+        var isClosing = false
+        var end: DisconnectReason?
+        var waiters: [@Sendable (DisconnectReason) -> Void] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Whether this is the first wish to close a link that is still up.
+    func beginClosing() -> Bool {
+        state.withLock { state in
+            defer { state.isClosing = true }
+            return !state.isClosing && state.end == nil
+        }
+    }
+
+    /// Calls the closure when the link is down; at once where it is.
+    func onEnd(_ action: @escaping @Sendable (DisconnectReason) -> Void) {
+        let end = state.withLock { state in
+            if state.end == nil { state.waiters.append(action) }
+            return state.end
+        }
+        if let end { action(end) }
+    }
+
+    func ended(_ reason: DisconnectReason) {
+        let waiters = state.withLock { state in
+            state.end = reason
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter(reason) }
+    }
+}

@@ -1,0 +1,89 @@
+/// Which characteristics of a link should send their values, which do, and for whom; a value without I/O.
+///
+/// Several subscribers of one characteristic share one write of its Client Characteristic Configuration; the last one
+/// to leave has it cleared. While a write is under way no second one is sent: when it is answered, the table asks for
+/// another one if the wishes have changed meanwhile.
+struct SubscriptionTable {
+    typealias SubscriberID = Int
+
+    /// The bits of the Client Characteristic Configuration (Core Specification, Vol 3, Part G, 3.3.3.3).
+    struct Configuration: OptionSet, Hashable, Sendable {
+        let rawValue: UInt16
+        static let notify = Configuration(rawValue: 1)
+        static let indicate = Configuration(rawValue: 2)
+    }
+
+    /// A write that has to be done now.
+    struct Write: Hashable {
+        var valueHandle: UInt16
+        var descriptorHandle: UInt16
+        var configuration: Configuration
+    }
+
+    private struct Entry {
+        /// `nil`: the peer has no such descriptor and sends without being asked.
+        var descriptorHandle: UInt16?
+        var subscribers: [SubscriberID: Configuration] = [:]
+        var actual: Configuration = []
+        var inFlight: Configuration?
+
+        var wanted: Configuration { subscribers.values.reduce(into: []) { $0.formUnion($1) } }
+    }
+
+    private var entries: [UInt16: Entry] = [:]
+
+    /// Whether any write is under way: a link that is about to be closed waits for it.
+    var isBusy: Bool { entries.values.contains { $0.inFlight != nil } }
+
+    /// Adds a subscriber; what is returned has to be written, unless somebody else has brought it about already.
+    mutating func add(
+        _ id: SubscriberID,
+        valueHandle: UInt16,
+        descriptorHandle: UInt16?,
+        _ configuration: Configuration
+    ) -> Write? {
+        entries[valueHandle, default: Entry(descriptorHandle: descriptorHandle)].subscribers[id] = configuration
+        return next(valueHandle)
+    }
+
+    /// Whether the peer has confirmed that it sends this subscriber's values.
+    func isArmed(_ id: SubscriberID, valueHandle: UInt16) -> Bool {
+        guard let entry = entries[valueHandle], let wanted = entry.subscribers[id] else { return false }
+        return entry.descriptorHandle == nil || entry.actual.isSuperset(of: wanted)
+    }
+
+    /// Takes a subscriber away.
+    mutating func remove(_ id: SubscriberID, valueHandle: UInt16) -> Write? {
+        guard entries[valueHandle]?.subscribers.removeValue(forKey: id) != nil else { return nil }
+        return next(valueHandle)
+    }
+
+    /// A write was answered. Subscribers for whom it failed are returned, and taken away.
+    mutating func written(_ write: Write, succeeded: Bool) -> (failed: [SubscriberID], next: Write?) {
+        guard entries[write.valueHandle]?.inFlight == write.configuration else { return ([], nil) }
+        entries[write.valueHandle]?.inFlight = nil
+        if succeeded {
+            entries[write.valueHandle]?.actual = write.configuration
+            return ([], next(write.valueHandle))
+        }
+        let actual = entries[write.valueHandle]?.actual ?? []
+        let failed =
+            entries[write.valueHandle]?.subscribers.filter { !actual.isSuperset(of: $0.value) }.map(\.key) ?? []
+        for id in failed { entries[write.valueHandle]?.subscribers[id] = nil }
+        // Switching off that was refused isn't tried again: the peer goes on sending, and nobody listens.
+        if write.configuration.isEmpty { entries[write.valueHandle]?.actual = [] }
+        return (failed.sorted(), next(write.valueHandle))
+    }
+
+    private mutating func next(_ valueHandle: UInt16) -> Write? {
+        guard var entry = entries[valueHandle], entry.inFlight == nil else { return nil }
+        let wanted = entry.wanted
+        guard let descriptorHandle = entry.descriptorHandle, wanted != entry.actual else {
+            if entry.subscribers.isEmpty { entries[valueHandle] = nil }
+            return nil
+        }
+        entry.inFlight = wanted
+        entries[valueHandle] = entry
+        return Write(valueHandle: valueHandle, descriptorHandle: descriptorHandle, configuration: wanted)
+    }
+}

@@ -1,0 +1,97 @@
+public import BLEProtocol
+public import BLERadio
+
+/// A peripheral that this program is: a name and services, as a value.
+///
+/// ```swift
+/// let thermometer = LocalPeripheral(name: "Thermometer") {
+///     LocalService(.environmentalSensing) {
+///         LocalCharacteristic(BluetoothUUID(0x2A6E), [.read, .notify], value: .stored([0xC4, 0x09]))
+///     }
+/// }
+/// try await thermometer.run(on: .default) { server in
+///     for try await change in server.subscriptions() { print(change) }
+/// }
+/// ```
+///
+/// The Generic Access and Generic Attribute services are added by themselves.
+public struct LocalPeripheral: Sendable {
+    /// The name that is advertised, and that the Generic Access service tells.
+    public var name: String
+
+    /// What kind of device it is, as a number that the Bluetooth SIG assigned; 0: unknown.
+    public var appearance: UInt16
+
+    /// The services that are advertised; `nil`: all primary ones.
+    public var advertisedServices: [BluetoothUUID]?
+
+    /// What it offers.
+    public var services: [LocalService]
+
+    /// Describes a peripheral, with its services in a block.
+    public init(
+        name: String,
+        appearance: UInt16 = 0,
+        advertising: [BluetoothUUID]? = nil,
+        @AttributeListBuilder<LocalService> services: () -> [LocalService]
+    ) {
+        self.name = name
+        self.appearance = appearance
+        advertisedServices = advertising
+        self.services = services()
+    }
+
+    /// Advertises and serves on an adapter for as long as the closure runs.
+    ///
+    /// - Parameters:
+    ///   - adapter: the adapter, or a radio: `.radio(air.adapter())`.
+    ///   - body: what the peripheral does meanwhile, with the server; when it returns or throws, advertising ends, and
+    ///     all links are dropped.
+    /// - Returns: what the closure returns.
+    /// - Throws: ``BLEError/Code/invalidArgument`` when the services can't be laid out or the advertisement doesn't
+    ///   fit; an error of the adapter; what the closure throws; `CancellationError`.
+    public func run<Output>(
+        on adapter: AdapterChoice = .default,
+        _ body: (PeripheralServer) async throws -> Output
+    ) async throws -> Output {
+        try await run(on: try adapter.makeRadio(), body)
+    }
+
+    /// Advertises and serves on a radio for as long as the closure runs. See ``run(on:_:)-(AdapterChoice,_)``.
+    public func run<Output>(
+        on radio: any Radio,
+        _ body: (PeripheralServer) async throws -> Output
+    ) async throws -> Output {
+        let server = try PeripheralServer(self, radio: radio)
+        do {
+            try await server.start()
+            let output = try await body(server)
+            await server.stop()
+            return output
+        } catch {
+            await server.stop()
+            throw error
+        }
+    }
+
+    /// Advertises and serves on a radio until the task is cancelled or the adapter fails.
+    ///
+    /// Stored values are read and written by centrals without anybody's help.
+    ///
+    /// - Throws: as ``run(on:_:)-(AdapterChoice,_)``.
+    public func run(on radio: any Radio) async throws {
+        try await run(on: radio) { server in try await server.untilFailure() }
+    }
+
+    /// The two payloads: services in the advertisement, the name beside them or, for want of room, in the response.
+    func advertisement() throws -> AdvertiseRequest {
+        let uuids = advertisedServices ?? services.filter(\.isPrimary).map(\.uuid)
+        var fields: [AdvertisingField] = [.flags([.generalDiscoverable, .classicNotSupported])]
+        if !uuids.isEmpty { fields.append(.services(uuids)) }
+        if let together = try? AdvertisingData(fields + [.localName(name)]) { return AdvertiseRequest(data: together) }
+        return try AdvertiseRequest(
+            data: AdvertisingData(fields),
+            scanResponse: AdvertisingData([.localName(name)])
+        )
+    }
+}

@@ -1,0 +1,101 @@
+public import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// A central has subscribed to a characteristic, or has taken it back.
+public struct SubscriptionChange: Sendable {
+    /// What the central wants to be sent.
+    public enum Kind: Hashable, Sendable {
+        /// Nothing any more.
+        case none
+        /// Notifications.
+        case notify
+        /// Indications.
+        case indicate
+    }
+
+    /// Who it is.
+    public let central: ConnectedCentral
+
+    /// The ``LocalCharacteristic/id`` of the characteristic.
+    public let characteristic: String
+
+    /// What the central wants to be sent.
+    public let kind: Kind
+
+    /// Whether the central wants anything.
+    public var isSubscribed: Bool { kind != .none }
+}
+
+/// A central reads a dynamic value and waits for it.
+///
+/// Answer once, within 20 s; a request that is let go unanswered, or for which the program takes longer, is refused
+/// with Unlikely Error, so no central waits for nothing.
+public struct ReadRequest: Sendable {
+    /// Who reads.
+    public let central: ConnectedCentral
+
+    /// The ``LocalCharacteristic/id`` of the characteristic.
+    public let characteristic: String
+
+    let answer: PendingAnswer
+
+    /// Answers with the whole value, at most 512 octets; a long one is cut for the central as it asks.
+    public func respond(_ value: some Collection<UInt8>) { answer.give(.success(Array(value))) }
+
+    /// Refuses the read.
+    public func reject(_ error: ATTError) { answer.give(.failure(error)) }
+}
+
+/// A central has written a value.
+///
+/// A stored value has changed already. A dynamic one waits for the program: accept or reject it once; a request that is
+/// let go unanswered is refused with Unlikely Error.
+public struct WriteRequest: Sendable {
+    /// Who writes.
+    public let central: ConnectedCentral
+
+    /// The ``LocalCharacteristic/id`` of the characteristic.
+    public let characteristic: String
+
+    /// Where in the value the octets belong: 0 unless a part was written by a long write.
+    public let offset: Int
+
+    /// The octets.
+    public let value: [UInt8]
+
+    let answer: PendingAnswer?
+
+    /// Whether the central waits for an answer.
+    public var awaitsAnswer: Bool { answer != nil }
+
+    /// Takes the value.
+    public func accept() { answer?.give(.success([])) }
+
+    /// Refuses the value.
+    public func reject(_ error: ATTError) { answer?.give(.failure(error)) }
+}
+
+/// An answer that a central waits for; given at most once, and at the latest when nobody can give it any more.
+final class PendingAnswer: Sendable {
+    /// A central gives the link up after 30 s without an answer: a program that is slower refuses before that.
+    private static let patience = Duration.seconds(20)
+
+    private let bearer: Mutex<(bearer: Bearer, timer: RadioActivity?)?>
+    private let token: ATTServer.RequestToken
+
+    init(_ bearer: Bearer, _ token: ATTServer.RequestToken) {
+        self.bearer = Mutex((bearer, nil))
+        self.token = token
+        let timer = bearer.timeline.schedule(after: Self.patience) { [weak self] in self?.give(.failure(.unlikely)) }
+        self.bearer.withLock { $0?.timer = timer }
+    }
+
+    func give(_ result: Result<[UInt8], ATTError>) {
+        guard let (bearer, timer) = bearer.withLock({ $0.take() }) else { return }
+        timer?.cancel()
+        bearer.respond(to: token, with: result)
+    }
+
+    deinit { give(.failure(.unlikely)) }
+}

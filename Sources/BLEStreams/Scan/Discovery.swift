@@ -1,0 +1,32 @@
+public import BLEProtocol
+public import BLERadio
+
+/// A peripheral that a scan has heard, and what it said.
+public struct Discovery: Sendable {
+    /// The peripheral, to connect to.
+    public let peripheral: Peripheral
+
+    /// The advertisement as it was received.
+    public let report: AdvertisingReport
+
+    /// The advertiser's address.
+    public var address: BluetoothAddress { report.address }
+
+    /// The received signal strength in dBm; `nil` where the radio doesn't know.
+    public var rssi: Int? { report.rssi.map(Int.init) }
+
+    /// The name that it advertises, complete or shortened.
+    public var name: String? { report.data.localName }
+
+    /// The services that it lists.
+    public var services: [BluetoothUUID] { report.data.serviceUUIDs }
+
+    /// Everything that it advertises.
+    public var advertisement: AdvertisingData { report.data }
+
+    /// Whether it accepts connections.
+    public var isConnectable: Bool { report.isConnectable }
+
+    /// When it was heard.
+    public var time: ReceptionTime { report.time }
+}

@@ -1,0 +1,109 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// One scan of the radio for any number of consumers, each with its own filters.
+///
+/// The first consumer starts the radio's scan and the last one stops it; in between the scan is whatever serves all of
+/// them: active when one asks for it, limited to services when all are.
+final class ScanBroker: Sendable {
+    struct Options: Hashable, Sendable {
+        var services: [BluetoothUUID]
+        var isActive: Bool
+        var reportsDuplicates: Bool
+    }
+
+    private struct Consumer {
+        var options: Options
+        var take: @Sendable ([AdvertisingReport]) -> Void
+        var fail: @Sendable (BLEError) -> Void
+    }
+
+    private struct State {
+        var consumers: [Int: Consumer] = [:]
+        var nextID = 0
+        var running: ScanRequest?
+        var activity: RadioActivity?
+        /// Counts the radio's scans: what a replaced one still says is ignored.
+        var generation = 0
+    }
+
+    private let radio: any Radio
+    private let state = Mutex(State())
+
+    init(radio: any Radio) { self.radio = radio }
+
+    /// Adds a consumer; what is returned takes it away again.
+    func add(
+        _ options: Options,
+        take: @escaping @Sendable ([AdvertisingReport]) -> Void,
+        fail: @escaping @Sendable (BLEError) -> Void
+    ) -> @Sendable () -> Void {
+        let id = state.withLock { state in
+            defer { state.nextID += 1 }
+            state.consumers[state.nextID] = Consumer(options: options, take: take, fail: fail)
+            return state.nextID
+        }
+        adjust()
+        return { self.remove(id) }
+    }
+
+    private func remove(_ id: Int) {
+        let wasThere = state.withLock { $0.consumers.removeValue(forKey: id) != nil }
+        if wasThere { adjust() }
+    }
+
+    /// Makes the radio do what the consumers want by now.
+    private func adjust() {
+        let (old, start) = state.withLock { state -> (RadioActivity?, (ScanRequest, Int)?) in
+            let wanted = Self.request(for: state.consumers.values.map(\.options))
+            guard wanted != state.running else { return (nil, nil) }
+            state.running = wanted
+            state.generation += 1
+            return (state.activity.take(), wanted.map { ($0, state.generation) })
+        }
+        // The old scan must be over before the radio accepts a new one.
+        old?.cancel()
+        guard let (request, generation) = start else { return }
+        let activity = radio.scan(request) { [weak self] event in self?.handle(event, generation) }
+        let isOutdated = state.withLock { state in
+            guard state.generation == generation, state.running != nil else { return true }
+            state.activity = activity
+            return false
+        }
+        if isOutdated { activity.cancel() }
+    }
+
+    private func handle(_ event: ScanEvent, _ generation: Int) {
+        switch event {
+        case .started: break
+        case .reports(let reports):
+            let consumers = state.withLock { $0.generation == generation ? Array($0.consumers.values) : [] }
+            for consumer in consumers { consumer.take(reports) }
+        case .failed(let error):
+            let consumers = state.withLock { state -> [Consumer] in
+                guard state.generation == generation else { return [] }
+                defer {
+                    state.consumers = [:]
+                    state.running = nil
+                    state.activity = nil
+                }
+                return Array(state.consumers.values)
+            }
+            for consumer in consumers { consumer.fail(error) }
+        }
+    }
+
+    /// The least that serves all; `nil` for nobody.
+    static func request(for options: [Options]) -> ScanRequest? {
+        guard !options.isEmpty else { return nil }
+        let services: [BluetoothUUID] =
+            options.contains { $0.services.isEmpty }
+            ? [] : Set(options.flatMap(\.services)).sorted { ($0.high, $0.low) < ($1.high, $1.low) }
+        return ScanRequest(
+            services: services,
+            isActive: options.contains(where: \.isActive),
+            reportsDuplicates: options.contains(where: \.reportsDuplicates)
+        )
+    }
+}

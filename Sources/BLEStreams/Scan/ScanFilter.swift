@@ -1,0 +1,101 @@
+public import BLEProtocol
+import BLERadio
+
+/// What a scan looks for.
+///
+/// Filters of different kinds must all be met; of several of one kind, one is enough:
+/// `scan(for: .service(.heartRate), .service(.battery), .rssi(atLeast: -80))` finds what offers either service and is near.
+public struct ScanFilter: Hashable, Sendable {
+    enum Rule: Hashable, Sendable {
+        case service(BluetoothUUID)
+        case name(String)
+        case namePrefix(String)
+        case rssi(ClosedRange<Int>)
+        case manufacturer(UInt16, prefix: [UInt8])
+        case address(BluetoothAddress)
+        case connectable
+    }
+
+    let rule: Rule
+
+    /// Advertises the service, in a list of services or with service data.
+    public static func service(_ uuid: BluetoothUUID) -> ScanFilter { ScanFilter(rule: .service(uuid)) }
+
+    /// Has exactly this name, complete or shortened.
+    public static func name(_ name: String) -> ScanFilter { ScanFilter(rule: .name(name)) }
+
+    /// Has a name that begins like this.
+    public static func namePrefix(_ prefix: String) -> ScanFilter { ScanFilter(rule: .namePrefix(prefix)) }
+
+    /// Is received within these bounds, in dBm, `.rssi(-80 ... -40)`; what the radio gives no signal strength for is left out.
+    public static func rssi(_ range: ClosedRange<Int>) -> ScanFilter { ScanFilter(rule: .rssi(range)) }
+
+    /// Is received at least this strongly, in dBm: `.rssi(atLeast: -80)`.
+    public static func rssi(atLeast level: Int) -> ScanFilter { ScanFilter(rule: .rssi(level...max(level, 127))) }
+
+    /// Carries data of the manufacturer (its number as the Bluetooth SIG assigned it) that begins with these octets.
+    public static func manufacturer(_ company: UInt16, dataPrefix: [UInt8] = []) -> ScanFilter {
+        ScanFilter(rule: .manufacturer(company, prefix: dataPrefix))
+    }
+
+    /// Has this address.
+    public static func address(_ address: BluetoothAddress) -> ScanFilter { ScanFilter(rule: .address(address)) }
+
+    /// Accepts connections.
+    public static let connectable = ScanFilter(rule: .connectable)
+}
+
+/// All filters of one scan, sorted by kind.
+struct ScanCriteria: Sendable {
+    private var services: [BluetoothUUID] = []
+    private var names: [ScanFilter.Rule] = []
+    private var ranges: [ClosedRange<Int>] = []
+    private var manufacturers: [(company: UInt16, prefix: [UInt8])] = []
+    private var addresses: Set<BluetoothAddress> = []
+    private var mustBeConnectable = false
+
+    init(_ filters: [ScanFilter]) {
+        for filter in filters {
+            switch filter.rule {
+            case .service(let uuid): services.append(uuid)
+            case .name, .namePrefix: names.append(filter.rule)
+            case .rssi(let range): ranges.append(range)
+            case .manufacturer(let company, let prefix): manufacturers.append((company, prefix))
+            case .address(let address): addresses.insert(address)
+            case .connectable: mustBeConnectable = true
+            }
+        }
+    }
+
+    func matches(_ report: AdvertisingReport) -> Bool {
+        if mustBeConnectable, !report.isConnectable { return false }
+        if !addresses.isEmpty, !addresses.contains(report.address) { return false }
+        if !ranges.isEmpty {
+            guard let rssi = report.rssi, ranges.contains(where: { $0.contains(Int(rssi)) }) else { return false }
+        }
+        if !services.isEmpty, !matchesService(report.data) { return false }
+        if !names.isEmpty, !matchesName(report.data) { return false }
+        return manufacturers.isEmpty || matchesManufacturer(report.data)
+    }
+
+    private func matchesService(_ data: AdvertisingData) -> Bool {
+        data.serviceUUIDs.contains { services.contains($0) } || services.contains { data.serviceData(for: $0) != nil }
+    }
+
+    private func matchesName(_ data: AdvertisingData) -> Bool {
+        guard let name = data.localName else { return false }
+        return names.contains { rule in
+            switch rule {
+            case .name(let wanted): name == wanted
+            case .namePrefix(let prefix): name.hasPrefix(prefix)
+            default: false
+            }
+        }
+    }
+
+    private func matchesManufacturer(_ data: AdvertisingData) -> Bool {
+        data.manufacturerData.contains { entry in
+            manufacturers.contains { $0.company == entry.company && entry.data.starts(with: $0.prefix) }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import BLESimulator
+import BLEStreams
+import Testing
+
+@Suite struct CentralTests {
+    @Test func `a scan finds what its filters ask for and stops the radio when it is left`() async throws {
+        try await Bench.run { bench in
+            let found = try await bench.central.scan(
+                for: .service(BluetoothUUID(0xA000)),
+                .rssi(atLeast: -80),
+                .namePrefix("Be")
+            )
+            .timeout(.seconds(10)).first()
+            #expect(found.address == bench.peripheralAdapter.address)
+            #expect(found.name == "Bench" && found.rssi == -60 && found.isConnectable)
+            #expect(found.services == [BluetoothUUID(0xA000)])
+            #expect(bench.centralAdapter.activity.isIdle)
+            let error = await bleError {
+                _ = try await bench.central.scan(for: .name("Nobody")).timeout(.seconds(10)).first()
+            }
+            #expect(error?.code == .timedOut && error?.operation == "scan")
+            #expect(bench.centralAdapter.activity.isIdle)
+        }
+    }
+
+    @Test func `each peripheral comes once, unless duplicates are asked for`() async throws {
+        try await Bench.run { bench in
+            let once = try await bench.central.scan().take(until: bench.quiet(after: .seconds(10))).collect()
+            #expect(once.count == 1)
+            let all = try await bench.central.scan(duplicates: true).collect(20)
+            #expect(all.count == 20)
+        }
+    }
+
+    @Test func `several scans share one scan of the radio`() async throws {
+        try await Bench.run { bench in
+            async let first = bench.central.scan(for: .connectable).first()
+            async let second = bench.central.scan(for: .name("Bench"), mode: .passive).first()
+            let addresses = try await (first.address, second.address)
+            #expect(addresses.0 == addresses.1)
+            #expect(bench.centralAdapter.activity.isIdle)
+        }
+    }
+
+    @Test func `adapter states begin with the present one and follow each change`() async throws {
+        try await Bench.run { bench in
+            async let states = bench.central.adapterStates.collect(4)
+            try await bench.time.sleep(for: .seconds(1))
+            bench.centralAdapter.powerOff()
+            bench.centralAdapter.unplug()
+            bench.centralAdapter.plugIn()
+            let seen = try await states
+            #expect(seen == [.poweredOn, .poweredOff, .absent, .poweredOn])
+        }
+    }
+
+    @Test func `an adapter that is switched off is named, with what to do`() async throws {
+        try await Bench.run { bench in
+            bench.centralAdapter.powerOff()
+            let scan = await bleError { _ = try await bench.central.scan().first() }
+            #expect(scan?.code == .adapterPoweredOff && scan?.remedy.isEmpty == false)
+            let connect = await bleError { try await bench.peripheral.withLink { _ in } }
+            #expect(connect?.code == .adapterPoweredOff)
+        }
+    }
+
+    @Test func `an absent peripheral is given up after the time limit`() async throws {
+        try await Bench.run { bench in
+            let absent = bench.central.peripheral(BluetoothAddress(rawValue: 0xC0FF_EE00_0001, kind: .random))
+            let error = await bleError { try await absent.withLink(timeout: .seconds(7)) { _ in } }
+            #expect(error?.code == .timedOut && error?.operation == "connect" && error?.elapsed == .seconds(7))
+            #expect(bench.centralAdapter.activity.isIdle)
+        }
+    }
+
+    @Test func `the kind of an address is found out by connecting`() async throws {
+        try await Bench.run { bench in
+            let peripheral = try bench.central.peripheral(bench.peripheralAdapter.address.description)
+            try await peripheral.withLink { link in
+                #expect(link.peripheral.address == bench.peripheralAdapter.address)
+            }
+            #expect(bench.centralAdapter.activity.isIdle)
+            #expect(throws: BLEError.self) { try bench.central.peripheral("C4:F2:17") }
+        }
+    }
+
+    @Test func `a connection that fails to be established is tried again`() async throws {
+        try await Bench.run { bench in
+            bench.air.faults.add(.refuseConnections(3))
+            try await bench.peripheral.withLink { link in #expect(link.mtu == 517) }
+            bench.air.faults.add(.refuseConnections(4))
+            let error = await bleError { try await bench.peripheral.withLink { _ in } }
+            #expect(error?.code == .connectionFailed && error?.reason?.kind == .failedToEstablish)
+        }
+    }
+
+    @Test func `connection states follow a link from its beginning to its end`() async throws {
+        try await Bench.run { bench in
+            async let states = bench.peripheral.connectionStates.collect(5)
+            try await bench.time.sleep(for: .seconds(1))
+            try await bench.peripheral.withLink { _ in }
+            let seen = try await states
+            #expect(
+                seen == [
+                    .disconnected(nil), .connecting, .connected, .disconnecting,
+                    .disconnected(DisconnectReason(.closedLocally)),
+                ]
+            )
+        }
+    }
+
+    @Test func `a stream of a peripheral connects again when its link is lost`() async throws {
+        try await Bench.run(serve: Bench.sendNumbers(30)) { bench in
+            bench.air.faults.add(.dropLink(after: 10, .notifications))
+            let numbers = try await bench.peripheral
+                .stream { $0.notifications(of: Bench.notifying) }
+                .retry(.exponential()).map { UInt32(octets: $0) }.collect(40)
+            #expect(numbers == Array(0..<10) + Array(0..<30))
+            try await bench.time.sleep(for: .seconds(3))
+            #expect(bench.centralAdapter.activity.isIdle)
+        }
+    }
+
+    @Test func `connecting can be cancelled, and leaves nothing behind`() async throws {
+        try await Bench.run { bench in
+            let absent = bench.central.peripheral(BluetoothAddress(rawValue: 0xC0FF_EE00_0001, kind: .random))
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    await #expect(throws: CancellationError.self) { try await absent.withLink { _ in } }
+                }
+                try? await bench.time.sleep(for: .seconds(1))
+                group.cancelAll()
+            }
+            #expect(bench.centralAdapter.activity.isIdle)
+        }
+    }
+}
+
+extension Bench {
+    /// One element, after a while.
+    func quiet(after delay: Duration) -> BLEStream<Int> {
+        let time = time
+        return BLEStream(timeline: time) { feed in
+            let timer = time.schedule(after: delay) { feed.send(0) }
+            return { timer.cancel() }
+        }
+    }
+}
