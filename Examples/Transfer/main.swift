@@ -1,1 +1,84 @@
-print("BLEStreams")
+// A message too long for one notification travels in chunks, closed by "EOM": both roles of it.
+//
+//   swift run Transfer               receives from a peripheral nearby; where no adapter is, both roles run simulated
+//   swift run Transfer send          is the peripheral, on this machine's adapter
+//   swift run Transfer --simulated   both roles, on a simulated air
+
+import BLESimulator
+import BLEStreams
+
+extension BluetoothUUID {
+    static let transferService = BluetoothUUID(high: 0x7A1C_0001_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
+    static let transfer = BluetoothUUID(high: 0x7A1C_0002_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
+}
+
+// MARK: - The peripheral
+
+let peripheral = LocalPeripheral(name: "Transfer") {
+    LocalService(.transferService) {
+        LocalCharacteristic(.transfer, [.notify])
+    }
+}
+
+let message = (1...40).map { "Line \($0) of a message that doesn't fit into one notification." }.joined(separator: "\n")
+
+/// Sends the message to everybody who subscribes, until the task is cancelled.
+func send(on adapter: AdapterChoice) async throws {
+    try await peripheral.run(on: adapter) { server in
+        for try await change in server.subscriptions(of: .transfer) where change.isSubscribed {
+            try await server.send(message.utf8, of: .transfer, to: change.central, endMark: "EOM")
+        }
+    }
+}
+
+// MARK: - The central
+
+/// Finds a sender, subscribes, and waits for one whole message.
+func receive(on adapter: AdapterChoice) async throws {
+    let central = try await Central.open(adapter)
+    let sender = try await central.scan(for: .service(.transferService)).timeout(.seconds(10)).first()
+    print("Found \(sender.name ?? "a sender") at \(sender.address).")
+
+    try await sender.peripheral.withLink { link in
+        let received = try await link.notifications(of: .transfer)
+            .onEach { print("  a chunk of \($0.count) octets") }
+            .assembled(until: .endOfMessage("EOM"))
+            .timeout(.seconds(30))
+            .first()
+        print(String(decoding: received, as: UTF8.self))
+        print("\(received.count) octets received.")
+    }
+}
+
+// MARK: - Both, without an adapter
+
+/// Two adapters on one simulated air, with the same code as above on each.
+func simulate() async throws {
+    print("This is a simulation. With a Bluetooth adapter: `swift run Transfer send` on one machine,")
+    print("`swift run Transfer` on another one.")
+    let air = SimulatedAir()
+    try await withThrowingTaskGroup { group in
+        group.addTask { try await send(on: .radio(air.adapter())) }
+        try await receive(on: .radio(air.adapter()))
+        group.cancelAll()
+    }
+}
+
+do {
+    switch CommandLine.arguments.dropFirst().first {
+    case "send":
+        try await send(on: .default)
+    case "--simulated":
+        try await simulate()
+    default:
+        do {
+            try await receive(on: .default)
+        } catch let error as BLEError where error.code == .adapterNotFound || error.code == .unsupportedSystem {
+            print("No adapter: \(error)")
+            try await simulate()
+        }
+    }
+} catch {
+    print("Transfer failed: \(error)")
+    throw error
+}
