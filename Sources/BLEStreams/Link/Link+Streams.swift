@@ -91,6 +91,7 @@ extension Link {
         return BLEStream(subject, timeline: timeline) { waker in
             let mailbox = Mailbox<CharacteristicValue>(policy: buffer, waker: waker)
             let subscriber = LinkAttributes.Subscriber(
+                object: subject.object,
                 deliver: { mailbox.send($0) },
                 finish: { mailbox.finish(throwing: $0) }
             )
