@@ -2,7 +2,6 @@ internal import BLEProtocol
 internal import BLERadio
 
 typealias AdapterID = Int
-typealias LinkID = Int
 typealias ActivityID = UInt64
 
 /// Something that an adapter was asked to do, and the closure that hears of it.
@@ -23,15 +22,17 @@ struct Activity: Sendable {
 }
 
 /// Something that a closure or receiver is yet to hear, in the order in which it happened.
+///
+/// Small, since there is one for each link that has news: what is rare and large stands behind a reference.
 enum Delivery: Sendable {
-    case adapter(ActivityID, AdapterInfo)
-    case scan(ActivityID, ScanEvent)
+    indirect case adapter(ActivityID, AdapterInfo)
+    indirect case scan(ActivityID, ScanEvent)
     case connected(ActivityID, LinkEndID)
-    case connectFailed(ActivityID, BLEError)
-    case listen(ActivityID, ListenEvent)
+    indirect case connectFailed(ActivityID, BLEError)
+    indirect case listen(ActivityID, ListenEvent)
     case accepted(ActivityID, LinkEndID)
-    case advertise(ActivityID, AdvertiseEvent)
+    indirect case advertise(ActivityID, AdvertiseEvent)
     /// Whatever has gathered for one end of a link.
     case link(LinkEndID)
-    case rssi(Int8?, @Sendable (Int8?) -> Void)
+    indirect case rssi(Int8?, @Sendable (Int8?) -> Void)
 }

@@ -9,6 +9,9 @@ final class AirCore: Sendable {
         var state: AirState
         var alarm: (due: Duration, timer: RadioActivity)?
         var isDelivering = false
+
+        /// The room of deliveries that were made, to be used again.
+        var spare: [Delivery] = []
     }
 
     let timeline: any Timeline
@@ -43,19 +46,22 @@ final class AirCore: Sendable {
 
     /// Does what is due, and delivers what came of it.
     private func wakeUp() {
-        let (deliveries, alarm) = guarded.withLock { guarded in
+        var (deliveries, alarm) = guarded.withLock { guarded in
             let alarm = guarded.alarm
             guarded.alarm = nil
             guarded.isDelivering = true
             guarded.state.now = timeline.now
             guarded.state.runDueEntries()
             let deliveries = guarded.state.outbox
-            guarded.state.outbox = []
+            guarded.state.outbox = guarded.spare
+            guarded.spare = []
             return (deliveries, alarm)
         }
         for delivery in deliveries { deliver(delivery) }
+        deliveries.removeAll(keepingCapacity: true)
         let obsolete = guarded.withLock { guarded in
             guarded.isDelivering = false
+            guarded.spare = deliveries
             guarded.state.now = timeline.now
             return setAlarm(&guarded)
         }

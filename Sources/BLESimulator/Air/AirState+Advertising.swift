@@ -37,7 +37,7 @@ extension AirState {
             guard !advertisement.isScheduled, isWanted(advertisement, of: adapter) else { continue }
             adapters[adapter].advertisements[index].isScheduled = true
             let interval = adapters[adapter].settings.advertisingInterval
-            agenda.insert(.advertise(advertisement.activity), due: now + randomDuration(below: interval))
+            schedule(.advertise(advertisement.activity), at: now + randomDuration(below: interval))
         }
     }
 
@@ -53,7 +53,7 @@ extension AirState {
         guard isWanted(advertisement, of: adapter) else { return }
         adapters[adapter].advertisements[index].isScheduled = true
         let interval = adapters[adapter].settings.advertisingInterval
-        agenda.insert(.advertise(id), due: now + interval + randomDuration(below: Self.advertisingDelay))
+        schedule(.advertise(id), at: now + interval + randomDuration(below: Self.advertisingDelay))
     }
 
     /// Whether an advertisement is on air and somebody listens, be it in vain.

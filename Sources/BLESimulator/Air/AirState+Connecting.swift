@@ -43,6 +43,8 @@ extension AirState {
         for attempt in attempts[address] ?? [] {
             let central = attempt.adapter
             guard central != peripheral, hears(central, peripheral) else { continue }
+            // A peer that hasn't yet noticed the end of an earlier link accepts no second one from the same device.
+            guard adapters[peripheral].links[adapters[central].address] == nil else { continue }
             if let earliest = attempt.earliest {
                 guard now >= earliest else { continue }
             } else {
@@ -74,15 +76,14 @@ extension AirState {
     private mutating func establish(_ activity: ActivityID, central: AdapterID, peripheral: AdapterID) {
         let settings = adapters[central].settings
         let link = LinkRecord(
-            id: nextLink,
+            id: links.nextID(),
             timing: settings.linkTiming,
             anchor: now + randomDuration(below: settings.linkTiming.connectionInterval),
             maximumPDUSize: min(settings.maximumPDUSize, adapters[peripheral].settings.maximumPDUSize),
-            central: central,
-            peripheral: peripheral
+            central: LinkEnd(adapter: central, settings),
+            peripheral: LinkEnd(adapter: peripheral, adapters[peripheral].settings)
         )
-        nextLink += 1
-        links[link.id] = link
+        links.insert(link)
         adapters[central].links[adapters[peripheral].address] = LinkEndID(link: link.id, role: .central)
         adapters[peripheral].links[adapters[central].address] = LinkEndID(link: link.id, role: .peripheral)
         adapters[peripheral].peripheralLinkCount += 1

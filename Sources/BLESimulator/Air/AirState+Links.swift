@@ -22,21 +22,21 @@ extension AirState {
     }
 
     mutating func send(_ pdu: [UInt8], from id: LinkEndID) -> SendResult {
-        guard let link = links[id.link], link[id.role].phase == .open else { return .ended }
+        guard let link = links[id.link], link[id.role].isOpen else { return .ended }
         precondition(!pdu.isEmpty && pdu.count <= link.maximumPDUSize, "a PDU must fit the link")
-        let room = adapters[link[id.role].adapter].settings.sendBufferSize
-        let size = link[id.role].outgoing.size
-        guard size == 0 || size + pdu.count + PDUQueue.overhead <= room else {
-            link[id.role].isBlocked = true
+        let end = link[id.role]
+        let size = end.outgoing.size
+        guard size == 0 || size + pdu.count + PDUQueue.overhead <= end.sendBufferSize else {
+            end.isBlocked = true
             return .full
         }
-        link[id.role].outgoing.append(pdu)
+        end.outgoing.append(pdu)
         scheduleConnectionEvent(of: link)
         return .sent
     }
 
     mutating func disconnect(_ id: LinkEndID) {
-        guard let link = links[id.link], link[id.role].phase == .open else { return }
+        guard let link = links[id.link], link[id.role].isOpen else { return }
         link[id.role].phase = .closing
         scheduleConnectionEvent(of: link)
     }
@@ -62,7 +62,7 @@ extension AirState {
         let due = nextConnectionEvent(of: link)
         if let scheduled = link.eventDue, scheduled <= due { return }
         link.eventDue = due
-        agenda.insert(.connectionEvent(link.id, due: due), due: due)
+        schedule(.connectionEvent(link.id), at: due)
     }
 
     private func nextConnectionEvent(of link: LinkRecord) -> Duration {
@@ -70,7 +70,7 @@ extension AirState {
         guard interval > .zero else { return now }
         guard now >= link.anchor else { return link.anchor }
         var number = (now - link.anchor).attoseconds / interval.attoseconds + 1
-        if link.timing.peripheralLatency > 0, link.peripheral.outgoing.isEmpty, link.peripheral.phase == .open {
+        if link.timing.peripheralLatency > 0, link.peripheral.outgoing.isEmpty, link.peripheral.isOpen {
             // The peripheral listens only now and then while it has nothing to say.
             let step = Int128(link.timing.peripheralLatency + 1)
             number = (number + step - 1) / step * step
@@ -83,10 +83,14 @@ extension AirState {
         link.eventDue = nil
         guard !link.isSilent else { return }
         exchange(on: link)
-        let closers = LinkRole.allCases.filter { link[$0].phase == .closing }
+        if link.central.isClosing || link.peripheral.isClosing { close(link) }
+        if !link.central.outgoing.isEmpty || !link.peripheral.outgoing.isEmpty { scheduleConnectionEvent(of: link) }
+    }
+
+    private mutating func close(_ link: LinkRecord) {
+        let closers = LinkRole.allCases.filter { link[$0].isClosing }
         for role in closers { end(link, role, DisconnectReason(.closedLocally, hciStatus: 0x16)) }
         for role in closers { end(link, role.opposite, DisconnectReason(.closedByPeer, hciStatus: 0x13)) }
-        if !link.central.outgoing.isEmpty || !link.peripheral.outgoing.isEmpty { scheduleConnectionEvent(of: link) }
     }
 
     private mutating func exchange(on link: LinkRecord) {
@@ -114,10 +118,10 @@ extension AirState {
 
     /// Tells a sender that was refused once half of the buffer is free, as the kernel does.
     private mutating func unblock(_ role: LinkRole, of link: LinkRecord) {
-        let room = adapters[link[role].adapter].settings.sendBufferSize
-        guard link[role].isBlocked, link[role].outgoing.size <= room / 2 else { return }
-        link[role].isBlocked = false
-        link[role].isWritableAgain = true
+        let end = link[role]
+        guard end.isBlocked, end.outgoing.size <= end.sendBufferSize / 2 else { return }
+        end.isBlocked = false
+        end.isWritableAgain = true
         queueDelivery(to: role, of: link)
     }
 
@@ -125,12 +129,12 @@ extension AirState {
 
     /// Puts a PDU that has come over the air into the receiver's hands, or near them.
     mutating func receive(_ pdu: [UInt8], at role: LinkRole, of link: LinkRecord) {
-        guard link[role].phase == .open, link[role].isOwned else { return }
-        let room = adapters[link[role].adapter].settings.receiveBufferCount
-        if !link[role].isStarted, link[role].inbox.count >= room {
-            link[role].dropped += 1
+        let end = link[role]
+        guard end.isOpen, end.isOwned else { return }
+        if !end.isStarted, end.inbox.count >= end.receiveBufferCount {
+            end.dropped += 1
         } else {
-            link[role].inbox.append(ReceivedPDU(bytes: pdu, time: timeline.wallTime))
+            end.inbox.append(ReceivedPDU(bytes: pdu, time: wallTime()))
         }
         queueDelivery(to: role, of: link)
     }
@@ -160,35 +164,37 @@ extension AirState {
     }
 
     private mutating func forget(_ link: LinkRecord) {
-        if link.isForgotten { links[link.id] = nil }
+        if link.isForgotten { links.remove(link.id) }
     }
 
     // MARK: - Delivery
 
     mutating func queueDelivery(to role: LinkRole, of link: LinkRecord) {
-        guard !link[role].isDeliveryQueued, link[role].isOwned else { return }
-        link[role].isDeliveryQueued = true
+        let end = link[role]
+        guard !end.isDeliveryQueued, end.isOwned else { return }
+        end.isDeliveryQueued = true
         outbox.append(.link(LinkEndID(link: link.id, role: role)))
     }
 
     /// Takes what has gathered for one end; `nil` when there is nothing, or nobody yet to hear it.
     mutating func takeNews(for id: LinkEndID) -> LinkNews? {
         guard let link = links[id.link] else { return nil }
-        link[id.role].isDeliveryQueued = false
-        guard let receiver = link[id.role].receiver else { return nil }
+        let end = link[id.role]
+        end.isDeliveryQueued = false
+        guard let receiver = end.receiver else { return nil }
         var news = LinkNews(
             receiver: receiver,
-            pdus: link[id.role].inbox,
-            dropped: link[id.role].dropped,
-            isWritable: link[id.role].isWritableAgain && link[id.role].phase == .open
+            pdus: end.inbox,
+            dropped: end.dropped,
+            isWritable: end.isWritableAgain && end.isOpen
         )
-        link[id.role].inbox = []
-        link[id.role].dropped = 0
-        link[id.role].isWritableAgain = false
-        if case .ended(let reason) = link[id.role].phase {
+        end.inbox = []
+        end.dropped = 0
+        end.isWritableAgain = false
+        if case .ended(let reason) = end.phase {
             news.end = reason
-            link[id.role].phase = .gone
-            link[id.role].receiver = nil
+            end.phase = .gone
+            end.receiver = nil
             forget(link)
         }
         return news

@@ -47,7 +47,7 @@ extension AirState {
                 rssi: measure(scan.adapter, advertiser),
                 isConnectable: request.isConnectable,
                 data: AdvertisingData(bytes: request.data.bytes + response),
-                time: timeline.wallTime
+                time: wallTime()
             )
             if case .scan(scan.activity, .reports(let earlier)) = outbox.last {
                 outbox[outbox.count - 1] = .scan(scan.activity, .reports(earlier + [report]))

@@ -16,8 +16,8 @@ extension AirState {
         if isSilent {
             link.eventDue = nil
             let due = now + link.timing.supervisionTimeout
-            agenda.insert(.supervision(link.id, silence: link.silences), due: due)
-        } else if LinkRole.allCases.contains(where: { !link[$0].outgoing.isEmpty || link[$0].phase == .closing }) {
+            schedule(.supervision(link.id, silence: link.silences), at: due)
+        } else if LinkRole.allCases.contains(where: { !link[$0].outgoing.isEmpty || link[$0].isClosing }) {
             scheduleConnectionEvent(of: link)
         }
     }
@@ -31,15 +31,13 @@ extension AirState {
     }
 
     mutating func refreshSilenceOfAllLinks() {
-        for id in links.keys.sorted() {
-            if let link = links[id] { refreshSilence(of: link) }
-        }
+        for link in links.all { refreshSilence(of: link) }
     }
 
     mutating func runSupervisionTimeout(_ id: LinkID, silence: UInt32) {
         guard let link = links[id], link.isSilent, link.silences == silence else { return }
         for role in LinkRole.allCases {
-            let hasClosed = link[role].phase == .closing
+            let hasClosed = link[role].isClosing
             let reason =
                 hasClosed
                 ? DisconnectReason(.closedLocally, hciStatus: 0x16)

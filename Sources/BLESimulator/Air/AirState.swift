@@ -7,21 +7,22 @@ struct AirState {
     /// What is to happen at a time.
     enum Entry: Sendable {
         case advertise(ActivityID)
-        case connectionEvent(LinkID, due: Duration)
+        case connectionEvent(LinkID)
         case supervision(LinkID, silence: UInt32)
-        case fault(FaultTimer)
+        indirect case fault(FaultTimer)
     }
 
     let timeline: any Timeline
 
     /// The time of the step that is being taken.
-    var now = Duration.zero
+    var now = Duration.zero { didSet { stepTime = nil } }
 
     var adapters: [AdapterRecord] = []
     var addresses: [BluetoothAddress: AdapterID] = [:]
     var activities: [ActivityID: Activity] = [:]
-    var links: [LinkID: LinkRecord] = [:]
+    var links = LinkTable()
     var signals: [AdapterPair: SignalStrength] = [:]
+    var securities: [AdapterPair: LinkSecurity] = [:]
     var defaultSignal = SignalStrength.dBm(-60)
     var faults = FaultRules()
     var trace = TraceBuffer()
@@ -32,28 +33,51 @@ struct AirState {
     /// Attempts to connect, by the address that they wait for, in the order of their start.
     var attempts: [BluetoothAddress: [ConnectAttempt]] = [:]
 
-    var agenda = Agenda<Entry>()
+    private var agenda = Agenda<Entry>()
+
+    /// What was due when it was entered: it needs no place in the agenda.
+    private var dueNow: [(due: Duration, entry: Entry)] = []
+    private var stepTime: ReceptionTime?
     var outbox: [Delivery] = []
 
     private var nextActivity: ActivityID = 0
-    var nextLink: LinkID = 0
     var nextHeld: UInt64 = 0
 
     init(timeline: any Timeline) { self.timeline = timeline }
 
-    /// When there is something to do next.
-    var nextDue: Duration? { outbox.isEmpty ? agenda.earliest : now }
+    // MARK: - Time
 
-    /// Does what is due.
+    /// When there is something to do next.
+    var nextDue: Duration? { outbox.isEmpty && dueNow.isEmpty ? agenda.earliest : now }
+
+    /// Enters what is to happen at a time; at once when that has come.
+    mutating func schedule(_ entry: Entry, at due: Duration) {
+        if due <= now { dueNow.append((due, entry)) } else { agenda.insert(entry, due: due) }
+    }
+
+    /// Does what is due: first what has waited for its time, then what was due when it was entered.
     mutating func runDueEntries() {
-        while let entry = agenda.popFirst(dueBy: now) {
-            switch entry {
-            case .advertise(let id): runAdvertisingEvent(id)
-            case .connectionEvent(let id, let due): runConnectionEvent(id, due: due)
-            case .supervision(let id, let silence): runSupervisionTimeout(id, silence: silence)
-            case .fault(let timer): runFaultTimer(timer)
-            }
+        let entered = dueNow
+        dueNow = []
+        while let (due, entry) = agenda.popFirst(dueBy: now) { run(entry, due: due) }
+        for (due, entry) in entered { run(entry, due: due) }
+    }
+
+    private mutating func run(_ entry: Entry, due: Duration) {
+        switch entry {
+        case .advertise(let id): runAdvertisingEvent(id)
+        case .connectionEvent(let id): runConnectionEvent(id, due: due)
+        case .supervision(let id, let silence): runSupervisionTimeout(id, silence: silence)
+        case .fault(let timer): runFaultTimer(timer)
         }
+    }
+
+    /// The date of the step that is being taken.
+    mutating func wallTime() -> ReceptionTime {
+        if let stepTime { return stepTime }
+        let time = timeline.wallTime
+        stepTime = time
+        return time
     }
 
     // MARK: - Activities

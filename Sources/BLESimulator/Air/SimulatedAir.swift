@@ -73,6 +73,19 @@ public final class SimulatedAir: Sendable {
         core.perform { $0.signal(first.id, second.id) }
     }
 
+    // MARK: - Security
+
+    /// Sets how links between two adapters are protected, those that stand included; unprotected to begin with.
+    ///
+    /// It is what a server sees and asks for, as if the two had paired; nothing is encrypted.
+    public func setSecurity(
+        _ security: LinkSecurity,
+        between first: SimulatedAdapter,
+        and second: SimulatedAdapter
+    ) {
+        core.perform { $0.securities[AdapterPair(first.id, second.id)] = security }
+    }
+
     // MARK: - Faults and traces
 
     /// What goes wrong on this air.

@@ -24,9 +24,9 @@ extension AirState {
         let id = faults.add(fault, scope)
         switch fault.action {
         case .outOfRange(let delay, let duration):
-            agenda.insert(.fault(.beginOutage(id, lasting: duration)), due: now + max(delay, .zero))
+            schedule(.fault(.beginOutage(id, lasting: duration)), at: now + max(delay, .zero))
         case .dropLinkAfterTime, .loseLinks:
-            for link in links.keys.sorted().compactMap({ links[$0] }) { plan(id, on: link) }
+            for link in links.all { plan(id, on: link) }
         case .pdu, .dropLinkAfterPDUs, .connection, .missAdvertisements:
             break
         }
@@ -57,11 +57,11 @@ extension AirState {
         case .dropLinkAfterPDUs(0, _, let reason):
             if faults.strike(id) { cut(link, reason) }
         case .dropLinkAfterTime(let time, _):
-            agenda.insert(.fault(.dropLink(id, link.id)), due: now + max(time, .zero))
+            schedule(.fault(.dropLink(id, link.id)), at: now + max(time, .zero))
         case .loseLinks(let mean, _):
             // Exponentially distributed: at any moment as likely as at any other.
             let chance = Double((timeline.randomBits() >> 11) + 1) / Double(1 << 53)
-            agenda.insert(.fault(.dropLink(id, link.id)), due: now + mean * -log(chance))
+            schedule(.fault(.dropLink(id, link.id)), at: now + mean * -log(chance))
         default:
             break
         }
@@ -79,7 +79,7 @@ extension AirState {
         case .beginOutage(let id, let duration):
             guard faults.strike(id) else { return }
             faults.setOutage(true, of: id)
-            if let duration { agenda.insert(.fault(.endOutage(id)), due: now + duration) }
+            if let duration { schedule(.fault(.endOutage(id)), at: now + duration) }
             refreshSilenceOfAllLinks()
         case .endOutage(let id):
             faults.setOutage(false, of: id)
@@ -118,12 +118,12 @@ extension AirState {
             for _ in 0..<copies { deliver(pdu, from: role, on: link, fate: .duplicated) }
         case .delay(let delay):
             let end = LinkEndID(link: link.id, role: role.opposite)
-            agenda.insert(.fault(.latePDU(pdu, end)), due: now + max(delay, .zero))
+            schedule(.fault(.latePDU(pdu, end)), at: now + max(delay, .zero))
         case .hold(let count, let limit):
             let held = HeldPDU(pdu: pdu, receiver: role.opposite, number: nextHeld, waitsFor: count)
             nextHeld &+= 1
             link.held.append(held)
-            agenda.insert(.fault(.heldTooLong(link.id, number: held.number)), due: now + max(limit, .zero))
+            schedule(.fault(.heldTooLong(link.id, number: held.number)), at: now + max(limit, .zero))
         case .replace(let change):
             deliver(change(pdu), from: role, on: link, fate: .altered)
         case .corrupt:

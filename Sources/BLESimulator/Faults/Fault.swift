@@ -172,7 +172,8 @@ extension Fault {
         replace(pdus) { _ in octets }
     }
 
-    /// Changes such PDUs; the closure gets the octets, opcode first, and must not block. Strikes always.
+    /// Changes such PDUs. The closure gets the octets, opcode first; it must not block, nor ask anything of the air.
+    /// Strikes always.
     public static func replace(_ pdus: PDUFilter, by change: @escaping @Sendable ([UInt8]) -> [UInt8]) -> Fault {
         Fault(.pdu(pdus, .replace(change)))
     }

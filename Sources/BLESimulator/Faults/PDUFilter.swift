@@ -25,7 +25,8 @@ public struct PDUFilter: Sendable {
         }
     }
 
-    /// PDUs for which a closure says so. It is called with the octets, opcode first, and must not block.
+    /// PDUs for which a closure says so. It gets the octets, opcode first; it must not block, nor ask anything of the
+    /// air, which is busy carrying the PDU.
     public static func `where`(_ matches: @escaping @Sendable ([UInt8]) -> Bool) -> PDUFilter {
         PDUFilter(matches)
     }

@@ -27,8 +27,8 @@ final class LinkRecord {
     let anchor: Duration
     let maximumPDUSize: Int
 
-    var central: LinkEnd
-    var peripheral: LinkEnd
+    let central: LinkEnd
+    let peripheral: LinkEnd
 
     /// When the connection event comes for which an entry stands in the agenda.
     var eventDue: Duration?
@@ -50,34 +50,26 @@ final class LinkRecord {
         timing: LinkTiming,
         anchor: Duration,
         maximumPDUSize: Int,
-        central: AdapterID,
-        peripheral: AdapterID
+        central: LinkEnd,
+        peripheral: LinkEnd
     ) {
         self.id = id
         self.timing = timing
         self.anchor = anchor
         self.maximumPDUSize = maximumPDUSize
-        self.central = LinkEnd(adapter: central)
-        self.peripheral = LinkEnd(adapter: peripheral)
+        self.central = central
+        self.peripheral = peripheral
     }
 
-    subscript(role: LinkRole) -> LinkEnd {
-        get { role == .central ? central : peripheral }
-        _modify {
-            switch role {
-            case .central: yield &central
-            case .peripheral: yield &peripheral
-            }
-        }
-    }
+    subscript(role: LinkRole) -> LinkEnd { role == .central ? central : peripheral }
 
     /// Whether nobody will ever ask for it again.
-    var isForgotten: Bool { central.phase == .gone && peripheral.phase == .gone }
+    var isForgotten: Bool { central.isGone && peripheral.isGone }
 }
 
-/// One side of a link.
-struct LinkEnd {
-    enum Phase: Hashable {
+/// One side of a link. Confined to the air's lock.
+final class LinkEnd {
+    enum Phase {
         case open
         /// This side has asked for the end; it comes with the next connection event.
         case closing
@@ -88,6 +80,8 @@ struct LinkEnd {
     }
 
     let adapter: AdapterID
+    let sendBufferSize: Int
+    let receiveBufferCount: Int
     var phase = Phase.open
 
     /// Whether somebody has this end, or will have it; if not, what arrives is thrown away.
@@ -103,7 +97,17 @@ struct LinkEnd {
     var isWritableAgain = false
     var isDeliveryQueued = false
 
-    init(adapter: AdapterID) { self.adapter = adapter }
+    init(adapter: AdapterID, _ settings: AdapterSettings) {
+        self.adapter = adapter
+        sendBufferSize = settings.sendBufferSize
+        receiveBufferCount = settings.receiveBufferCount
+    }
+
+    var isOpen: Bool { if case .open = phase { true } else { false } }
+
+    var isClosing: Bool { if case .closing = phase { true } else { false } }
+
+    var isGone: Bool { if case .gone = phase { true } else { false } }
 
     /// Whether the link is over on this side.
     var isOver: Bool {

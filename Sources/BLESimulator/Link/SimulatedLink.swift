@@ -24,7 +24,7 @@ final class SimulatedLink: ATTLink {
 
     var isResumed: Bool { false }
 
-    var security: LinkSecurity { .none }
+    var security: LinkSecurity { core.perform { $0.security(of: id) } }
 
     func start(_ receiver: any ATTLinkReceiver) { core.perform { $0.start(id, receiver) } }
 
@@ -41,6 +41,11 @@ extension AirState {
         let near = adapters[link[id.role].adapter]
         let far = adapters[link[id.role.opposite].adapter]
         return (far.address, near.address, link.maximumPDUSize)
+    }
+
+    fileprivate func security(of id: LinkEndID) -> LinkSecurity {
+        guard let link = links[id.link] else { return .none }
+        return securities[AdapterPair(link.central.adapter, link.peripheral.adapter)] ?? .none
     }
 
     fileprivate mutating func readRSSI(of id: LinkEndID, _ result: @escaping @Sendable (Int8?) -> Void) {

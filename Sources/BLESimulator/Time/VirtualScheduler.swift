@@ -141,7 +141,7 @@ struct VirtualScheduler: Sendable {
 
     private mutating func advance(to due: Duration) {
         now = due
-        while let id = agenda.popFirst(dueBy: due) { ready.append(.timer(id)) }
+        while let (_, id) = agenda.popFirst(dueBy: due) { ready.append(.timer(id)) }
     }
 
     private mutating func rest(isFinal: Bool) -> Step {

@@ -9,6 +9,9 @@ struct VirtualTimeWatch: Sendable {
     /// The verdict: given up as this; the body has been cancelled, or is about to be.
     var verdict: VirtualTimeError.Kind?
 
+    /// Whether the body has been cancelled since.
+    var isCancelled = false
+
     /// Whether a timer of real time looks after a rest.
     var isLooking = false
 
@@ -89,13 +92,13 @@ extension VirtualTime {
 
     /// Gives the run up: the first time the body is cancelled, the second time nothing is left but to stop the process.
     func giveUp(_ kind: VirtualTimeError.Kind) {
-        let (isSecond, waiter) = watch.withLock { watch in
-            let isSecond = watch.verdict != nil
-            watch.verdict = kind
-            defer { watch.waiter = nil }
-            return (isSecond, watch.waiter)
+        let (isHopeless, waiter) = watch.withLock { watch in
+            let waiter = watch.waiter
+            watch.waiter = nil
+            if watch.verdict == nil { watch.verdict = kind }
+            return (watch.isCancelled, waiter)
         }
-        if isSecond {
+        if isHopeless {
             fatalError(
                 "virtual time: the body was cancelled and does not end: it waits without heeding cancellation. "
                     + "\(kind.rawValue), at \(now), with seed \(seed)"
@@ -105,7 +108,10 @@ extension VirtualTime {
     }
 
     private func goOnAfterVerdict(_ kind: VirtualTimeError.Kind) {
-        watch.withLock { $0.progress = nil }
+        watch.withLock { watch in
+            watch.isCancelled = true
+            watch.progress = nil
+        }
         switch kind {
         case .limitReached:
             // An hour to clean up; the clock stood still until the body was cancelled.

@@ -35,6 +35,6 @@ struct TraceBuffer: Sendable {
 extension AirState {
     mutating func note(_ link: LinkRecord, _ event: AirRecord.Event) {
         guard trace.capacity > 0 else { return }
-        trace.append(AirRecord(time: now, link: link.id, event: event))
+        trace.append(AirRecord(time: now, link: Int(link.id.number), event: event))
     }
 }

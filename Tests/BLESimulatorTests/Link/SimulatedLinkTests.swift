@@ -180,6 +180,17 @@ private func read(_ handle: UInt8) -> [UInt8] { [0x0A, handle, 0] }
         }
     }
 
+    @Test func `a link is as secure as the pair of adapters was made`() async throws {
+        try await VirtualTime.run { time in
+            let pair = try await Conversation(time)
+            #expect(pair.centralLink.security == .none)
+            let security = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
+            pair.air.setSecurity(security, between: pair.peripheral, and: pair.central)
+            #expect(pair.centralLink.security == security)
+            #expect(pair.peripheralLink.security == security)
+        }
+    }
+
     @Test func `a link carries as much as the narrower side can`() async throws {
         try await VirtualTime.run { time in
             let pair = try await Conversation(time, settings: AdapterSettings(linkTiming: .immediate)) { _, _, sensor in

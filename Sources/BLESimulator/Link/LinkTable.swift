@@ -1,0 +1,43 @@
+/// Which link: the place of its record, and the number that tells it from those that had the place before.
+struct LinkID: Hashable, Comparable, Sendable {
+    let place: UInt32
+
+    /// Counts the links of the air, from 0.
+    let number: UInt32
+
+    static func < (left: LinkID, right: LinkID) -> Bool { left.number < right.number }
+}
+
+/// The links of an air that aren't forgotten.
+///
+/// An array of places that are used again: links are looked up for every PDU, and a dictionary would cost more than
+/// the rest of the way.
+struct LinkTable {
+    private var records: [LinkRecord?] = []
+    private var free: [UInt32] = []
+    private var nextNumber: UInt32 = 0
+
+    subscript(id: LinkID) -> LinkRecord? {
+        guard let record = records[Int(id.place)], record.id == id else { return nil }
+        return record
+    }
+
+    /// All links, oldest first.
+    var all: [LinkRecord] { records.compactMap { $0 }.sorted { $0.id < $1.id } }
+
+    /// The name of the next link; it must be inserted under it.
+    mutating func nextID() -> LinkID {
+        defer { nextNumber += 1 }
+        if let place = free.popLast() { return LinkID(place: place, number: nextNumber) }
+        records.append(nil)
+        return LinkID(place: UInt32(records.count - 1), number: nextNumber)
+    }
+
+    mutating func insert(_ record: LinkRecord) { records[Int(record.id.place)] = record }
+
+    mutating func remove(_ id: LinkID) {
+        guard self[id] != nil else { return }
+        records[Int(id.place)] = nil
+        free.append(id.place)
+    }
+}
