@@ -1,10 +1,11 @@
 import BLEProtocol
 
 extension BLEError {
-    static func bufferOverflow(capacity: Int) -> BLEError {
+    static func bufferOverflow(_ subject: StreamSubject, capacity: Int) -> BLEError {
         BLEError(
             .overflow,
-            operation: "receive",
+            operation: subject.operation,
+            object: subject.object,
             cause: "the consumer was slower than the source and the buffer of \(capacity) values is full",
             remedy: "Take values faster, or choose another buffer policy."
         )

@@ -1,124 +1,122 @@
 import BLEProtocol
 import BLERadio
-import Synchronization
 
 extension BLEStream {
     /// Starts the stream afresh when it fails, after a pause.
     ///
-    /// Elements already handed out stay handed out; the new iteration goes on behind them. An element that arrives
-    /// resets the count of failures.
+    /// Elements already handed out stay handed out; the new iteration goes on behind them. Values that the peer sends
+    /// in the meantime are lost: ``withGaps()`` shows where. An element that arrives resets the count of failures.
     ///
     /// - Parameters:
     ///   - policy: how often, and after what pause.
     ///   - isWorthwhile: whether an error is one that trying again may cure; the default leaves out those that can't
     ///     change, see ``BLEError/isFinal``.
-    /// - End: with the upstream. Throw: the last error, when attempts are used up or the error isn't worthwhile.
+    /// - End: with the upstream.
+    /// - Throw: the last error, when attempts are used up or the error isn't worthwhile. `CancellationError` is never
+    ///   retried.
     /// - Cancellation and an early `break` close the upstream, or stop the pause.
+    @inlinable
     public func retry(
         _ policy: RetryPolicy = .exponential(),
         when isWorthwhile: @escaping @Sendable (any Error) -> Bool = { ($0 as? BLEError)?.isFinal != true }
     ) -> BLEStream<Element> {
-        let open = open
-        let timeline = timeline
-        return BLEStream(subject, timeline: timeline) { waker in
-            let retrying = Retrying(open: open, timeline: timeline, waker: waker)
+        let (open, timeline) = (open, timeline)
+        return BLEStream(subject, timeline: timeline, count: count) { waker in
+            let pause = RetryPause(policy, isWorthwhile, timeline: timeline, waker: waker)
+            let retrying = Retrying(pause) { open(waker) }
             return Cursor(
-                poll: { try retrying.poll(policy, isWorthwhile) },
-                unfinished: { retrying.unfinished() },
-                close: retrying.closer.run
+                poll: { try retrying.next() },
+                unfinished: retrying.unfinished,
+                stop: retrying.stop,
+                close: retrying.close
             )
-        }
-    }
-
-    private final class Retrying {
-        private enum State {
-            case unopened
-            case open(Cursor<Element>)
-            case pausing(until: Duration)
-        }
-
-        let closer: CurrentCloser
-        private let openUpstream: @Sendable (Waker) -> Cursor<Element>
-        private let timeline: any Timeline
-        private let waker: Waker
-        private let alarm: Alarm
-        private var state = State.unopened
-        private var failures = 0
-
-        init(open: @escaping @Sendable (Waker) -> Cursor<Element>, timeline: any Timeline, waker: Waker) {
-            openUpstream = open
-            self.timeline = timeline
-            self.waker = waker
-            let alarm = Alarm(timeline: timeline, waker: waker)
-            self.alarm = alarm
-            closer = CurrentCloser { alarm.stop() }
-        }
-
-        func unfinished() -> [UInt8]? {
-            guard case .open(let cursor) = state else { return nil }
-            return cursor.unfinished()
-        }
-
-        func poll(_ policy: RetryPolicy, _ isWorthwhile: (any Error) -> Bool) throws -> Polled<Element> {
-            while true {
-                switch state {
-                case .unopened:
-                    let cursor = openUpstream(waker)
-                    closer.replace(cursor.close)
-                    state = .open(cursor)
-                case .pausing(let end):
-                    let now = timeline.now
-                    guard now >= end else {
-                        alarm.ring(at: end, now: now)
-                        return .pending
-                    }
-                    state = .unopened
-                case .open(let cursor):
-                    do {
-                        let polled = try cursor.poll()
-                        if case .element = polled { failures = 0 }
-                        return polled
-                    } catch {
-                        cursor.close()
-                        failures += 1
-                        guard isWorthwhile(error),
-                            let delay = policy.delay(afterFailure: failures, random: timeline.randomBits())
-                        else { throw error }
-                        state = .pausing(until: timeline.now + delay)
-                    }
-                }
-            }
         }
     }
 }
 
-/// Closes whatever upstream is open at the moment; for operators that open several, one after the other.
-final class CurrentCloser: Sendable {
-    private struct State {
-        var current: (@Sendable () -> Void)?
-        var isClosed = false
+/// One iteration of a stream that is retried: the upstream that is open, or the pause before the next one.
+@usableFromInline
+final class Retrying<Element: Sendable> {
+    @usableFromInline let pause: RetryPause
+
+    /// Asks the upstream while it is well.
+    @usableFromInline private(set) var poll: (() throws -> Polled<Element>)?
+    private var upstream: Cursor<Element>?
+
+    /// The first element after a failure, while the gap before it is handed out.
+    private var held: Element?
+    private var isStopped = false
+    private let open: () -> Cursor<Element>
+
+    @usableFromInline
+    init(_ pause: RetryPause, open: @escaping () -> Cursor<Element>) {
+        self.pause = pause
+        self.open = open
     }
 
-    private let state = Mutex(State())
-    private let finally: @Sendable () -> Void
-
-    init(finally: @escaping @Sendable () -> Void = {}) { self.finally = finally }
-
-    /// Names the upstream to be closed; closes it at once where the whole is closed already.
-    func replace(_ close: @escaping @Sendable () -> Void) {
-        let isClosed = state.withLock { state in
-            state.current = close
-            return state.isClosed
+    @inlinable
+    func next() throws -> Polled<Element> {
+        if let poll {
+            do { return try poll() } catch { try failed(with: error) }
         }
-        if isClosed { close() }
+        return try nextInFailure()
     }
 
-    @Sendable func run() {
-        let close = state.withLock { state in
-            state.isClosed = true
-            return state.current.take()
+    /// Opens the upstream once the pause is over, and marks the gap when it brings something.
+    @usableFromInline
+    func nextInFailure() throws -> Polled<Element> {
+        if let element = held.take() {
+            poll = upstream?.poll
+            return .element(element)
         }
-        close?()
-        finally()
+        while true {
+            guard let upstream else {
+                if isStopped { return .end }
+                guard pause.isOver() else { return .pending }
+                upstream = open()
+                continue
+            }
+            do {
+                let polled = try upstream.poll()
+                guard case .element(let element) = polled else { return polled }
+                guard let gap = pause.succeeded() else {
+                    poll = upstream.poll
+                    return polled
+                }
+                held = element
+                return .gap(gap)
+            } catch {
+                try failed(with: error)
+            }
+        }
+    }
+
+    /// Closes the upstream; throws the error where trying again isn't worthwhile.
+    @usableFromInline
+    func failed(with error: any Error) throws {
+        closeUpstream()
+        guard !isStopped, pause.failed(with: error) else { throw error }
+    }
+
+    @usableFromInline
+    func unfinished() -> [UInt8]? { upstream?.unfinished() }
+
+    @usableFromInline
+    func stop() {
+        isStopped = true
+        pause.stop()
+        upstream?.stop()
+    }
+
+    @usableFromInline
+    func close() {
+        pause.stop()
+        closeUpstream()
+    }
+
+    private func closeUpstream() {
+        upstream?.close()
+        upstream = nil
+        poll = nil
     }
 }

@@ -1,6 +1,5 @@
 import BLEProtocol
 import BLERadio
-import Synchronization
 
 /// What a time limit counts.
 public enum TimeoutScope: Hashable, Sendable {
@@ -15,108 +14,111 @@ public enum TimeoutScope: Hashable, Sendable {
 extension BLEStream {
     /// Fails when nothing comes for too long.
     ///
-    /// One timer serves the whole iteration; an element that is there already costs no look at the clock.
+    /// One timer serves the whole iteration; an element that is there already costs no look at the clock, unless the
+    /// whole stream is limited.
     ///
     /// - Parameters:
     ///   - limit: how long to wait, on the clock of the stream's radio.
     ///   - scope: what the limit counts; each wait for a value unless said otherwise.
-    /// - Throws: ``BLEError/Code/timedOut`` with the operation and what had been received; an error of the upstream
-    ///   passes. End: with the upstream. Cancellation and an early `break` close the upstream and stop the timer.
+    /// - End: with the upstream.
+    /// - Throw: ``BLEError/Code/timedOut`` with the operation and the part of a message that had been received; an
+    ///   error of the upstream passes. An element that is there when the limit is looked at is handed out, unless the
+    ///   whole stream is limited.
+    /// - Cancellation and an early `break` close the upstream at once and stop the timer.
+    @inlinable
     public func timeout(_ limit: Duration, for scope: TimeoutScope = .eachValue) -> BLEStream<Element> {
-        let timeline = timeline
-        let subject = subject
+        let (timeline, subject) = (timeline, subject)
         return lift { upstream, waker in
-            let alarm = Alarm(timeline: timeline, waker: waker)
-            let close = upstream.close
-            var deadline = scope == .eachValue ? nil : timeline.now + limit
-            var isWatching = true
-            func expired(_ now: Duration) -> BLEError {
-                let waitingFor = scope == .wholeStream ? "it did not end" : "no value came"
-                var error = BLEError.timedOut(
-                    subject.operation,
-                    object: subject.object,
-                    after: limit,
-                    waitingFor: waitingFor
-                )
-                error.received = upstream.unfinished()
-                upstream.close()
-                return error
-            }
+            let limit = TimeLimit(limit, scope, subject: subject, timeline: timeline, waker: waker)
             return Cursor(
                 poll: {
-                    if scope == .wholeStream, let deadline, timeline.now >= deadline { throw expired(deadline) }
+                    if limit.isOver() { throw limit.error(upstream.unfinished()) }
                     let polled = try upstream.poll()
-                    guard isWatching, case .pending = polled else {
-                        switch scope {
-                        case .eachValue: deadline = nil
-                        case .firstValue: isWatching = false
-                        case .wholeStream: break
-                        }
-                        return polled
+                    switch polled {
+                    case .element: limit.valueCame()
+                    case .pending: if limit.isOverWhenWaiting() { throw limit.error(upstream.unfinished()) }
+                    case .gap, .end: break
                     }
-                    let now = timeline.now
-                    let until = deadline ?? now + limit
-                    guard now < until else { throw expired(now) }
-                    deadline = until
-                    alarm.ring(at: until, now: now)
-                    return .pending
+                    return polled
                 },
-                unfinished: upstream.unfinished
-            ) {
-                alarm.stop()
-                close()
-            }
+                unfinished: upstream.unfinished,
+                stop: upstream.stop,
+                close: {
+                    limit.stop()
+                    upstream.close()
+                }
+            )
         }
     }
 }
 
-/// Wakes a consumer at a moment; set again before it rings, it keeps its one timer and looks again when that fires.
-final class Alarm: Sendable {
-    private struct State {
-        var timer: RadioActivity?
-        var rings: Duration?
-        var isStopped = false
-    }
-
+/// Watches the time of one iteration.
+@usableFromInline
+final class TimeLimit {
+    private let limit: Duration
+    private let scope: TimeoutScope
+    private let subject: StreamSubject
     private let timeline: any Timeline
-    private let waker: Waker
-    private let state = Mutex(State())
+    private let alarm: Alarm
+    private var deadline: Duration?
+    private var isWatching = true
 
-    init(timeline: any Timeline, waker: Waker) {
+    @usableFromInline
+    init(
+        _ limit: Duration,
+        _ scope: TimeoutScope,
+        subject: StreamSubject,
+        timeline: any Timeline,
+        waker: Waker
+    ) {
+        self.limit = limit
+        self.scope = scope
+        self.subject = subject
         self.timeline = timeline
-        self.waker = waker
+        alarm = Alarm(timeline: timeline, waker: waker)
+        if scope != .eachValue { deadline = timeline.now + limit }
     }
 
-    /// Makes sure that the consumer is woken at `moment` or somewhat before.
-    func ring(at moment: Duration, now: Duration) {
-        let mustSchedule = state.withLock { state in
-            guard !state.isStopped else { return false }
-            if let rings = state.rings, rings <= moment { return false }
-            state.rings = moment
-            return true
-        }
-        guard mustSchedule else { return }
-        let timer = timeline.schedule(after: moment - now) { [weak self] in self?.fired() }
-        let (old, isStopped) = state.withLock { state in
-            let old = state.timer
-            // A timer that fired before it was stored needs no keeping.
-            state.timer = state.rings == moment ? timer : nil
-            return (old, state.isStopped)
-        }
-        old?.cancel()
-        if isStopped { timer.cancel() }
+    /// Whether the limit has passed, whatever there may be.
+    @usableFromInline
+    func isOver() -> Bool {
+        guard scope == .wholeStream, let deadline else { return false }
+        return timeline.now >= deadline
     }
 
-    private func fired() {
-        state.withLock { $0.rings = nil }
-        waker.wake()
+    /// Whether the limit has passed, where nothing is there; if not, the consumer will be woken when it does.
+    @usableFromInline
+    func isOverWhenWaiting() -> Bool {
+        guard isWatching else { return false }
+        let now = timeline.now
+        let deadline = deadline ?? now + limit
+        guard now < deadline else { return true }
+        self.deadline = deadline
+        alarm.ring(at: deadline, now: now)
+        return false
     }
 
-    func stop() {
-        let timer = state.withLock { state in
-            state.isStopped = true
-            return state.timer.take()
+    @usableFromInline
+    func valueCame() {
+        switch scope {
+        case .eachValue: deadline = nil
+        case .firstValue: isWatching = false
+        case .wholeStream: break
         }
-        timer?.cancel()
+    }
+
+    @usableFromInline
+    func stop() { alarm.stop() }
+
+    @usableFromInline
+    func error(_ received: [UInt8]?) -> any Error {
+        var error = BLEError.timedOut(
+            subject.operation,
+            object: subject.object,
+            after: limit,
+            waitingFor: scope == .wholeStream ? "it did not end" : "no value came"
+        )
+        error.received = received
+        return error
     }
 }

@@ -9,13 +9,13 @@ public struct RetryPolicy: Hashable, Sendable {
     /// By what each further pause is longer than the one before; 1 or more.
     public var factor: Double
 
-    /// The longest pause.
+    /// The longest pause, jitter not counted.
     public var longestDelay: Duration
 
     /// How far a pause may lie from the computed one, as a part of it, 0 to 1: many devices then don't return at once.
     public var jitter: Double
 
-    /// Pauses that grow: 250 ms, 500 ms, 1 s … up to 30 s, each 20 % longer or shorter by chance, for ever.
+    /// Pauses that grow: 250 ms, 500 ms, 1 s … up to 30 s, each up to 20 % longer or shorter by chance, for ever.
     public static func exponential(
         from firstDelay: Duration = .milliseconds(250),
         to longestDelay: Duration = .seconds(30),
@@ -40,15 +40,32 @@ public struct RetryPolicy: Hashable, Sendable {
     /// No pause, and a limited number of attempts.
     public static func immediate(attempts: Int) -> RetryPolicy { .constant(.zero, attempts: attempts) }
 
-    /// The pause after the given failure in a row, from 1 on; `nil` when no further attempt is made.
+    /// The pause after the given failure in a row, from 1 on, zero or longer; `nil` when no further attempt is made.
     ///
     /// - Parameter random: 64 random bits, from which the jitter is taken.
     public func delay(afterFailure failure: Int, random: UInt64) -> Duration? {
         if let attempts, failure > attempts { return nil }
+        let growth = max(1, factor).raised(to: failure - 1)
         var delay = firstDelay
-        for _ in 1..<max(1, failure) where delay < longestDelay { delay = delay * factor }
-        delay = min(delay, longestDelay)
-        let unit = Double(random >> 11) / Double(UInt64(1) << 53)
-        return delay * (1 + jitter * (2 * unit - 1))
+        if delay > .zero {
+            // Compared before it is multiplied: after many failures the growth is beyond any duration.
+            delay = growth < longestDelay / delay ? delay * growth : longestDelay
+        }
+        // 53 bits: as many as a Double holds exactly.
+        let chance = Double(random >> 11) / 0x1p53
+        return max(.zero, delay * (1 + jitter * (2 * chance - 1)))
+    }
+}
+
+extension Double {
+    /// A power with a whole exponent; exact where the result is.
+    fileprivate func raised(to exponent: Int) -> Double {
+        var (power, base, left) = (1.0, self, exponent)
+        while left > 0 {
+            if left & 1 == 1 { power *= base }
+            base *= base
+            left >>= 1
+        }
+        return power
     }
 }

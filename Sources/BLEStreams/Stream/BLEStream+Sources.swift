@@ -4,10 +4,16 @@ extension BLEStream {
     /// A stream of the given elements, which then ends.
     ///
     /// `timeline` is where operators chained to it take their time from.
+    @inlinable
     public init(_ elements: some Sequence<Element> & Sendable, timeline: any Timeline = RealTimeline()) {
-        self.init(StreamSubject(operation: "values"), timeline: timeline) { _ in
+        self.init(.values, timeline: timeline) { _ in
             var iterator = elements.makeIterator()
-            return Cursor(poll: { iterator.next().map(Polled.element) ?? .end }, close: {})
+            var isOver = false
+            return Cursor(
+                poll: { isOver ? .end : iterator.next().map(Polled.element) ?? .end },
+                stop: { isOver = true },
+                close: {}
+            )
         }
     }
 
@@ -20,24 +26,31 @@ extension BLEStream {
         timeline: any Timeline = RealTimeline(),
         start: @escaping @Sendable (Feed) -> @Sendable () -> Void
     ) {
-        self.init(StreamSubject(operation: "values"), timeline: timeline) { waker in
-            let mailbox = Mailbox<Element>(policy: buffer, waker: waker)
-            let stop = start(Feed(mailbox: mailbox))
-            return mailbox.cursor(onClose: OnceOnly(stop).run)
-        }
+        self.init(.values, timeline: timeline, buffer: buffer) { mailbox in start(Feed(mailbox: mailbox)) }
     }
 
     /// Puts values into one iteration of a stream; may be used from anywhere, and never waits.
     public struct Feed: Sendable {
         fileprivate let mailbox: Mailbox<Element>
 
-        /// Puts a value in; after the end it is ignored.
+        /// Puts a value in; after the end it is dropped.
         public func send(_ element: Element) { mailbox.send(element) }
+
+        /// Puts several values in, with one wake-up of the consumer; after the end they are dropped.
+        public func send(contentsOf elements: some Collection<Element>) { mailbox.send(contentsOf: elements) }
+
+        /// Says that nothing could be received for a while, until now; seen by who asks: ``BLEStream/withGaps()``.
+        public func interrupted(by reason: any Error, for duration: Duration) {
+            mailbox.interrupted(by: reason, for: duration)
+        }
+
+        /// Says that values were dropped before they came here; counted, and seen by ``BLEStream/withGaps()``.
+        public func lost(_ count: Int) { mailbox.lost(count) }
 
         /// Ends the iteration after the values that are in, with an error or without.
         public func finish(throwing error: (any Error)? = nil) { mailbox.finish(throwing: error) }
 
-        /// What has happened to the values so far.
+        /// What has happened to the values of this iteration so far.
         public var counters: StreamCounters { mailbox.counters }
     }
 
@@ -58,4 +71,9 @@ extension BLEStream {
 
         func next() async throws -> Element? { try await iteration.next(isolation: self) }
     }
+}
+
+extension StreamSubject {
+    /// Of streams that a program makes itself.
+    @usableFromInline static let values = StreamSubject(operation: "values")
 }

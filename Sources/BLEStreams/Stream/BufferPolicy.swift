@@ -16,25 +16,16 @@ public enum BufferPolicy: Hashable, Sendable {
     /// So memory is bounded, and nothing is ever lost in silence.
     public static let standard = BufferPolicy.fail(65_536)
 
+    /// The largest number of values that wait at once.
     var capacity: Int {
         switch self {
         case .unbounded: .max
         case .newest(let count), .oldest(let count), .fail(let count): Swift.max(1, count)
         }
     }
-}
 
-/// What has happened to the values of one stream, over all its iterations.
-public struct StreamCounters: Hashable, Sendable {
-    /// Values that arrived.
-    public var received = 0
-    /// Values that a consumer took.
-    public var delivered = 0
-    /// Values that were dropped, because the buffer was full or because the consumer had left.
-    public var dropped = 0
-    /// The largest number of values that waited at once.
-    public var highWaterMark = 0
-
-    /// All zero.
-    public init() {}
+    /// Whether a value that waits will be delivered, whatever comes later.
+    var keepsWhatItHas: Bool {
+        if case .newest = self { false } else { true }
+    }
 }

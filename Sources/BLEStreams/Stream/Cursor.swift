@@ -4,32 +4,83 @@
 /// ``Iteration`` at the end of the chain. So a chained operator costs a function call and no hop between executors,
 /// timers reach a waiting consumer without a task of their own, and several upstreams can be watched at once.
 ///
-/// A cursor is used by one consumer at a time; only `close` may be called from anywhere.
+/// A cursor belongs to one consumer, who calls one of its functions at a time. An operator that answers `.pending`
+/// must have had `.pending` from every upstream that it still listens to: only news rings the waker again.
+///
+/// Hot paths are `@inlinable` down to the source. Unspecialised, each generic step looks up type metadata: measured,
+/// 240 ns for an element that nothing is done to, and 60 ns more for each operator.
+@usableFromInline
 struct Cursor<Element: Sendable> {
     /// The next element if there is one by now. Not called again after `.end` or an error.
-    let poll: () throws -> Polled<Element>
+    @usableFromInline let poll: () throws -> Polled<Element>
 
     /// What was received and belongs to no element yet; it goes into the error of whoever gives up.
-    var unfinished: () -> [UInt8]? = { nil }
+    @usableFromInline let unfinished: () -> [UInt8]?
 
-    /// Ends the iteration and undoes what opening it did. Idempotent.
-    let close: @Sendable () -> Void
+    /// Receives no more: the source is closed, what it has brought is still handed out, then comes the end.
+    @usableFromInline let stop: () -> Void
+
+    /// Ends the iteration and undoes what opening it did. Idempotent; nothing is polled afterwards.
+    @usableFromInline let close: () -> Void
+
+    /// A cursor that is a source.
+    @inlinable
+    init(
+        poll: @escaping () throws -> Polled<Element>,
+        unfinished: @escaping () -> [UInt8]? = { nil },
+        stop: @escaping () -> Void,
+        close: @escaping () -> Void
+    ) {
+        self.poll = poll
+        self.unfinished = unfinished
+        self.stop = stop
+        self.close = close
+    }
+
+    /// A cursor that can't stop without closing: what it has brought by then is dropped.
+    @inlinable
+    init(
+        poll: @escaping () throws -> Polled<Element>,
+        unfinished: @escaping () -> [UInt8]? = { nil },
+        close: @escaping () -> Void
+    ) {
+        var isStopped = false
+        self.init(
+            poll: { isStopped ? .end : try poll() },
+            unfinished: unfinished,
+            stop: {
+                isStopped = true
+                close()
+            },
+            close: close
+        )
+    }
+
+    /// A cursor that does everything but polling as the one that it draws from.
+    @inlinable
+    init(over upstream: Cursor<some Sendable>, poll: @escaping () throws -> Polled<Element>) {
+        self.init(poll: poll, unfinished: upstream.unfinished, stop: upstream.stop, close: upstream.close)
+    }
 }
 
 /// What a cursor has by now.
+@usableFromInline
 enum Polled<Element> {
     case element(Element)
+    /// Values are missing here, which concerns only those who ask; see ``BLEStream/withGaps()``.
+    indirect case gap(StreamGap)
     /// Nothing yet; the waker will be called when it is worth asking again.
     case pending
     case end
-}
 
-extension BLEStream {
-    /// A stream whose cursor is made from this one's.
-    func lift<Output: Sendable>(
-        _ make: @escaping @Sendable (Cursor<Element>, Waker) -> Cursor<Output>
-    ) -> BLEStream<Output> {
-        let open = open
-        return BLEStream<Output>(subject, timeline: timeline) { waker in make(open(waker), waker) }
+    /// The same answer about another kind of element.
+    @inlinable
+    func map<Output>(_ transform: (Element) throws -> Output) rethrows -> Polled<Output> {
+        switch self {
+        case .element(let element): .element(try transform(element))
+        case .gap(let gap): .gap(gap)
+        case .pending: .pending
+        case .end: .end
+        }
     }
 }

@@ -1,56 +1,69 @@
 /// The end of a chain of operators, where the consumer waits.
+@usableFromInline
 final class Iteration<Element: Sendable> {
-    private enum State {
-        case unopened(@Sendable (Waker) -> Cursor<Element>)
-        case open(Cursor<Element>)
-        case ended
-    }
+    @usableFromInline private(set) var isOver = false
 
-    private var state: State
+    /// Asks the open cursor; `nil` before the start and after the end.
+    @usableFromInline private(set) var poll: (() throws -> Polled<Element>)?
+
+    private var close: (() -> Void)?
+    private let open: (Waker) -> Cursor<Element>
     private let waker = Waker()
-    private var waiter: AsyncThrowingStream<Void, any Error>.Iterator
 
-    init(open: @escaping @Sendable (Waker) -> Cursor<Element>) {
-        state = .unopened(open)
-        waiter = waker.makeWaiter()
-    }
+    @usableFromInline
+    init(open: @escaping @Sendable (Waker) -> Cursor<Element>) { self.open = open }
 
+    @inlinable
     func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
-        let cursor: Cursor<Element>
-        switch state {
-        case .ended: return nil
-        case .open(let opened): cursor = opened
-        case .unopened(let open):
-            try Task.checkCancellation()
-            cursor = open(waker)
-            state = .open(cursor)
-        }
+        guard !isOver else { return nil }
         do {
+            // Also where there is always an element: a source that never pauses can be left all the same.
+            try Task.checkCancellation()
+            let poll = poll ?? begin()
+            var isListening = false
             while true {
-                // Before polling, so that what comes in between rings again.
-                waker.reset()
-                switch try cursor.poll() {
+                switch try poll() {
                 case .element(let element): return element
+                case .gap: break
                 case .end:
-                    end(cursor)
+                    end()
                     return nil
-                case .pending: break
+                case .pending where isListening:
+                    try await wait(isolation: actor)
+                    isListening = false
+                case .pending:
+                    listen()
+                    isListening = true
                 }
-                // The bell ends only when the waiting task is cancelled.
-                guard try await waiter.next(isolation: actor) != nil else { throw CancellationError() }
             }
         } catch {
-            end(cursor)
+            end()
             throw error
         }
     }
 
-    private func end(_ cursor: Cursor<Element>) {
-        state = .ended
-        cursor.close()
+    /// Opens the source.
+    @usableFromInline
+    func begin() -> () throws -> Polled<Element> {
+        let cursor = open(waker)
+        poll = cursor.poll
+        close = cursor.close
+        return cursor.poll
     }
 
-    deinit {
-        if case .open(let cursor) = state { cursor.close() }
+    @usableFromInline
+    func listen() { waker.listen() }
+
+    @usableFromInline
+    func wait(isolation actor: isolated (any Actor)?) async throws { try await waker.wait(isolation: actor) }
+
+    /// Undoes what opening did, and lets go of everything.
+    @usableFromInline
+    func end() {
+        isOver = true
+        poll = nil
+        close.take()?()
     }
+
+    deinit { end() }
 }

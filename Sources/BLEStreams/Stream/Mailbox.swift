@@ -5,137 +5,230 @@ import Synchronization
 final class Mailbox<Element: Sendable>: Sendable {
     private struct State {
         var buffer = Ring<Element>()
-        var counters = StreamCounters()
-        /// `.some(nil)`: ended without an error.
-        var end: (any Error)??
+        /// How many elements have left the buffer: the number of the one that is first in it now.
+        var first = 0
+        /// The gap before the first element, and the gaps behind it, each with the number of the element that follows.
+        var gap: StreamGap?
+        var laterGaps = Ring<(number: Int, gap: StreamGap)>()
+
+        var received = 0
+        var dropped = 0
+        var highWaterMark = 0
+        var end: End?
+
+        var isEmpty: Bool { buffer.isEmpty && gap == nil && laterGaps.isEmpty }
+    }
+
+    private enum End {
+        case finished
+        case failed(any Error)
+        /// The consumer has left: nothing counts any more.
+        case closed
     }
 
     private let policy: BufferPolicy
     private let waker: Waker
+    private let subject: StreamSubject
+    private let tally: Tally?
     private let state = Mutex(State())
 
-    init(policy: BufferPolicy, waker: Waker) {
+    /// How many elements the consumer has taken in one go and not used yet. They still count as waiting.
+    private let inHand = Atomic(0)
+
+    init(
+        policy: BufferPolicy,
+        waker: Waker,
+        subject: StreamSubject = StreamSubject(operation: "receive"),
+        tally: Tally? = nil
+    ) {
         self.policy = policy
         self.waker = waker
+        self.subject = subject
+        self.tally = tally
     }
 
-    var counters: StreamCounters { state.withLock { $0.counters } }
-
-    /// Puts a value in; never waits. Values after the end are ignored.
-    func send(_ element: Element) {
-        let wasEmpty = state.withLock { state in
-            guard state.end == nil else { return false }
-            let wasEmpty = state.buffer.isEmpty
-            put(element, into: &state)
-            return wasEmpty
+    /// What has happened to the values so far.
+    var counters: StreamCounters {
+        state.withLock { state in
+            var counters = StreamCounters()
+            counters.received = state.received
+            counters.dropped = state.dropped
+            counters.highWaterMark = state.highWaterMark
+            counters.delivered = state.received - state.dropped - waiting(in: state)
+            return counters
         }
-        if wasEmpty { waker.wake() }
     }
+
+    private func waiting(in state: borrowing State) -> Int { state.buffer.count + inHand.load(ordering: .relaxed) }
+
+    // MARK: - The source's side
+
+    /// Puts a value in; never waits. After the end it is dropped.
+    func send(_ element: Element) { send(contentsOf: CollectionOfOne(element)) }
 
     /// Puts several values in, with one lock and one wake-up.
-    func send(contentsOf elements: some Sequence<Element>) {
-        let wasEmpty = state.withLock { state in
-            guard state.end == nil else { return false }
-            let wasEmpty = state.buffer.isEmpty
-            for element in elements where state.end == nil { put(element, into: &state) }
-            return wasEmpty
+    func send(contentsOf elements: some Collection<Element>) {
+        // Destroyed outside the lock: what values hold may have a `deinit` of its own.
+        var displaced: [Element] = []
+        change { state in
+            for element in elements { put(element, into: &state, &displaced) }
         }
-        if wasEmpty { waker.wake() }
+    }
+
+    private func put(_ element: Element, into state: inout State, _ displaced: inout [Element]) {
+        state.received += 1
+        let waiting = waiting(in: state)
+        if state.end == nil, waiting < policy.capacity {
+            state.buffer.append(element)
+            state.highWaterMark = max(state.highWaterMark, waiting + 1)
+            return
+        }
+        state.dropped += 1
+        guard state.end == nil else { return }
+        switch policy {
+        case .unbounded: break
+        case .newest:
+            if let oldest = state.buffer.popFirst() { displaced.append(oldest) }
+            state.first += 1
+            state.buffer.append(element)
+            mergeGapsAtFront(of: &state, with: StreamGap(dropped: 1))
+        case .oldest: addGap(StreamGap(dropped: 1), to: &state)
+        case .fail(let capacity): state.end = .failed(BLEError.bufferOverflow(subject, capacity: capacity))
+        }
+    }
+
+    /// Says that values were dropped before they came here, as many as the kernel says.
+    func lost(_ count: Int) {
+        guard count > 0 else { return }
+        change { state in
+            state.received += count
+            state.dropped += count
+            addGap(StreamGap(dropped: count), to: &state)
+        }
+    }
+
+    /// Says that nothing could be received for a while, until now.
+    func interrupted(by reason: any Error, for duration: Duration) {
+        change { state in addGap(StreamGap(reason: reason, duration: duration), to: &state) }
     }
 
     /// Ends the stream after what is in the buffer; with an error, or without.
     func finish(throwing error: (any Error)? = nil) {
-        state.withLock { state in
-            if state.end == nil { state.end = .some(error) }
+        change { state in
+            if state.end == nil { state.end = error.map(End.failed) ?? .finished }
         }
-        waker.wake()
     }
 
-    /// The consumer has left: what is still here is dropped, and counted.
-    func close() {
-        let rest = state.withLock { state in
-            state.counters.dropped += state.buffer.count
-            state.end = .some(nil)
-            let rest = state.buffer
-            state.buffer = Ring()
-            return rest
+    /// Changes the state unless the consumer has left, and wakes it if there was nothing before.
+    private func change(_ body: (inout State) -> Void) {
+        let wasEmpty = state.withLock { state in
+            if case .closed = state.end { return false }
+            let wasEmpty = state.isEmpty
+            body(&state)
+            return wasEmpty
         }
-        // Values are destroyed outside the lock: what they hold may have a `deinit` of its own.
-        _ = consume rest
+        if wasEmpty { waker.wake() }
     }
 
-    private func put(_ element: Element, into state: inout State) {
-        state.counters.received += 1
-        if state.buffer.count >= policy.capacity {
-            state.counters.dropped += 1
-            switch policy {
-            case .unbounded: break
-            case .newest: _ = state.buffer.popFirst()
-            case .oldest: return
-            case .fail(let capacity):
-                state.end = .some(BLEError.bufferOverflow(capacity: capacity))
-                return
-            }
+    // MARK: - Gaps
+
+    /// Adds a gap behind all that is in the buffer. No two stand at one place, so they are no more than elements.
+    private func addGap(_ gap: StreamGap, to state: inout State) {
+        guard state.end == nil else { return }
+        let number = state.first + state.buffer.count
+        if var last = state.laterGaps.last, last.number == number {
+            last.gap = last.gap.merged(with: gap)
+            state.laterGaps.replaceLast(with: last)
+        } else {
+            state.laterGaps.append((number, gap))
         }
-        state.buffer.append(element)
-        state.counters.highWaterMark = max(state.counters.highWaterMark, state.buffer.count)
+    }
+
+    private func mergeGapsAtFront(of state: inout State, with added: StreamGap? = nil) {
+        while let next = state.laterGaps.first, next.number <= state.first {
+            _ = state.laterGaps.popFirst()
+            state.gap = state.gap?.merged(with: next.gap) ?? next.gap
+        }
+        if let added { state.gap = state.gap?.merged(with: added) ?? added }
     }
 
     // MARK: - The consumer's side
 
-    /// The consumer's view; made once. `onClose` undoes what opening the source did.
-    func cursor(onClose: @escaping @Sendable () -> Void = {}) -> Cursor<Element> {
-        let batch = Batch(mailbox: self)
-        return Cursor(poll: { try batch.poll() }) {
-            onClose()
-            self.close()
-        }
+    /// The consumer's view; made once. `onClose` is called once, and undoes what opening the source did.
+    func cursor(onClose: @escaping () -> Void = {}) -> Cursor<Element> {
+        tally?.began(self)
+        let consumer = Consumer(mailbox: self, onClose: onClose)
+        return Cursor(poll: { try consumer.poll() }, stop: consumer.stop, close: consumer.close)
     }
 
-    /// What the consumer took in one go and has not used yet.
-    private final class Batch {
+    /// Holds what the consumer took in one go and has not used yet.
+    private final class Consumer {
         private let mailbox: Mailbox
         private var values = Ring<Element>()
+        private var onClose: (() -> Void)?
 
-        init(mailbox: Mailbox) { self.mailbox = mailbox }
+        init(mailbox: Mailbox, onClose: @escaping () -> Void) {
+            self.mailbox = mailbox
+            self.onClose = onClose
+        }
 
         func poll() throws -> Polled<Element> {
-            if let element = values.popFirst() { return .element(element) }
-            return try mailbox.take(&values)
+            guard let element = values.popFirst() else { return try mailbox.take(&values) }
+            mailbox.inHand.store(values.count, ordering: .relaxed)
+            return .element(element)
         }
 
-        deinit { mailbox.putBack(values.count) }
+        func stop() {
+            onClose.take()?()
+            mailbox.finish()
+        }
+
+        func close() {
+            onClose.take()?()
+            mailbox.close()
+            values = Ring()
+        }
     }
 
-    /// The next element; where nothing may be dropped, the rest of the buffer comes with it in `values`.
-    ///
-    /// With another policy elements are taken one by one: those in the consumer's hands would not count as buffered.
+    /// The next element. Where what waits is never displaced, the rest of the buffer comes with it in `values`.
     private func take(_ values: inout Ring<Element>) throws -> Polled<Element> {
-        let end: (any Error)? = state.withLock { state in
-            if policy == .unbounded {
+        try state.withLock { state in
+            mergeGapsAtFront(of: &state)
+            if let gap = state.gap.take() { return .gap(gap) }
+            if policy.keepsWhatItHas, state.laterGaps.isEmpty, !state.buffer.isEmpty {
                 swap(&state.buffer, &values)
-                state.counters.delivered += values.count
-            } else if let element = state.buffer.popFirst() {
-                values.append(element)
-                state.counters.delivered += 1
+                // A burst is no reason to keep its memory for ever.
+                if state.buffer.capacity > 4096 { state.buffer = Ring() }
+                state.first += values.count
+                let element = values.popFirst()
+                inHand.store(values.count, ordering: .relaxed)
+                if let element { return .element(element) }
             }
-            guard values.isEmpty, let end = state.end else { return Pending() }
-            return end
+            if let element = state.buffer.popFirst() {
+                state.first += 1
+                return .element(element)
+            }
+            switch state.end {
+            case nil: return .pending
+            case .finished, .closed: return .end
+            case .failed(let error): throw error
+            }
         }
-        if let element = values.popFirst() { return .element(element) }
-        guard let end else { return .end }
-        if end is Pending { return .pending }
-        throw end
     }
 
-    private struct Pending: Error {}
-
-    /// Values that were handed over in a batch, and not taken by the consumer.
-    private func putBack(_ count: Int) {
-        guard count > 0 else { return }
-        state.withLock { state in
-            state.counters.delivered -= count
-            state.counters.dropped += count
+    /// The consumer has left: what is still here is dropped, and counted.
+    private func close() {
+        // The old state is destroyed outside the lock.
+        _ = state.withLock { state in
+            let old = state
+            state.dropped += waiting(in: state)
+            inHand.store(0, ordering: .relaxed)
+            state.buffer = Ring()
+            state.gap = nil
+            state.laterGaps = Ring()
+            state.end = .closed
+            return old
         }
+        tally?.ended(self)
     }
 }

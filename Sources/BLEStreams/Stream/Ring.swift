@@ -1,34 +1,55 @@
 /// A queue in one growing circular array: both ends in constant time, and no allocation once it has grown.
+@usableFromInline
 struct Ring<Element> {
-    private var storage: [Element?] = []
-    private var head = 0
-    private(set) var count = 0
+    @usableFromInline var storage: [Element?] = []
+    @usableFromInline var head = 0
+    @usableFromInline var count = 0
 
-    var isEmpty: Bool { count == 0 }
+    @inlinable
+    init() {}
 
+    @inlinable var isEmpty: Bool { count == 0 }
+
+    /// For how many elements there is room.
+    @inlinable var capacity: Int { storage.count }
+
+    @inlinable var first: Element? { isEmpty ? nil : storage[head] }
+
+    @inlinable var last: Element? { isEmpty ? nil : storage[wrapped(head + count - 1)] }
+
+    @inlinable
     mutating func append(_ element: Element) {
         if count == storage.count { grow() }
-        var tail = head + count
-        if tail >= storage.count { tail -= storage.count }
-        storage[tail] = element
+        storage[wrapped(head + count)] = element
         count += 1
     }
 
+    @inlinable
     mutating func popFirst() -> Element? {
         guard count > 0 else { return nil }
         let element = storage[head].take()
-        head += 1
-        if head == storage.count { head = 0 }
+        head = wrapped(head + 1)
         count -= 1
         return element
     }
 
-    private mutating func grow() {
+    /// Puts an element in the place of the last one; of an empty queue nothing is replaced.
+    @inlinable
+    mutating func replaceLast(with element: Element) {
+        if !isEmpty { storage[wrapped(head + count - 1)] = element }
+    }
+
+    @inlinable
+    func wrapped(_ index: Int) -> Int { index >= storage.count ? index - storage.count : index }
+
+    @inlinable
+    mutating func grow() {
+        let size = Swift.max(8, storage.count * 2)
         var larger: [Element?] = []
-        larger.reserveCapacity(Swift.max(8, storage.count * 2))
+        larger.reserveCapacity(size)
         larger.append(contentsOf: storage[head...])
         larger.append(contentsOf: storage[..<head])
-        larger.append(contentsOf: repeatElement(nil, count: Swift.max(8, storage.count * 2) - storage.count))
+        larger.append(contentsOf: repeatElement(nil, count: size - storage.count))
         storage = larger
         head = 0
     }

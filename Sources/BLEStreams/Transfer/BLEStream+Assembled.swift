@@ -7,40 +7,55 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
     /// let message = try await link.notifications(of: .transfer).assembled(until: .endOfMessage("EOM")).first()
     /// ```
     ///
+    /// Put ``retry(_:when:)`` behind it, so that a message under way is sent again: in front of it, the message that
+    /// a failure interrupts is given up, and the next chunk taken for the beginning of one.
+    ///
     /// - Parameters:
     ///   - mark: how the end of a message is told.
     ///   - maximumSize: the largest message in octets, mark and prefix not counted; 1 MiB unless said otherwise.
-    /// - Throws: ``BLEError/Code/overflow`` past the maximum, and the upstream's error when it fails in the middle of
-    ///   a message; in both cases ``BLEError/received`` has what had come of it.
-    ///   An upstream that ends in the middle of a message is ``BLEError/Code/ended``, with the same.
-    /// - End: with the upstream, between two messages. Cancellation and an early `break` close the upstream at once.
+    /// - End: with the upstream, between two messages.
+    /// - Throw: ``BLEError/Code/overflow`` past the maximum, or when chunks were dropped; ``BLEError/Code/ended`` when
+    ///   the upstream ends in the middle of a message; an error of the upstream passes. Messages that are complete are
+    ///   handed out first, and ``BLEError/received`` has what had come of the next one, prefix included.
+    /// - Cancellation and an early `break` close the upstream at once.
     public func assembled(until mark: EndMark, maximumSize: Int = 1 << 20) -> BLEStream<[UInt8]> {
+        precondition(maximumSize >= 0, "a message can't have a negative size")
         let subject = subject
         return lift { upstream, _ in
             var assembler = MessageAssembler(mark, maximumSize: maximumSize)
-            var complete = Ring<[UInt8]>()
+            var isStopped = false
+            func poll() throws -> Polled<[UInt8]> {
+                while true {
+                    if let message = try assembler.next() { return .element(message) }
+                    switch try upstream.poll() {
+                    case .element(let chunk): assembler.append(chunk)
+                    case .gap(let gap) where gap.dropped > 0: throw BLEError.chunksDropped(subject, gap.dropped)
+                    case .gap(let gap):
+                        assembler.reset()
+                        return .gap(gap)
+                    case .pending: return .pending
+                    case .end where isStopped || assembler.unfinished == nil: return .end
+                    case .end: throw BLEError.endedInMessage(subject)
+                    }
+                    try Task.checkCancellation()
+                }
+            }
             return Cursor(
                 poll: {
-                    while true {
-                        if let message = complete.popFirst() { return .element(message) }
-                        do {
-                            switch try upstream.poll() {
-                            case .pending: return .pending
-                            case .element(let chunk):
-                                for message in try assembler.append(chunk) { complete.append(message) }
-                            case .end:
-                                guard let received = assembler.unfinished else { return .end }
-                                throw BLEError.endedInMessage(subject, received)
-                            }
-                        } catch let error as MessageAssembler.TooLong {
-                            throw BLEError.messageTooLong(subject, maximumSize, error.received)
-                        } catch var error as BLEError {
-                            error.received = error.received ?? assembler.unfinished
-                            throw error
-                        }
+                    do {
+                        return try poll()
+                    } catch let error as MessageAssembler.TooLong {
+                        throw BLEError.messageTooLong(subject, maximumSize, error.received)
+                    } catch var error as BLEError {
+                        error.received = error.received ?? assembler.unfinished
+                        throw error
                     }
                 },
                 unfinished: { assembler.unfinished },
+                stop: {
+                    isStopped = true
+                    upstream.stop()
+                },
                 close: upstream.close
             )
         }
@@ -48,16 +63,26 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
 }
 
 extension BLEError {
-    fileprivate static func endedInMessage(_ subject: StreamSubject, _ received: [UInt8]) -> BLEError {
-        var error = BLEError(
+    private static let otherMark = "Look whether the end mark is the one that the peer sends"
+
+    fileprivate static func endedInMessage(_ subject: StreamSubject) -> BLEError {
+        BLEError(
             .ended,
             operation: subject.operation,
             object: subject.object,
             cause: "the stream ended in the middle of a message",
-            remedy: "Look whether the end mark is the one that the peer sends."
+            remedy: otherMark + "."
         )
-        error.received = received
-        return error
+    }
+
+    fileprivate static func chunksDropped(_ subject: StreamSubject, _ count: Int) -> BLEError {
+        BLEError(
+            .overflow,
+            operation: subject.operation,
+            object: subject.object,
+            cause: "\(count) chunks of a message were dropped",
+            remedy: "Take values faster, or choose a larger buffer."
+        )
     }
 
     fileprivate static func messageTooLong(_ subject: StreamSubject, _ maximum: Int, _ received: [UInt8]) -> BLEError {
@@ -66,7 +91,7 @@ extension BLEError {
             operation: subject.operation,
             object: subject.object,
             cause: "a message is longer than \(maximum) octets",
-            remedy: "Look whether the end mark is the one that the peer sends, or allow more."
+            remedy: otherMark + ", or allow more."
         )
         error.received = received
         return error

@@ -30,15 +30,21 @@ public struct EndMark: Hashable, Sendable {
     }
 
     /// The message ends with the chunk that is exactly the mark; for data that may itself end like the mark.
-    public static func ownChunk(_ mark: String) -> EndMark {
+    public static func ownChunk(_ mark: String) -> EndMark { ownChunk(Array(mark.utf8)) }
+
+    /// As ``ownChunk(_:)-(String)``, with octets.
+    public static func ownChunk(_ mark: [UInt8]) -> EndMark {
         precondition(!mark.isEmpty, "an end mark has at least one octet")
-        return EndMark(rule: .ownChunk(Array(mark.utf8)))
+        return EndMark(rule: .ownChunk(mark))
     }
 
     /// A message ends wherever the mark stands, and what follows begins the next one: `"\n"` for lines.
-    public static func delimiter(_ mark: String) -> EndMark {
+    public static func delimiter(_ mark: String) -> EndMark { delimiter(Array(mark.utf8)) }
+
+    /// As ``delimiter(_:)-(String)``, with octets.
+    public static func delimiter(_ mark: [UInt8]) -> EndMark {
         precondition(!mark.isEmpty, "an end mark has at least one octet")
-        return EndMark(rule: .delimiter(Array(mark.utf8)))
+        return EndMark(rule: .delimiter(mark))
     }
 
     /// A message begins with its length in octets, the prefix not counted, as a number of 1 to 8 octets.

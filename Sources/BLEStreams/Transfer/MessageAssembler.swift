@@ -1,7 +1,10 @@
-/// Puts chunks together until a message is complete; a value without time or I/O.
+/// Puts chunks together until messages are complete; a value without time or I/O.
+///
+/// After each chunk it is asked for messages until there is none. Its work is linear in what the peer sends: an octet
+/// is looked at once for each octet of the mark, and copied twice at most.
 struct MessageAssembler {
     /// Why no message can come any more.
-    struct TooLong: Error {
+    struct TooLong: Error, Equatable {
         /// What had been received of the message.
         var received: [UInt8]
     }
@@ -9,8 +12,12 @@ struct MessageAssembler {
     private let rule: EndMark.Rule
     private let maximumSize: Int
     private var buffer: [UInt8] = []
+    /// Where in `buffer` the message under way begins.
+    private var start = 0
     /// Up to where `buffer` has been searched for a delimiter.
     private var searched = 0
+    /// Whether the chunk that is the mark has come.
+    private var isMarked = false
 
     init(_ mark: EndMark, maximumSize: Int) {
         rule = mark.rule
@@ -18,81 +25,96 @@ struct MessageAssembler {
     }
 
     /// What belongs to no complete message yet.
-    var unfinished: [UInt8]? { buffer.isEmpty ? nil : buffer }
+    var unfinished: [UInt8]? { start == buffer.count ? nil : Array(buffer[start...]) }
 
-    /// Takes a chunk; several messages may become complete with it.
-    mutating func append(_ chunk: some Collection<UInt8>) throws(TooLong) -> [[UInt8]] {
+    /// Takes a chunk.
+    mutating func append(_ chunk: some Collection<UInt8>) {
+        if case .ownChunk(let mark) = rule, chunk.elementsEqual(mark) {
+            isMarked = true
+            return
+        }
+        // What is left lies behind the last mark, so it came with the last chunk: there is little to move.
+        buffer.removeFirst(start)
+        searched -= start
+        start = 0
+        buffer.append(contentsOf: chunk)
+    }
+
+    /// The next complete message, if there is one.
+    ///
+    /// - Throws: `TooLong` when the one under way can't come any more; those before it have been handed out.
+    mutating func next() throws(TooLong) -> [UInt8]? {
         switch rule {
-        case .suffix(let mark):
-            buffer.append(contentsOf: chunk)
-            if buffer.count >= mark.count, buffer.suffix(mark.count).elementsEqual(mark) {
-                buffer.removeLast(mark.count)
-                return try [takeAll()]
-            }
-            // The tail may still turn out to be the beginning of the mark.
-            try check(buffer.count - (mark.count - 1))
-            return []
-        case .ownChunk(let mark):
-            if chunk.elementsEqual(mark) { return try [takeAll()] }
-            buffer.append(contentsOf: chunk)
-            try check(buffer.count)
-            return []
-        case .delimiter(let mark):
-            buffer.append(contentsOf: chunk)
-            return try splitAtDelimiters(mark)
-        case .lengthPrefix(let octets, let order):
-            buffer.append(contentsOf: chunk)
-            return try splitByLength(octets, order)
+        case .suffix(let mark): try next(endingWith: mark)
+        case .ownChunk: try nextMarked()
+        case .delimiter(let mark): try next(before: mark)
+        case .lengthPrefix(let octets, let order): try next(behindLengthOf: octets, order)
         }
     }
 
-    private mutating func takeAll() throws(TooLong) -> [UInt8] {
-        try check(buffer.count)
+    /// Forgets the message under way.
+    mutating func reset() { self = MessageAssembler(EndMark(rule: rule), maximumSize: maximumSize) }
+
+    private func check(_ size: Int) throws(TooLong) {
+        if size > maximumSize { throw TooLong(received: Array(buffer[start...])) }
+    }
+
+    private mutating func takeAll() -> [UInt8] {
         defer { buffer = [] }
         return buffer
     }
 
-    private func check(_ size: Int) throws(TooLong) {
-        if size > maximumSize { throw TooLong(received: buffer) }
+    private mutating func next(endingWith mark: [UInt8]) throws(TooLong) -> [UInt8]? {
+        guard buffer.count >= mark.count, buffer[(buffer.count - mark.count)...].elementsEqual(mark) else {
+            // The tail may still turn out to be the beginning of the mark.
+            try check(buffer.count - (mark.count - 1))
+            return nil
+        }
+        try check(buffer.count - mark.count)
+        buffer.removeLast(mark.count)
+        return takeAll()
     }
 
-    private mutating func splitAtDelimiters(_ mark: [UInt8]) throws(TooLong) -> [[UInt8]] {
-        var messages: [[UInt8]] = []
-        var start = 0
-        var position = searched
-        while position + mark.count <= buffer.count {
-            if buffer[position..<position + mark.count].elementsEqual(mark) {
-                try check(position - start)
-                messages.append(Array(buffer[start..<position]))
-                position += mark.count
-                start = position
-            } else {
-                position += 1
-            }
-        }
-        buffer.removeFirst(start)
-        searched = position - start
-        try check(searched)
-        return messages
+    private mutating func nextMarked() throws(TooLong) -> [UInt8]? {
+        try check(buffer.count)
+        guard isMarked else { return nil }
+        isMarked = false
+        return takeAll()
     }
 
-    private mutating func splitByLength(_ octets: Int, _ order: EndMark.ByteOrder) throws(TooLong) -> [[UInt8]] {
-        var messages: [[UInt8]] = []
-        var start = 0
-        while buffer.count - start >= octets {
-            let prefix = buffer[start..<start + octets]
-            var length: UInt64 = 0
-            for octet in order == .bigEndian ? Array(prefix) : prefix.reversed() {
-                length = length << 8 | UInt64(octet)
+    private mutating func next(before mark: [UInt8]) throws(TooLong) -> [UInt8]? {
+        while searched + mark.count <= buffer.count {
+            let candidate = buffer[searched..<searched + mark.count]
+            guard candidate.first == mark.first, candidate.elementsEqual(mark) else {
+                searched += 1
+                continue
             }
-            // Compared before it is converted: a peer may send any number.
-            guard length <= UInt64(max(0, maximumSize)) else { throw TooLong(received: Array(buffer[start...])) }
-            let end = start + octets + Int(length)
-            guard buffer.count >= end else { break }
-            messages.append(Array(buffer[start + octets..<end]))
-            start = end
+            try check(searched - start)
+            defer {
+                searched += mark.count
+                start = searched
+            }
+            return Array(buffer[start..<searched])
         }
-        buffer.removeFirst(start)
-        return messages
+        try check(searched - start)
+        return nil
+    }
+
+    private mutating func next(
+        behindLengthOf octets: Int,
+        _ order: EndMark.ByteOrder
+    ) throws(TooLong) -> [UInt8]? {
+        guard buffer.count - start >= octets else { return nil }
+        var length: UInt64 = 0
+        for index in 0..<octets {
+            let place = order == .bigEndian ? index : octets - 1 - index
+            length = length << 8 | UInt64(buffer[start + place])
+        }
+        // Compared before it is converted: a peer may send any number.
+        guard length <= UInt64(maximumSize) else { throw TooLong(received: Array(buffer[start...])) }
+        let end = start + octets + Int(length)
+        guard buffer.count >= end else { return nil }
+        defer { start = end }
+        return Array(buffer[(start + octets)..<end])
     }
 }

@@ -1,0 +1,62 @@
+import BLERadio
+
+/// What `retry` knows of the failures of one iteration: how many in a row, since when, and how long to pause.
+@usableFromInline
+final class RetryPause {
+    private let policy: RetryPolicy
+    private let isWorthwhile: (any Error) -> Bool
+    private let timeline: any Timeline
+    private let alarm: Alarm
+
+    private var failures = 0
+    /// When and why values ceased to come; `nil` while they come.
+    private var interruption: (start: Duration, reason: any Error)?
+    private var end: Duration?
+    private var mustWait = false
+
+    @usableFromInline
+    init(
+        _ policy: RetryPolicy,
+        _ isWorthwhile: @escaping (any Error) -> Bool,
+        timeline: any Timeline,
+        waker: Waker
+    ) {
+        self.policy = policy
+        self.isWorthwhile = isWorthwhile
+        self.timeline = timeline
+        alarm = Alarm(timeline: timeline, waker: waker)
+    }
+
+    /// Takes note of a failure; `false` when trying again isn't worthwhile.
+    func failed(with error: any Error) -> Bool {
+        guard !(error is CancellationError), isWorthwhile(error) else { return false }
+        failures += 1
+        guard let delay = policy.delay(afterFailure: failures, random: timeline.randomBits()) else { return false }
+        let now = timeline.now
+        end = now + delay
+        mustWait = true
+        interruption = interruption ?? (now, error)
+        return true
+    }
+
+    /// Whether it is time to open the upstream; if not, the consumer will be woken when it is.
+    func isOver() -> Bool {
+        guard let end else { return true }
+        let now = timeline.now
+        // Even a pause of no length is waited for: a source that always fails at once would never let go.
+        if now >= end, !mustWait { return true }
+        mustWait = false
+        alarm.ring(at: end, now: now)
+        return false
+    }
+
+    /// Takes note of an element; the gap before it, if it is the first after a failure.
+    func succeeded() -> StreamGap? {
+        failures = 0
+        guard let interruption else { return nil }
+        self.interruption = nil
+        return StreamGap(reason: interruption.reason, duration: timeline.now - interruption.start)
+    }
+
+    func stop() { alarm.stop() }
+}

@@ -1,0 +1,66 @@
+import Synchronization
+
+/// What has happened to the values of one stream, over all its iterations; see ``BLEStream/counters``.
+///
+/// Every value that arrived was delivered, was dropped or is waiting: nothing else can become of it.
+public struct StreamCounters: Hashable, Sendable {
+    /// Values that arrived, those that the kernel reports as dropped included.
+    public var received = 0
+    /// Values that a consumer took.
+    public var delivered = 0
+    /// Values that were dropped: the buffer was full, the stream was over, the consumer had left, or the kernel's
+    /// own buffer was full.
+    public var dropped = 0
+    /// The largest number of values that waited at once.
+    public var highWaterMark = 0
+
+    /// Values that wait for a consumer now.
+    public var waiting: Int { received - delivered - dropped }
+
+    /// All zero.
+    public init() {}
+
+    /// Counts what happened elsewhere too, as of one stream.
+    mutating func add(_ other: StreamCounters) {
+        received += other.received
+        delivered += other.delivered
+        dropped += other.dropped
+        highWaterMark = max(highWaterMark, other.highWaterMark)
+    }
+}
+
+/// Keeps the counters of one stream: those of its open iterations, and the sum of those that are over.
+@usableFromInline
+final class Tally: Sendable {
+    private struct State {
+        var past = StreamCounters()
+        var open: [ObjectIdentifier: @Sendable () -> StreamCounters] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    @usableFromInline
+    init() {}
+
+    @usableFromInline
+    var counters: StreamCounters {
+        state.withLock { state in
+            var sum = state.past
+            for counters in state.open.values { sum.add(counters()) }
+            return sum
+        }
+    }
+
+    /// An iteration has begun; its mailbox is kept until `ended`.
+    func began(_ mailbox: Mailbox<some Sendable>) {
+        state.withLock { $0.open[ObjectIdentifier(mailbox)] = { mailbox.counters } }
+    }
+
+    /// An iteration is over, and its counters change no more.
+    func ended(_ mailbox: Mailbox<some Sendable>) {
+        state.withLock { state in
+            guard let counters = state.open.removeValue(forKey: ObjectIdentifier(mailbox)) else { return }
+            state.past.add(counters())
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/// A place in a stream where values are missing; see ``BLEStream/withGaps()``.
+public struct StreamGap: Sendable {
+    /// Why nothing could be received for a while; `nil` where values only were dropped.
+    public var reason: (any Error)?
+
+    /// For how long nothing could be received; zero where values only were dropped.
+    public var duration: Duration
+
+    /// How many values arrived and were dropped here, by the stream's buffer or by the kernel.
+    ///
+    /// What the peer sent while there was no link nobody counts.
+    public var dropped: Int
+
+    /// Describes a gap.
+    public init(reason: (any Error)? = nil, duration: Duration = .zero, dropped: Int = 0) {
+        self.reason = reason
+        self.duration = duration
+        self.dropped = dropped
+    }
+
+    /// One gap made of two that follow each other with no value in between.
+    func merged(with next: StreamGap) -> StreamGap {
+        StreamGap(
+            reason: reason ?? next.reason,
+            duration: duration + next.duration,
+            dropped: dropped + next.dropped
+        )
+    }
+}
