@@ -1,0 +1,118 @@
+import BLEStreams
+import Testing
+
+/// What every operator promises, whatever else it does.
+@Suite struct OperatorContractTests {
+    struct Operator: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var apply: @Sendable (BLEStream<String>) -> BLEStream<String>
+
+        init(_ name: String, _ apply: @escaping @Sendable (BLEStream<String>) -> BLEStream<String>) {
+            testDescription = name
+            self.apply = apply
+        }
+    }
+
+    /// Each operator, so set that every element passes in the second in which it comes.
+    static let operators = [
+        Operator("none") { $0 },
+        Operator("map") { $0.map { $0 } },
+        Operator("compactMap") { $0.compactMap { $0 } },
+        Operator("filter") { $0.filter { _ in true } },
+        Operator("onEach") { $0.onEach { _ in } },
+        Operator("prefix") { $0.prefix(100) },
+        Operator("take until element") { $0.take { $0 == "z" } },
+        Operator("take until stream") { $0.take(until: never) },
+        Operator("timeout") { $0.timeout(.seconds(90)) },
+        Operator("timeout for first value") { $0.timeout(.seconds(90), for: .firstValue) },
+        Operator("timeout for whole stream") { $0.timeout(.seconds(90), for: .wholeStream) },
+        Operator("retry that isn't worthwhile") { $0.retry(.constant(.seconds(1))) { _ in false } },
+        Operator("assembled") { stream in
+            stream.map { Array($0.utf8) + [0] }.assembled(until: .endOfMessage([0])).map {
+                String(decoding: $0, as: UTF8.self)
+            }
+        },
+    ]
+
+    private static let never = BLEStream<Int> { _ in {} }
+
+    @Test(arguments: operators)
+    func `elements and the end pass`(tested: Operator) async throws {
+        let played = try await play { tested.apply($0.source("a-(bc)-|")) }
+        #expect(played.output == "a-(bc)-|")
+        #expect(played.openings == ["0..<4"])
+        #expect(played.closings == [1])
+    }
+
+    @Test(arguments: operators)
+    func `a failure passes behind the elements before it`(tested: Operator) async throws {
+        let played = try await play { tested.apply($0.source("a-(b#)")) }
+        #expect(played.output == "a-(b#)")
+        #expect((played.error as? BLEError)?.code == .disconnected)
+        #expect(played.openings == ["0..<2"])
+        #expect(played.closings == [1])
+    }
+
+    @Test(arguments: operators)
+    func `an upstream that fails with a cancellation error passes it`(tested: Operator) async throws {
+        let played = try await play { tested.apply($0.source("a-!")) }
+        #expect(played.output == "a-!")
+        #expect(played.closings == [1])
+    }
+
+    @Test(arguments: operators)
+    func `cancelling a consumer that waits ends it at once and closes the upstream`(tested: Operator) async throws {
+        let played = try await play(Consumer(isCancelledIn: 3)) { tested.apply($0.source("a-----b")) }
+        #expect(played.output == "a--!")
+        #expect(played.openings == ["0..<3"])
+        #expect(played.closings == [1])
+    }
+
+    @Test(arguments: operators)
+    func `a consumer cancelled while busy gets no further element`(tested: Operator) async throws {
+        let consumer = Consumer(isCancelledIn: 2, isBusyFor: 4)
+        let played = try await play(consumer) { tested.apply($0.source("abc---|")) }
+        #expect(played.output == "a---!")
+        #expect(played.closings == [1])
+    }
+
+    @Test(arguments: operators)
+    func `leaving the loop closes the upstream at once`(tested: Operator) async throws {
+        let played = try await play(Consumer(breaksAfter: 2)) { tested.apply($0.source("a-b-c-|")) }
+        #expect(played.output == "a-b")
+        #expect(played.openings == ["0..<2"])
+        #expect(played.closings == [1])
+    }
+
+    @Test(arguments: operators)
+    func `iterating again starts afresh`(tested: Operator) async throws {
+        let played = try await play(iterations: 2) { tested.apply($0.source("a-|", "b--c|")) }
+        #expect(played.output == "b--c|")
+        #expect(played.openings == ["0..<2", "2..<6"])
+        #expect(played.closings == [1, 1])
+    }
+
+    @Test(arguments: operators)
+    func `nothing is opened before the first element is asked for`(tested: Operator) async throws {
+        let played = try await play { stage in
+            let stream = tested.apply(stage.source("a|"))
+            _ = stream.makeAsyncIterator()
+            return BLEStream<String>([], timeline: stage.time)
+        }
+        #expect(played.openings.isEmpty)
+    }
+
+    @Test(arguments: operators)
+    func `a gap passes unseen, and is seen when asked for`(tested: Operator) async throws {
+        let played = try await play { tested.apply($0.source("a~b|")) }
+        #expect(played.output == "a-b|")
+    }
+
+    @Test(arguments: operators)
+    func `the counters are those of the source`(tested: Operator) async throws {
+        let played = try await play(Consumer(breaksAfter: 2)) { tested.apply($0.source("(abcde)")) }
+        #expect(played.counters.received == 5)
+        #expect(played.counters.delivered + played.counters.dropped == 5)
+        #expect(played.counters.delivered == 2)
+    }
+}
