@@ -39,8 +39,8 @@ public final class Central: Sendable {
     /// ```
     public var adapterStates: BLEStream<AdapterState> {
         let radio = core.radio
-        return BLEStream(StreamSubject(operation: "adapter states"), timeline: radio.timeline) { waker in
-            let mailbox = Mailbox<AdapterState>(policy: .standard, waker: waker)
+        let subject = StreamSubject(operation: "adapter states")
+        return BLEStream(subject, timeline: radio.timeline, buffer: .standard) { mailbox in
             let last = Mutex<AdapterState?>(nil)
             let activity = radio.observeAdapter { info in
                 let isNew = last.withLock { last in
@@ -49,7 +49,7 @@ public final class Central: Sendable {
                 }
                 if isNew { mailbox.send(info.state) }
             }
-            return mailbox.cursor(onClose: { activity.cancel() })
+            return { activity.cancel() }
         }
     }
 
@@ -85,10 +85,10 @@ public final class Central: Sendable {
         let criteria = ScanCriteria(filters)
         // Services are not handed to the radio: kernels look for them in service lists only, not in service data.
         let options = ScanBroker.Options(services: [], isActive: mode == .active, reportsDuplicates: duplicates)
-        return BLEStream(StreamSubject(operation: "scan"), timeline: core.radio.timeline) { waker in
-            let mailbox = Mailbox<Discovery>(policy: buffer, waker: waker)
+        let subject = StreamSubject(operation: "scan")
+        return BLEStream(subject, timeline: core.radio.timeline, buffer: buffer) { mailbox in
             let seen = Mutex(SeenAddresses())
-            let remove = core.scans.add(
+            return core.scans.add(
                 options,
                 take: { reports in
                     for report in reports where criteria.matches(report) {
@@ -100,7 +100,6 @@ public final class Central: Sendable {
                 },
                 fail: { mailbox.finish(throwing: $0) }
             )
-            return mailbox.cursor(onClose: remove)
         }
     }
 

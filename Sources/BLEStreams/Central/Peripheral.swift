@@ -23,9 +23,8 @@ public struct Peripheral: Sendable {
     public var connectionStates: BLEStream<ConnectionState> {
         let (core, address) = (core, address)
         let subject = StreamSubject(operation: "connection states", object: "of \(address)")
-        return BLEStream(subject, timeline: core.timeline) { waker in
-            let mailbox = Mailbox<ConnectionState>(policy: .standard, waker: waker)
-            return mailbox.cursor(onClose: core.states.watch(address, mailbox))
+        return BLEStream(subject, timeline: core.timeline, buffer: .standard) { mailbox in
+            core.states.watch(address, mailbox)
         }
     }
 
@@ -77,7 +76,8 @@ public struct Peripheral: Sendable {
         _ body: @escaping @Sendable (Link) -> BLEStream<Element>
     ) -> BLEStream<Element> {
         let subject = StreamSubject(operation: "stream", object: "from \(address)")
-        return BLEStream(subject, timeline: core.timeline) { waker in
+        let tally = Tally()
+        let open: @Sendable (Waker) -> Cursor<Element> = { waker in
             let connected = Mailbox<Link>(policy: .unbounded, waker: waker)
             let closer = CurrentCloser()
             let cancel = ConnectAttempt.start(to: self, timeout: timeout) { result in
@@ -90,20 +90,18 @@ public struct Peripheral: Sendable {
             }
             let arrival = connected.cursor()
             var inner: Cursor<Element>?
+            var isStopped = false
             return Cursor(
                 poll: {
                     if inner == nil {
+                        if isStopped { return .end }
                         switch try arrival.poll() {
-                        case .pending: return .pending
+                        case .pending, .gap: return .pending
                         case .end: return .end
                         case .element(let link):
-                            let opened = body(link).open(waker)
-                            let closeInner = opened.close
-                            closer.replace {
-                                closeInner()
-                                link.beginClosing()
-                            }
-                            inner = opened
+                            let stream = body(link)
+                            tally.began(closer, stream.count)
+                            inner = stream.open(waker)
                         }
                     }
                     do {
@@ -114,12 +112,20 @@ public struct Peripheral: Sendable {
                         throw error
                     }
                 },
-                unfinished: { inner?.unfinished() }
-            ) {
-                cancel()
-                closer.run()
-            }
+                unfinished: { inner?.unfinished() },
+                stop: {
+                    isStopped = true
+                    inner?.stop()
+                },
+                close: {
+                    cancel()
+                    inner?.close()
+                    closer.run()
+                    tally.ended(closer)
+                }
+            )
         }
+        return BLEStream(subject, timeline: core.timeline, count: { tally.counters }, open: open)
     }
 }
 

@@ -88,16 +88,13 @@ extension Link {
     ) -> BLEStream<CharacteristicValue> {
         let attributes = attributes
         let subject = StreamSubject(operation: "notifications", object: "of \(selector) of \(peripheral)")
-        return BLEStream(subject, timeline: timeline) { waker in
-            let mailbox = Mailbox<CharacteristicValue>(policy: buffer, waker: waker)
+        return BLEStream(subject, timeline: timeline, buffer: buffer) { mailbox in
             let subscriber = LinkAttributes.Subscriber(
                 object: subject.object,
                 deliver: { mailbox.send($0) },
                 finish: { mailbox.finish(throwing: $0) }
             )
-            return mailbox.cursor(
-                onClose: attributes.subscribe(selector, indications: indications, subscriber)
-            )
+            return attributes.subscribe(selector, indications: indications, subscriber)
         }
     }
 
@@ -108,15 +105,15 @@ extension Link {
     ) -> BLEStream<CharacteristicValue> {
         let (attributes, bearer, timeline) = (attributes, bearer, timeline)
         let object = "of \(selector) of \(peripheral)"
-        return BLEStream(StreamSubject(operation: "values", object: object), timeline: timeline) { waker in
-            let mailbox = Mailbox<CharacteristicValue>(policy: buffer, waker: waker)
+        let subject = StreamSubject(operation: "values", object: object)
+        return BLEStream(subject, timeline: timeline, buffer: buffer) { mailbox in
             let hasRead = Mutex(false)
             let subscriber = LinkAttributes.Subscriber(
                 object: object,
                 deliver: { value in if hasRead.withLock({ $0 }) { mailbox.send(value) } },
                 finish: { mailbox.finish(throwing: $0) }
             )
-            let unsubscribe = attributes.subscribe(selector, indications: indications, subscriber) { characteristic in
+            return attributes.subscribe(selector, indications: indications, subscriber) { characteristic in
                 bearer.begin(ReadValue(handle: characteristic.valueHandle)) { outcome in
                     switch outcome {
                     case .success(let octets):
@@ -128,7 +125,6 @@ extension Link {
                     }
                 }
             }
-            return mailbox.cursor(onClose: unsubscribe)
         }
     }
 }

@@ -183,8 +183,7 @@ public final class PeripheralServer: Sendable {
         buffer: BufferPolicy = .standard,
         _ choose: @escaping @Sendable (Event) -> Element?
     ) -> BLEStream<Element> {
-        BLEStream(subject, timeline: radio.timeline) { waker in
-            let mailbox = Mailbox<Element>(policy: buffer, waker: waker)
+        BLEStream(subject, timeline: radio.timeline, buffer: buffer) { mailbox in
             let watcher = Watcher(
                 handle: handle,
                 take: { event in
@@ -200,7 +199,7 @@ public final class PeripheralServer: Sendable {
                 return (state.nextID, state.isStopped || state.failure != nil, state.failure)
             }
             if isOver { mailbox.finish(throwing: failure) }
-            return mailbox.cursor(onClose: { self.state.withLock { $0.watchers[id] = nil } })
+            return { self.state.withLock { $0.watchers[id] = nil } }
         }
     }
 }

@@ -156,7 +156,7 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     /// The consumer's view; made once. `onClose` is called once, and undoes what opening the source did.
     func cursor(onClose: @escaping () -> Void = {}) -> Cursor<Element> {
-        tally?.began(self)
+        tally?.began(self) { [self] in counters }
         let consumer = Consumer(mailbox: self, onClose: onClose)
         return Cursor(poll: { try consumer.poll() }, stop: consumer.stop, close: consumer.close)
     }

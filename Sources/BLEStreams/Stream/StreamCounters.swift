@@ -51,15 +51,15 @@ final class Tally: Sendable {
         }
     }
 
-    /// An iteration has begun; its mailbox is kept until `ended`.
-    func began(_ mailbox: Mailbox<some Sendable>) {
-        state.withLock { $0.open[ObjectIdentifier(mailbox)] = { mailbox.counters } }
+    /// An iteration has begun; `key` lives as long as it.
+    func began(_ key: AnyObject, _ counters: @escaping @Sendable () -> StreamCounters) {
+        state.withLock { $0.open[ObjectIdentifier(key)] = counters }
     }
 
     /// An iteration is over, and its counters change no more.
-    func ended(_ mailbox: Mailbox<some Sendable>) {
+    func ended(_ key: AnyObject) {
         state.withLock { state in
-            guard let counters = state.open.removeValue(forKey: ObjectIdentifier(mailbox)) else { return }
+            guard let counters = state.open.removeValue(forKey: ObjectIdentifier(key)) else { return }
             state.past.add(counters())
         }
     }
