@@ -29,7 +29,8 @@ let package = Package(
         .target(name: "BLEStreams", dependencies: ["BLEProtocol", "BLERadio", "BLELinux"]),
 
         // Programs that use public API only.
-        .executableTarget(name: "ble", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/ble"),
+        .executableTarget(name: "ble", dependencies: ["BLEStreams", "BLESimulator", "CGetopt"], path: "Examples/ble"),
+        .systemLibrary(name: "CGetopt", path: "Examples/CGetopt"),
         .executableTarget(name: "Transfer", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/Transfer"),
         .executableTarget(name: "HeartRate", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/HeartRate"),
 

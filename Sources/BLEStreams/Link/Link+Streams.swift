@@ -36,6 +36,16 @@ extension Link {
         notifications(.handle(characteristic.valueHandle), indications, buffer)
     }
 
+    /// The notifications of the characteristic whose value has this handle. See
+    /// ``notifications(of:in:indications:buffer:)``.
+    public func notifications(
+        ofHandle handle: UInt16,
+        indications: Bool = false,
+        buffer: BufferPolicy = .standard
+    ) -> BLEStream<CharacteristicValue> {
+        notifications(.handle(handle), indications, buffer)
+    }
+
     /// The notifications of a characteristic whose value has a type. See ``notifications(of:in:indications:buffer:)``.
     ///
     /// - Throws (in the loop): as there, and ``BLEError/Code/malformedValue``.

@@ -1,0 +1,85 @@
+@preconcurrency import CGetopt
+import Glibc
+
+/// What stands behind a command: options with their values, and the words between them.
+struct Arguments {
+    /// The words that are no options, in order.
+    private(set) var words: [String] = []
+    private var values: [String: [String]] = [:]
+
+    /// Sorts words into options and others, by the C library's rules: options may stand anywhere, `--count=3` and
+    /// `--count 3` are the same, and what follows `--` is no option.
+    ///
+    /// - Parameter stopsAtWord: whether everything from the first word on, which is no option, is left as it is.
+    init(parsing list: [String], options: [Option], stopsAtWord: Bool = false) throws(UsageError) {
+        var strings = (["ble"] + list).map { strdup($0) }
+        let names = options.map { strdup($0.name) }
+        defer { for string in strings + names { free(string) } }
+        let firstLong: Int32 = 256  // above all letters
+        var table = zip(options, names).enumerated().map { index, entry in
+            option(
+                name: UnsafePointer(entry.1),
+                has_arg: entry.0.value == nil ? no_argument : required_argument,
+                flag: nil,
+                val: firstLong + Int32(index)
+            )
+        }
+        table.append(option())
+        strings.append(nil)
+        let letters = options.compactMap(\.letter).map(String.init).joined()
+        let count = Int32(list.count + 1)
+
+        opterr = 0
+        optind = 0
+        while true {
+            let found = getopt_long(count, &strings, (stopsAtWord ? "+:" : ":") + letters, table, nil)
+            guard found != -1 else { break }
+            let culprit = strings[Int(optind) - 1].map { String(cString: $0) } ?? ""
+            guard found != Self.unknown, found != Self.valueMissing else {
+                throw Self.refusal(of: culprit, found == Self.valueMissing, options, Int(optopt - firstLong))
+            }
+            let option =
+                found >= firstLong
+                ? options[Int(found - firstLong)]
+                : options.first { $0.letter.map { $0.asciiValue.map(Int32.init) == found } ?? false }
+            guard let option else { continue }
+            values[option.name, default: []].append(optarg.map { String(cString: $0) } ?? "")
+        }
+        words = strings[Int(optind)..<Int(count)].compactMap { $0.map { String(cString: $0) } }
+    }
+
+    private static let unknown = Int32(UInt8(ascii: "?"))
+    private static let valueMissing = Int32(UInt8(ascii: ":"))
+
+    private static func refusal(
+        of culprit: String,
+        _ isValueMissing: Bool,
+        _ options: [Option],
+        _ index: Int
+    ) -> UsageError {
+        if isValueMissing {
+            let name = options.indices.contains(index) ? options[index].value ?? "a value" : "a value"
+            return UsageError("\(culprit) needs \(name) behind it")
+        }
+        if options.indices.contains(index) {
+            return UsageError("--\(options[index].name) takes no value: '\(culprit)'")
+        }
+        return UsageError("there is no option '\(culprit)'")
+    }
+
+    /// What was given before the subcommand, and what was given behind it.
+    mutating func add(_ earlier: Arguments) {
+        values.merge(earlier.values) { later, earlier in earlier + later }
+    }
+
+    // MARK: - Reading
+
+    /// Whether an option was given.
+    func has(_ name: String) -> Bool { values[name] != nil }
+
+    /// All values of an option that may be repeated.
+    func all(_ name: String) -> [String] { values[name] ?? [] }
+
+    /// The value of an option; the last one where it was given more than once.
+    func last(_ name: String) -> String? { values[name]?.last }
+}

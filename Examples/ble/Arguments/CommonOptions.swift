@@ -1,0 +1,29 @@
+/// What every subcommand may be told.
+struct CommonOptions: Sendable {
+    /// The adapter's name; `nil`: the first one that is switched on.
+    let adapter: String?
+
+    /// Whether a simulated radio stands in for an adapter.
+    let isSimulated: Bool
+
+    /// Whether results are JSON objects.
+    let isJSON: Bool
+
+    /// Whether connections are talked about.
+    let isVerbose: Bool
+
+    /// Reads the options.
+    init(_ arguments: Arguments) throws(UsageError) {
+        adapter = arguments.last("adapter")
+        isSimulated = arguments.has("simulated")
+        isJSON = arguments.has("json")
+        isVerbose = arguments.has("verbose")
+        if let adapter {
+            guard !isSimulated else { throw UsageError("--adapter and --simulated exclude each other") }
+            let number = adapter.dropFirst(3)
+            guard adapter.hasPrefix("hci"), !number.isEmpty, number.utf8.allSatisfy({ (48...57).contains($0) }),
+                UInt16(number) != nil
+            else { throw UsageError("--adapter '\(adapter)': adapters are called hci0, hci1 and so on") }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import BLEStreams
+
+/// A peripheral as it was named on the command line.
+struct PeripheralName {
+    /// The text, which means one address or two.
+    let text: String
+
+    /// Reads `C4:F2:17:1A:1D:BB`, with or without `/public` or `/random` behind it.
+    init(_ text: String) throws(UsageError) {
+        guard !BluetoothAddress.candidates(for: text).isEmpty else {
+            throw UsageError(
+                "ADDRESS '\(text)': an address is written like C4:F2:17:1A:1D:BB, with /public or /random behind it "
+                    + "where you know which"
+            )
+        }
+        self.text = text
+    }
+}
+
+/// A characteristic as it was named on the command line.
+enum CharacteristicName {
+    /// The first one of this type.
+    case uuid(BluetoothUUID)
+    /// The attribute with this handle.
+    case handle(UInt16)
+
+    /// Reads a handle where the text begins with `0x`, else a UUID.
+    ///
+    /// `2A37` alone could be both: so a handle has its `0x`, as `ble info` prints it, and a UUID has none.
+    init(_ text: String) throws(UsageError) {
+        if text.hasPrefix("0x") || text.hasPrefix("0X") {
+            let digits = text.dropFirst(2)
+            guard digits.count <= 4, digits.allSatisfy(\.isHexDigit), let handle = UInt16(digits, radix: 16), handle > 0
+            else {
+                throw UsageError("CHARACTERISTIC '\(text)': a handle is written 0x0001 to 0xffff; a UUID without 0x")
+            }
+            self = .handle(handle)
+        } else {
+            guard let uuid = BluetoothUUID(text) else {
+                throw UsageError("CHARACTERISTIC '\(text)': \(UsageError.uuidForm), a handle like 0x0012")
+            }
+            self = .uuid(uuid)
+        }
+    }
+}
+
+extension CharacteristicName: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .uuid(let uuid): "\(uuid)"
+        case .handle(let handle): "handle \(handle.handleText)"
+        }
+    }
+}
+
+extension UInt16 {
+    /// A handle as it can be given to the command again: `0x0012`.
+    var handleText: String {
+        let digits = String(self, radix: 16)
+        return "0x" + String(repeating: "0", count: 4 - digits.count) + digits
+    }
+}

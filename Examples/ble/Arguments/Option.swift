@@ -1,0 +1,45 @@
+/// One option of the command: how it is written, and what the help says about it.
+struct Option: Sendable {
+    /// The name behind the two dashes.
+    let name: String
+
+    /// The letter behind one dash, where there is one.
+    let letter: Character?
+
+    /// What the value is called in the help; `nil`: the option takes none.
+    let value: String?
+
+    /// What it does, in a few words.
+    let help: String
+
+    /// Describes an option.
+    init(_ name: String, letter: Character? = nil, value: String? = nil, help: String) {
+        self.name = name
+        self.letter = letter
+        self.value = value
+        self.help = help
+    }
+}
+
+extension Option {
+    /// What every subcommand takes.
+    static let common = [
+        Option("adapter", value: "hciN", help: "the adapter to use; else the first one that is switched on"),
+        Option("simulated", help: "use the demonstration devices of a simulated radio, no adapter"),
+        Option("json", help: "print one JSON object a line"),
+        Option("verbose", letter: "v", help: "say on stderr what happens to the connection"),
+        Option("help", letter: "h", help: "show this help"),
+    ]
+
+    /// The deadline of whatever ends by itself.
+    static let deadline = Option("timeout", value: "S", help: "give up after S seconds")
+}
+
+/// The command was called in a way that makes no sense; exit status 2.
+struct UsageError: Error {
+    /// What is wrong, in words that name the culprit.
+    let message: String
+
+    /// Makes an error.
+    init(_ message: String) { self.message = message }
+}

@@ -1,0 +1,32 @@
+/// A subcommand: what it is called, what it takes, and what it does.
+protocol Command: Sendable {
+    /// Its name behind `ble`.
+    static var name: String { get }
+
+    /// What it does, in a few words.
+    static var summary: String { get }
+
+    /// The words that it needs, in order.
+    static var parameters: [String] { get }
+
+    /// The options that it takes besides the common ones.
+    static var options: [Option] { get }
+
+    /// More that its help says.
+    static var notes: String { get }
+
+    /// Reads its parameters and options.
+    init(_ arguments: Arguments) throws(UsageError)
+
+    /// Does it.
+    func run(in session: Session) async throws
+}
+
+extension Command {
+    static var notes: String { "" }
+}
+
+/// All subcommands, in the order in which the help lists them.
+let commands: [any Command.Type] = [
+    Scan.self, Info.self, Read.self, Write.self, Notify.self, Transfer.self,
+]

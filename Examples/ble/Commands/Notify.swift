@@ -1,0 +1,71 @@
+import BLEStreams
+import Synchronization
+
+/// Prints each value that a device sends by itself.
+struct Notify: Command {
+    static let name = "notify"
+    static let summary = "print the values that a device notifies or indicates"
+    static let parameters = ["ADDRESS", "CHARACTERISTIC"]
+    static let options =
+        [
+            Option("reconnect", help: "when the link is lost, connect again, for as long as it takes")
+        ] + StreamLimits.options
+    static let notes = "Without --timeout or --count it goes on until Ctrl-C, or until the link is lost."
+
+    private let peripheral: PeripheralName
+    private let characteristic: CharacteristicName
+    private let limits: StreamLimits
+    private let reconnects: Bool
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        let words = try arguments.parameters(Self.parameters)
+        peripheral = try PeripheralName(words[0])
+        characteristic = try CharacteristicName(words[1])
+        limits = try StreamLimits(Self.name, arguments)
+        reconnects = arguments.has("reconnect")
+    }
+
+    func run(in session: Session) async throws {
+        let peripheral = try session.peripheral(peripheral)
+        let links = Mutex<[Link]>([])
+        var values = peripheral.stream { link in
+            session.log.detail("connected to \(link.peripheral) (\(link.peripheral.address.kind)), MTU \(link.mtu)")
+            links.withLock { $0.append(link) }
+            return link.notifications(of: characteristic)
+        }
+        if reconnects { values = values.retry(.exponential(), when: { session.isWorthReconnecting(after: $0) }) }
+        func dropped() -> Int { links.withLock { $0.map(\.droppedPDUs).reduce(0, +) } }
+        try await session.talkingAbout(peripheral) {
+            try await session.printAll(values, limits, dropped: dropped()) { value in
+                try session.output.print(value.json, "\(value.time.clockText)  \(value.readableText)")
+            }
+        }
+        if let limit = limits.time, links.withLock(\.isEmpty) {
+            throw BLEError.neverConnected(peripheral, within: limit)
+        }
+    }
+}
+
+extension BLEError {
+    fileprivate static func neverConnected(_ peripheral: Peripheral, within limit: Duration) -> BLEError {
+        var error = BLEError(
+            .timedOut,
+            operation: "connect",
+            object: "to \(peripheral)",
+            cause: "the peripheral did not accept a connection within \(limit.secondsText)",
+            remedy: "Look whether it is switched on, near, advertising, and not connected to another central."
+        )
+        error.elapsed = limit
+        return error
+    }
+}
+
+extension Session {
+    /// Says that values are missing here, and whether trying again may help.
+    fileprivate func isWorthReconnecting(after error: any Error) -> Bool {
+        guard let error = error as? BLEError, !error.isFinal else { return false }
+        log.say("gap: \(error.messageText)")
+        output.gap(.object(("gap", error.json)))
+        return true
+    }
+}

@@ -1,0 +1,34 @@
+import BLEStreams
+
+/// Reads one value.
+struct Read: Command {
+    static let name = "read"
+    static let summary = "read a value"
+    static let parameters = ["ADDRESS", "CHARACTERISTIC"]
+    static let options = [Option.deadline]
+
+    private let peripheral: PeripheralName
+    private let characteristic: CharacteristicName
+    private let limit: Duration?
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        let words = try arguments.parameters(Self.parameters)
+        peripheral = try PeripheralName(words[0])
+        characteristic = try CharacteristicName(words[1])
+        limit = try arguments.seconds("timeout")
+    }
+
+    func run(in session: Session) async throws {
+        let deadline = limit.map { Deadline(in: $0) }
+        let value = try await session.withLink(to: peripheral, deadline) { link in
+            switch characteristic {
+            case .uuid(let uuid):
+                _ = try await session.discover(link, deadline)
+                return try await link.read(uuid, timeout: deadline?.remaining)
+            case .handle(let handle):
+                return try await link.read(handle: handle, timeout: deadline?.remaining)
+            }
+        }
+        try session.output.print(value.json, value.readableText)
+    }
+}

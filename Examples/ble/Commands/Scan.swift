@@ -1,0 +1,73 @@
+import BLEStreams
+
+/// Lists who advertises.
+struct Scan: Command {
+    static let name = "scan"
+    static let summary = "list the devices that advertise nearby"
+    static let parameters: [String] = []
+    static let options =
+        [
+            Option("service", value: "UUID", help: "only devices that advertise this service; may be repeated"),
+            Option("name-prefix", value: "P", help: "only devices whose name begins with P; may be repeated"),
+            Option("rssi", value: "MIN..MAX", help: "only devices received this strongly, in dBm: -80.. or -80..-40"),
+            Option("duplicates", help: "print each advertisement, not each device once"),
+            Option("passive", help: "listen only, and ask for no scan responses"),
+        ] + StreamLimits.options
+    static let notes = "Without --timeout or --count it goes on until Ctrl-C."
+
+    private let filters: [ScanFilter]
+    private let reportsDuplicates: Bool
+    private let mode: ScanMode
+    private let limits: StreamLimits
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        _ = try arguments.parameters(Self.parameters)
+        var filters = try arguments.uuids("service").map { ScanFilter.service($0) }
+        filters += arguments.all("name-prefix").map { .namePrefix($0) }
+        if let window = try arguments.signalStrengths("rssi") { filters.append(.rssi(window)) }
+        self.filters = filters
+        reportsDuplicates = arguments.has("duplicates")
+        mode = arguments.has("passive") ? .passive : .active
+        limits = try StreamLimits(Self.name, arguments)
+    }
+
+    func run(in session: Session) async throws {
+        let found = session.central.scan(for: filters, duplicates: reportsDuplicates, mode: mode)
+        try await session.printAll(found, limits, dropped: 0) { discovery in
+            try session.output.print(discovery.json, discovery.text)
+        }
+    }
+}
+
+extension Discovery {
+    fileprivate var json: JSON {
+        let manufacturerData = advertisement.manufacturerData.map { entry in
+            JSON.object(("company", .number(entry.company)), ("data", .hex(entry.data)))
+        }
+        let serviceData = advertisement.serviceData.map { entry in
+            JSON.object(("uuid", .string("\(entry.service)")), ("data", .hex(entry.data)))
+        }
+        return .object(
+            ("address", .string("\(address)")),
+            ("addressType", .string(address.kind.rawValue)),
+            ("rssi", .number(rssi)),
+            ("name", .string(name)),
+            ("services", .array(services.map { .string("\($0)") })),
+            ("manufacturerData", .array(manufacturerData)),
+            ("serviceData", .array(serviceData)),
+            ("txPower", .number(advertisement.txPower)),
+            ("appearance", .number(advertisement.appearance)),
+            ("connectable", .bool(isConnectable))
+        )
+    }
+
+    fileprivate var text: String {
+        var parts = ["\(address)", address.kind == .random ? "random" : "public"]
+        parts.append(rssi.map { ($0 > -100 ? " \($0) dBm" : "\($0) dBm") } ?? "        ")
+        if let name { parts.append("\"\(name)\"") }
+        parts += services.map { "\($0)" }
+        parts += advertisement.manufacturerData.map { "company \($0.company.handleText):\($0.data.hexText)" }
+        if !isConnectable { parts.append("(not connectable)") }
+        return parts.joined(separator: "  ")
+    }
+}

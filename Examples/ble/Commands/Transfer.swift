@@ -1,0 +1,82 @@
+import BLEStreams
+import Synchronization
+
+/// Takes one message that comes in chunks.
+struct Transfer: Command {
+    static let name = "transfer"
+    static let summary = "take one message that a device sends in chunks, up to its end mark"
+    static let parameters = ["ADDRESS", "CHARACTERISTIC"]
+    static let options = [
+        Option("eom", value: "EOM", help: "the text at whose arrival the message ends: EOM, unless another is given"),
+        Option("output", value: "FILE", help: "write the message to a file, which is there whole or not at all"),
+        Option.deadline,
+    ]
+    static let notes = """
+        Without --output the message goes to standard output as it came, with --json as an object. When it breaks off
+        in the middle, what has come is kept beside the file as FILE.partial.
+        """
+
+    /// A message without an end must not fill the memory.
+    private static let largestMessage = 64 << 20
+
+    private let peripheral: PeripheralName
+    private let characteristic: CharacteristicName
+    private let endMark: String
+    private let path: String?
+    private let limit: Duration?
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        let words = try arguments.parameters(Self.parameters)
+        peripheral = try PeripheralName(words[0])
+        characteristic = try CharacteristicName(words[1])
+        endMark = arguments.last("eom") ?? "EOM"
+        path = arguments.last("output")
+        limit = try arguments.seconds("timeout")
+        if endMark.isEmpty { throw UsageError("--eom '': an end mark has at least one character") }
+        if path == "" { throw UsageError("--output needs the name of a file") }
+    }
+
+    func run(in session: Session) async throws {
+        // Before anything is asked of the device: a message must not be lost to a wrong path.
+        let file = try path.map { try MessageFile($0) }
+        let chunks = TransferProgress(session.log)
+        let deadline = limit.map { Deadline(in: $0) }
+        let message: [UInt8]
+        do {
+            message = try await session.withLink(to: peripheral, deadline) { link in
+                let values = link.notifications(of: characteristic).onEach { chunks.add($0.bytes) }
+                let messages = values.assembled(until: .endOfMessage(endMark), maximumSize: Self.largestMessage)
+                guard let deadline else { return try await messages.first() }
+                return try await messages.timeout(deadline.remaining, for: .wholeStream).first()
+            }
+        } catch {
+            chunks.brokenOff()
+            try keep(chunks.octets, file, session.log)
+            throw error
+        }
+        chunks.complete(message.count)
+        let time = RealTimeline().wallTime
+        if let file {
+            try file.commit(message)
+            session.log.say("\(message.count) octets are in \(file.path)")
+            let (size, time) = (JSON.number(message.count), JSON.string(time.isoText))
+            try session.output.print(.object(("output", .string(file.path)), ("size", size), ("time", time)))
+        } else if session.output.isJSON {
+            try session.output.print(CharacteristicValue(bytes: message[...], time: time).json)
+        } else {
+            try session.output.write(message)
+        }
+        try session.output.print(.object(("received", .number(chunks.count)), ("dropped", .number(0))))
+    }
+
+    /// Keeps what has come of a message that broke off.
+    private func keep(_ octets: [UInt8], _ file: MessageFile?, _ log: Log) throws {
+        guard let file else {
+            if !octets.isEmpty { log.say("\(octets.count) octets had come; --output FILE would have kept them") }
+            return
+        }
+        if let path = try file.keepPartial(octets) {
+            log.say("the \(octets.count) octets that had come are in \(path)")
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import BLEStreams
+
+/// Writes one value.
+struct Write: Command {
+    static let name = "write"
+    static let summary = "write a value: hexadecimal digits, or the contents of a file"
+    static let parameters = ["ADDRESS", "CHARACTERISTIC", "HEX|@FILE"]
+    static let options = [
+        Option("without-response", help: "don't ask the device for an answer"),
+        Option("reliable", help: "let the device repeat each part, and compare before it takes effect"),
+        Option.deadline,
+    ]
+
+    private enum Source {
+        case octets([UInt8])
+        case file(String)
+    }
+
+    private let peripheral: PeripheralName
+    private let characteristic: CharacteristicName
+    private let source: Source
+    private let kind: WriteKind
+    private let limit: Duration?
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        let words = try arguments.parameters(Self.parameters)
+        peripheral = try PeripheralName(words[0])
+        characteristic = try CharacteristicName(words[1])
+        if words[2].hasPrefix("@") {
+            source = .file(String(words[2].dropFirst()))
+        } else {
+            guard let octets = [UInt8](hex: words[2]) else {
+                throw UsageError("HEX '\(words[2])': octets are written as pairs of hex digits: 00ff; a file as @FILE")
+            }
+            source = .octets(octets)
+        }
+        switch (arguments.has("without-response"), arguments.has("reliable")) {
+        case (true, true): throw UsageError("--without-response and --reliable exclude each other")
+        case (true, false): kind = .withoutResponse
+        case (false, true): kind = .reliable
+        case (false, false): kind = .withResponse
+        }
+        limit = try arguments.seconds("timeout")
+    }
+
+    func run(in session: Session) async throws {
+        let value: [UInt8]
+        switch source {
+        case .octets(let octets): value = octets
+        case .file(let path): value = try readFile(path)
+        }
+        let deadline = limit.map { Deadline(in: $0) }
+        try await session.withLink(to: peripheral, deadline) { link in
+            switch characteristic {
+            case .uuid(let uuid):
+                _ = try await session.discover(link, deadline)
+                try await link.write(value, to: uuid, kind, timeout: deadline?.remaining)
+            case .handle(let handle):
+                try await link.write(value, toHandle: handle, kind, timeout: deadline?.remaining)
+            }
+        }
+        session.log.detail("wrote \(value.count) octets")
+        try session.output.print(.object(("written", .number(value.count))))
+    }
+}
+
+extension [UInt8] {
+    /// Reads pairs of hex digits; `nil` for anything else.
+    fileprivate init?(hex text: String) {
+        let digits = Array(text.utf8)
+        guard digits.count.isMultiple(of: 2), digits.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) else {
+            return nil
+        }
+        self = stride(from: 0, to: digits.count, by: 2).compactMap {
+            UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16)
+        }
+    }
+}

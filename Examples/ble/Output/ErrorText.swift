@@ -1,0 +1,64 @@
+import BLEStreams
+import Glibc
+
+extension BLEError {
+    /// What went wrong and what to do, for a person.
+    var messageText: String {
+        var text = operation
+        if !object.isEmpty { text += " \(object)" }
+        text += ": \(code.words): \(cause)"
+        if let received { text += "; \(received.count) octets had been received" }
+        if let elapsed { text += " (after \(elapsed.secondsText))" }
+        text += "."
+        if !remedy.isEmpty { text += " \(remedy)" }
+        return text
+    }
+
+    /// The same for a program; octets in hexadecimal, time in seconds.
+    var json: JSON {
+        .object(
+            ("code", .string("\(code)")),
+            ("operation", .string(operation)),
+            ("object", object.isEmpty ? nil : .string(object)),
+            ("cause", .string(cause)),
+            ("remedy", remedy.isEmpty ? nil : .string(remedy)),
+            ("attError", .number(attError?.rawValue)),
+            ("reason", .string(reason?.description)),
+            ("errno", .number(systemError)),
+            ("elapsed", elapsed.map { .decimal($0.seconds) }),
+            ("received", received.map { .hex($0) })
+        )
+    }
+
+    /// A file could not be read or written.
+    static func file(_ operation: String, _ path: String, _ number: Int32) -> BLEError {
+        var error = BLEError(
+            .systemFailure,
+            operation: operation,
+            object: path,
+            cause: String(cString: strerror(number)),
+            remedy: "Look whether the path is right, and whether you may \(operation) it."
+        )
+        error.systemError = number
+        return error
+    }
+}
+
+extension BLEError.Code {
+    /// The code as words: `timed out`.
+    fileprivate var words: String {
+        description.map { $0.isUppercase ? " \($0.lowercased())" : "\($0)" }.joined()
+    }
+}
+
+extension Duration {
+    /// The length in seconds.
+    var seconds: Double { self / .seconds(1) }
+
+    /// Seconds, to the hundredth: `2.04 s`.
+    var secondsText: String {
+        let hundredths = Int((seconds * 100).rounded())
+        let fraction = hundredths % 100
+        return "\(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction) s"
+    }
+}

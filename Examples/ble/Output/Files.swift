@@ -1,0 +1,73 @@
+import BLEStreams
+import Glibc
+
+/// Reads a whole file, which may be a pipe.
+func readFile(_ path: String) throws -> [UInt8] {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw BLEError.file("read", path, errno) }
+    defer { close(descriptor) }
+    var octets: [UInt8] = []
+    while octets.count < 1 << 20 {
+        let part = try [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
+            let result = read(descriptor, buffer.baseAddress, buffer.count)
+            guard result >= 0 || errno == EINTR else { throw BLEError.file("read", path, errno) }
+            count = max(result, 0)
+        }
+        if part.isEmpty { break }
+        octets += part
+    }
+    return octets
+}
+
+/// The file that a message goes to: there whole in the end, or not at all.
+///
+/// Until then the message has a file of its own in the same folder. What is no ordinary file is written as it is.
+struct MessageFile {
+    /// Where the message will be.
+    let path: String
+    private let unfinished: String?
+
+    /// Makes sure that the file can be written.
+    init(_ path: String) throws {
+        self.path = path
+        var facts = stat()
+        if stat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG {
+            guard facts.st_mode & S_IFMT != S_IFDIR else { throw BLEError.file("write", path, EISDIR) }
+            unfinished = nil
+        } else {
+            let unfinished = "\(path).\(getpid()).unfinished"
+            try Self.write([], to: unfinished, ofUser: path)
+            self.unfinished = unfinished
+        }
+    }
+
+    /// Puts the whole message there.
+    func commit(_ message: [UInt8]) throws {
+        guard let unfinished else { return try Self.write(message, to: path, ofUser: path) }
+        do {
+            try Self.write(message, to: unfinished, ofUser: path)
+            guard rename(unfinished, path) == 0 else { throw BLEError.file("write", path, errno) }
+        } catch {
+            unlink(unfinished)
+            throw error
+        }
+    }
+
+    /// Keeps a part of a message beside the file; where it is, or `nil` when there is nothing to keep.
+    func keepPartial(_ octets: [UInt8]) throws -> String? {
+        if let unfinished { unlink(unfinished) }
+        guard !octets.isEmpty, unfinished != nil else { return nil }
+        let kept = path + ".partial"
+        try Self.write(octets, to: kept, ofUser: kept)
+        return kept
+    }
+
+    private static func write(_ octets: [UInt8], to path: String, ofUser name: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw BLEError.file("write", name, errno) }
+        var failure = writeAll(octets, to: descriptor)
+        if failure == 0, fsync(descriptor) != 0, errno != EINVAL, errno != EROFS { failure = errno }
+        if close(descriptor) != 0, failure == 0 { failure = errno }
+        guard failure == 0 else { throw BLEError.file("write", name, failure) }
+    }
+}

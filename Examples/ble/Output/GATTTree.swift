@@ -1,0 +1,143 @@
+import BLEStreams
+
+/// What `ble info` has found out about a device.
+struct GATTTree {
+    /// What came of a read.
+    enum Value {
+        case octets([UInt8])
+        case refused(String)
+    }
+
+    /// The device's address.
+    let address: BluetoothAddress
+    /// The largest PDU of the link, in octets.
+    let mtu: Int
+    /// The signal strength of the link in dBm, where it is known.
+    let rssi: Int?
+    /// How the link is secured.
+    let security: LinkSecurity
+    /// The device's attributes.
+    let database: GATTDatabase
+    /// What was read, by handle.
+    var values: [UInt16: Value] = [:]
+
+    /// The facts about a link, without values.
+    init(link: Link, rssi: Int?, database: GATTDatabase) {
+        address = link.peripheral.address
+        mtu = link.mtu
+        security = link.security
+        self.rssi = rssi
+        self.database = database
+    }
+
+    /// The handles of the values that can be read, and of the descriptors.
+    var readableHandles: [UInt16] {
+        database.services.flatMap(\.characteristics).flatMap { characteristic in
+            (characteristic.properties.contains(.read) ? [characteristic.valueHandle] : [])
+                + characteristic.descriptors.map(\.handle)
+        }
+    }
+}
+
+// MARK: - For a program
+
+extension GATTTree {
+    /// The whole as one object.
+    var json: JSON {
+        .object(
+            ("address", .string("\(address)")),
+            ("addressType", .string(address.kind.rawValue)),
+            ("mtu", .number(mtu)),
+            ("rssi", .number(rssi)),
+            ("encrypted", .bool(security.isEncrypted)),
+            ("authenticated", .bool(security.isAuthenticated)),
+            ("services", .array(database.services.map(json(of:))))
+        )
+    }
+
+    private func json(of service: Service) -> JSON {
+        .object(
+            ("handle", .string(service.handle.handleText)),
+            ("uuid", .string("\(service.uuid)")),
+            ("name", .string(service.uuid.name)),
+            ("primary", .bool(service.isPrimary)),
+            (
+                "includes",
+                .array(
+                    service.includedServices.map { included in
+                        .object(
+                            ("handle", .string(included.startHandle.handleText)),
+                            ("uuid", .string("\(included.uuid)"))
+                        )
+                    }
+                )
+            ),
+            ("characteristics", .array(service.characteristics.map(json(of:))))
+        )
+    }
+
+    private func json(of characteristic: Characteristic) -> JSON {
+        let names = characteristic.properties.isEmpty ? [] : "\(characteristic.properties)".split(separator: ", ")
+        return .object(
+            members(
+                characteristic.valueHandle,
+                characteristic.uuid,
+                ("properties", .array(names.map { .string("\($0)") }))
+            )
+                + [("descriptors", .array(characteristic.descriptors.map { .object(members($0.handle, $0.uuid)) }))]
+        )
+    }
+
+    private func members(_ handle: UInt16, _ uuid: BluetoothUUID, _ more: (String, JSON)...) -> [(String, JSON)] {
+        var members: [(String, JSON)] = [("handle", .string(handle.handleText)), ("uuid", .string("\(uuid)"))]
+        if let name = uuid.name { members.append(("name", .string(name))) }
+        members += more
+        switch values[handle] {
+        case .octets(let octets)?:
+            members.append(("value", .hex(octets)))
+            if let text = octets.utf8Text { members.append(("text", .string(text))) }
+        case .refused(let reason)?: members.append(("error", .string(reason)))
+        case nil: break
+        }
+        return members
+    }
+}
+
+// MARK: - For a person
+
+extension GATTTree {
+    /// The tree, a line for each attribute.
+    var text: String {
+        var lines = ["\(address)  \(address.kind)  MTU \(mtu)"]
+        if let rssi { lines[0] += "  \(rssi) dBm" }
+        lines[0] += security.isEncrypted ? "  encrypted" : "  not encrypted"
+        for service in database.services {
+            let secondary = service.isPrimary ? "" : ", secondary"
+            lines.append("")
+            lines.append("\(service.handle.handleText)  \(title(service.uuid))\(secondary)")
+            for included in service.includedServices {
+                lines.append("  includes \(included.startHandle.handleText)  \(title(included.uuid))")
+            }
+            for characteristic in service.characteristics {
+                let handle = characteristic.valueHandle
+                lines.append("  \(handle.handleText)  \(title(characteristic.uuid))  (\(characteristic.properties))")
+                if let value = text(of: handle) { lines.append("          \(value)") }
+                for descriptor in characteristic.descriptors {
+                    let value = text(of: descriptor.handle).map { ": \($0)" } ?? ""
+                    lines.append("    \(descriptor.handle.handleText)  \(title(descriptor.uuid))\(value)")
+                }
+            }
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private func title(_ uuid: BluetoothUUID) -> String { uuid.name.map { "\(uuid) \($0)" } ?? "\(uuid)" }
+
+    private func text(of handle: UInt16) -> String? {
+        switch values[handle] {
+        case .octets(let octets)?: octets.readableText
+        case .refused(let reason)?: "refused: \(reason)"
+        case nil: nil
+        }
+    }
+}

@@ -1,0 +1,86 @@
+/// A JSON value whose objects keep the order of their keys.
+enum JSON: Sendable {
+    case string(String)
+    case number(Int)
+    case decimal(Double)
+    case bool(Bool)
+    case array([JSON])
+    case object([(String, JSON)])
+
+    /// An object of those members that have a value.
+    static func object(_ members: (String, JSON?)...) -> JSON {
+        .object(members.compactMap { key, value in value.map { (key, $0) } })
+    }
+
+    /// A string of octets in lower-case hexadecimal.
+    static func hex(_ octets: some Collection<UInt8>) -> JSON { .string(octets.hexText) }
+
+    /// A string, a number or a truth value; `nil` where there is none.
+    static func string(_ value: String?) -> JSON? { value.map { .string($0) } }
+    static func number(_ value: (some BinaryInteger)?) -> JSON? { value.map { .number(Int($0)) } }
+}
+
+extension JSON: CustomStringConvertible {
+    /// The value on one line, as RFC 8259 has it.
+    var description: String {
+        switch self {
+        case .string(let text): "\"\(Self.escaped(text))\""
+        case .number(let number): "\(number)"
+        case .decimal(let number): number.isFinite ? "\(number)" : "0"
+        case .bool(let value): "\(value)"
+        case .array(let values): "[\(values.map(\.description).joined(separator: ","))]"
+        case .object(let members):
+            "{\(members.map { "\"\(Self.escaped($0))\":\($1)" }.joined(separator: ","))}"
+        }
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += "\\\""
+            case "\\": result += "\\\\"
+            case "\n": result += "\\n"
+            case "\t": result += "\\t"
+            case "\r": result += "\\r"
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+                let digits = String(scalar.value, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}
+
+extension Collection<UInt8> {
+    /// The octets in lower-case hexadecimal.
+    var hexText: String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(count * 2)
+        for octet in self {
+            text.append(digits[Int(octet >> 4)])
+            text.append(digits[Int(octet & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The octets as text, where they are UTF-8.
+    var utf8Text: String? { String(validating: self, as: UTF8.self) }
+
+    /// The octets as text for a person: only where there is some, and nothing in it that moves a terminal's cursor.
+    var printableText: String? {
+        guard let text = utf8Text, !text.isEmpty else { return nil }
+        return text.unicodeScalars.allSatisfy { !$0.properties.generalCategory.isControl } ? text : nil
+    }
+}
+
+extension Unicode.GeneralCategory {
+    fileprivate var isControl: Bool {
+        switch self {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: true
+        default: false
+        }
+    }
+}

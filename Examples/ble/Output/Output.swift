@@ -1,0 +1,81 @@
+import BLEStreams
+import Glibc
+
+/// Where results go: standard output, one line at a time, each at once.
+struct Output: Sendable {
+    /// Whether results are JSON objects.
+    let isJSON: Bool
+
+    /// Prints a result: as an object with `--json`, else as lines for a person.
+    ///
+    /// - Throws: ``OutputClosed`` when nobody reads any more; a `BLEError` when it can't be written.
+    func print(_ object: @autoclosure () -> JSON, _ text: @autoclosure () -> String) throws {
+        try write((isJSON ? "\(object())" : text()) + "\n")
+    }
+
+    /// Prints a result that can't be refused: who reads no more will be noticed by the next one.
+    func gap(_ object: JSON) {
+        if isJSON { _ = writeAll(Array("\(object)\n".utf8), to: STDOUT_FILENO) }
+    }
+
+    /// Prints a result that people need not be told.
+    func print(_ object: @autoclosure () -> JSON) throws {
+        if isJSON { try write("\(object())\n") }
+    }
+
+    /// Writes octets as they are.
+    func write(_ octets: [UInt8]) throws {
+        switch writeAll(octets, to: STDOUT_FILENO) {
+        case 0: return
+        case EPIPE: throw OutputClosed()
+        case let error: throw BLEError.file("write", "standard output", error)
+        }
+    }
+
+    private func write(_ text: String) throws { try write(Array(text.utf8)) }
+}
+
+/// Whoever read the results has left: the command has done its work.
+struct OutputClosed: Error {}
+
+/// Where everything goes that is no result: standard error.
+struct Log: Sendable {
+    /// Whether `-v` was given.
+    let isVerbose: Bool
+
+    /// Tells something that everybody should know.
+    func say(_ text: String) { _ = writeAll(Array("ble: \(text)\n".utf8), to: STDERR_FILENO) }
+
+    /// Tells something in place of what this last told, until ``endLine()``; for terminals.
+    func overwrite(_ text: String) { _ = writeAll(Array("\rble: \(text)\u{1B}[K".utf8), to: STDERR_FILENO) }
+
+    /// Leaves what was told last where it is.
+    func endLine() { _ = writeAll([UInt8(ascii: "\n")], to: STDERR_FILENO) }
+
+    /// Tells something to a program, on a line of its own.
+    func object(_ object: JSON) { _ = writeAll(Array("\(object)\n".utf8), to: STDERR_FILENO) }
+
+    /// Tells something that `-v` asks for.
+    func detail(_ text: @autoclosure () -> String) {
+        if isVerbose { say(text()) }
+    }
+}
+
+/// Writes all octets to a file descriptor; the `errno` of the failure, or 0.
+func writeAll(_ octets: [UInt8], to descriptor: Int32) -> Int32 {
+    octets.withUnsafeBytes { buffer in
+        var position = 0
+        while position < buffer.count {
+            let count = Glibc.write(descriptor, buffer.baseAddress! + position, buffer.count - position)
+            if count >= 0 {
+                position += count
+            } else if errno == EAGAIN {
+                var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&wanted, 1, -1)
+            } else if errno != EINTR {
+                return errno
+            }
+        }
+        return 0
+    }
+}

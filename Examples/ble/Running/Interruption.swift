@@ -1,0 +1,79 @@
+import BLEStreams
+@preconcurrency import Dispatch
+import Glibc
+import Synchronization
+
+/// The command was interrupted, and has cleaned up.
+struct Interrupted: Error {}
+
+/// Does some work, and cancels it at the first Ctrl-C or SIGTERM; the second one ends the program at once.
+///
+/// - Throws: what the work throws; ``Interrupted`` when it was interrupted, after it has ended.
+func untilInterrupted(_ work: @escaping @Sendable () async throws -> Void) async throws {
+    let signals = TerminationSignals()
+    try await withThrowingTaskGroup(of: Bool.self) { group in
+        group.addTask {
+            try await work()
+            return false
+        }
+        group.addTask {
+            _ = try await signals.stream.first()
+            return true
+        }
+        let wasInterrupted = try await group.next() ?? false
+        group.cancelAll()
+        guard wasInterrupted else { return }
+        // The work switches off what it has switched on, and drops its link.
+        while await group.nextResult() != nil {}
+        throw Interrupted()
+    }
+}
+
+/// SIGINT and SIGTERM, taken as events for as long as this lives.
+private final class TerminationSignals: Sendable {
+    private struct State {
+        var hasCome = false
+        var tell: (@Sendable () -> Void)?
+    }
+
+    private let sources: [any DispatchSourceSignal]
+    private let state = Mutex(State())
+
+    init() {
+        let queue = DispatchQueue(label: "ble.signals")
+        let numbers = [SIGINT, SIGTERM]
+        // Blocked for this thread and all that it starts, so that nobody but the sources takes them.
+        var set = sigset_t()
+        sigemptyset(&set)
+        for number in numbers { sigaddset(&set, number) }
+        pthread_sigmask(SIG_BLOCK, &set, nil)
+        sources = numbers.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
+        for source in sources {
+            source.setEventHandler { [weak self] in self?.received() }
+            source.activate()
+        }
+    }
+
+    deinit { for source in sources { source.cancel() } }
+
+    /// The first signal.
+    var stream: BLEStream<Void> {
+        BLEStream { feed in
+            let hasCome = self.state.withLock { state in
+                state.tell = { feed.send(()) }
+                return state.hasCome
+            }
+            if hasCome { feed.send(()) }
+            return { self.state.withLock { $0.tell = nil } }
+        }
+    }
+
+    private func received() {
+        let (isSecond, tell) = state.withLock { state in
+            defer { state.hasCome = true }
+            return (state.hasCome, state.tell)
+        }
+        if isSecond { _exit(ExitStatus.interrupted.rawValue) }
+        tell?()
+    }
+}

@@ -1,0 +1,44 @@
+import BLEStreams
+
+extension Session {
+    /// The peripheral of that name; nothing is sent yet.
+    func peripheral(_ name: PeripheralName) throws -> Peripheral { try central.peripheral(name.text) }
+
+    /// Connects, runs the closure with the link, and drops the link, whatever happens.
+    func withLink<Output>(
+        to name: PeripheralName,
+        _ deadline: Deadline?,
+        _ body: (Link) async throws -> Output
+    ) async throws -> Output {
+        let peripheral = try peripheral(name)
+        return try await talkingAbout(peripheral) {
+            try await peripheral.withLink(timeout: deadline.forConnecting) { link in
+                log.detail("connected to \(link.peripheral.address) (\(link.peripheral.address.kind)), MTU \(link.mtu)")
+                return try await body(link)
+            }
+        }
+    }
+
+    /// Runs the closure, and with `-v` tells each change of the connection meanwhile.
+    func talkingAbout<Output>(_ peripheral: Peripheral, _ body: () async throws -> Output) async throws -> Output {
+        guard log.isVerbose else { return try await body() }
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for try await state in peripheral.connectionStates { log.say("\(peripheral): \(state)") }
+            }
+            defer { group.cancelAll() }
+            return try await body()
+        }
+    }
+
+    /// Discovers what the peripheral has.
+    func discover(_ link: Link, _ deadline: Deadline?) async throws -> GATTDatabase {
+        log.detail("discovering services")
+        let database = try await link.discover(timeout: deadline?.remaining)
+        log.detail(
+            "discovered \(database.services.count) services, "
+                + "\(database.services.map(\.characteristics.count).reduce(0, +)) characteristics"
+        )
+        return database
+    }
+}

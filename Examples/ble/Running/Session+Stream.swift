@@ -1,0 +1,93 @@
+import BLEStreams
+
+/// When a stream that doesn't end by itself has been followed for long enough.
+struct StreamLimits: Sendable {
+    /// What the stream does: `scan`, `notify`.
+    let operation: String
+
+    /// How many values are enough; `nil`: they never are.
+    let count: Int?
+
+    /// After what time it ends; `nil`: never.
+    let time: Duration?
+
+    /// Reads `--count` and `--timeout`.
+    init(_ operation: String, _ arguments: Arguments) throws(UsageError) {
+        self.operation = operation
+        count = try arguments.count("count")
+        time = try arguments.seconds("timeout")
+    }
+
+    /// How the options are explained.
+    static let options = [
+        Option("timeout", value: "S", help: "end after S seconds"),
+        Option("count", value: "N", help: "end after N of them; it is a failure when the time is over before"),
+    ]
+}
+
+extension Session {
+    /// Takes a stream's values until there are enough of them or the time is over, then prints how many there were.
+    ///
+    /// - Parameters:
+    ///   - limits: when it ends.
+    ///   - dropped: how many values were lost on this side.
+    ///   - take: prints a value.
+    /// - Throws: what the stream throws; a `BLEError` when the time was over before there were enough.
+    func printAll<Element>(
+        _ stream: BLEStream<Element>,
+        _ limits: StreamLimits,
+        dropped: @autoclosure () -> Int,
+        take: (Element) throws -> Void
+    ) async throws {
+        var received = 0
+        func end() throws {
+            let dropped = dropped()
+            try output.print(.object(("received", .number(received)), ("dropped", .number(dropped))))
+            if dropped > 0 { log.say("\(dropped) values were dropped") }
+        }
+        do {
+            var values = limits.time.map { stream.take(until: .tick(after: $0)) } ?? stream
+            if let count = limits.count { values = values.prefix(count) }
+            for try await value in values {
+                received += 1
+                try take(value)
+            }
+        } catch let error where !(error is OutputClosed) {
+            try end()
+            throw error
+        }
+        try end()
+        if let count = limits.count, let time = limits.time, received < count {
+            throw BLEError.tooFew(received, of: count, limits.operation, time)
+        }
+    }
+}
+
+extension BLEStream<Void> {
+    /// One value, after a while.
+    fileprivate static func tick(after duration: Duration) -> BLEStream<Void> {
+        let timeline = RealTimeline()
+        return BLEStream(timeline: timeline) { feed in
+            let timer = timeline.schedule(after: duration) { feed.send(()) }
+            return { timer.cancel() }
+        }
+    }
+}
+
+extension BLEError {
+    fileprivate static func tooFew(
+        _ received: Int,
+        of count: Int,
+        _ operation: String,
+        _ limit: Duration
+    ) -> BLEError {
+        var error = BLEError(
+            .timedOut,
+            operation: operation,
+            cause: "\(received) of \(count) came within \(limit.secondsText)",
+            remedy: "Allow more time with --timeout, or look whether the device is near and sends."
+        )
+        error.elapsed = limit
+        return error
+    }
+}

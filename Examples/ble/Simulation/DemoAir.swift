@@ -1,0 +1,55 @@
+import BLESimulator
+import BLEStreams
+
+/// The simulated radio behind `--simulated`: an adapter, and devices to try the commands with.
+///
+/// The devices live as long as the command runs; what is written to them is gone afterwards.
+enum DemoAir {
+    /// Lets the devices live while the closure runs, with the adapter that hears them.
+    static func run(_ body: (AdapterChoice) async throws -> Void) async throws {
+        let air = SimulatedAir()
+        // As fast as a real radio can be made to go.
+        let adapter = air.adapter(name: "simulated", settings: AdapterSettings(linkTiming: .fast))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (device, distance) in devices {
+                let radio = air.adapter(name: device.peripheral.name, address: device.address)
+                air.setSignal(.metres(distance, jitter: 2), between: adapter, and: radio)
+                group.addTask {
+                    try await device.peripheral.run(on: radio) { server in try await device.live(server) }
+                }
+            }
+            defer { group.cancelAll() }
+            try await body(.radio(adapter))
+        }
+    }
+
+    private static let devices: [(any DemoDevice, Double)] = [
+        (DemoHeartRate(), 1), (DemoTransfer(), 3), (DemoValues(), 5), (DemoTrouble(), 12),
+    ]
+}
+
+/// A device of the simulation: where and what it is, and what it does.
+protocol DemoDevice: Sendable {
+    /// Its address.
+    var address: BluetoothAddress { get }
+
+    /// What it offers.
+    var peripheral: LocalPeripheral { get }
+
+    /// What it does, until it is cancelled.
+    func live(_ server: PeripheralServer) async throws
+}
+
+extension BluetoothAddress {
+    /// The addresses of the demonstration devices differ in the last octet only.
+    static func demo(_ last: UInt8, _ kind: Kind = .random) -> BluetoothAddress {
+        BluetoothAddress(rawValue: 0xC4F2_171A_1D00 | UInt64(last), kind: kind)
+    }
+}
+
+extension BluetoothUUID {
+    /// The UUIDs of the demonstration devices differ in one number only; those of the example Transfer are 1 and 2.
+    static func demo(_ number: UInt16) -> BluetoothUUID {
+        BluetoothUUID(high: 0x7A1C_0000_5F2B_4C8E | UInt64(number) << 32, low: 0x9D3A_6B70_E14F_2C55)
+    }
+}
