@@ -14,7 +14,7 @@
 /// by opcode and controller, the oldest command first.
 ///
 /// A value without I/O: octets and expired timers go in, ``Output`` says what is to be done.
-package struct ManagementClient: ~Copyable {
+package struct ManagementClient: ~Copyable, Sendable {
     private var lanes: [ManagementIndex: Lane] = [:]
     private var sent: [Sent] = []
     private var nextID: UInt64 = 1

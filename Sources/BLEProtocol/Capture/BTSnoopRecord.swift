@@ -1,0 +1,95 @@
+/// One packet of a btsnoop file and when it was seen.
+package struct BTSnoopRecord: Hashable, Sendable {
+    /// What the flags mean depends on the file's ``BTSnoopDatalink``.
+    package var flags: UInt32
+
+    /// How many packets were lost before this one.
+    package var drops: UInt32
+
+    /// The time since 1970-01-01 00:00:00 UTC; the file keeps whole microseconds.
+    package var time: Duration
+
+    /// How many octets the packet had, of which ``data`` may be only the first ones.
+    package var originalLength: UInt32
+
+    package var data: ArraySlice<UInt8>
+
+    /// 1970 in microseconds since the year 0 of the proleptic Gregorian calendar, from which the file counts.
+    private static let epoch: Int64 = 0x00DC_DDB3_0F2F_8000
+
+    package init(flags: UInt32, time: Duration, data: ArraySlice<UInt8>, drops: UInt32 = 0) {
+        self.flags = flags
+        self.drops = drops
+        self.time = time
+        self.data = data
+        originalLength = UInt32(truncatingIfNeeded: data.count)
+    }
+
+    /// The record, numbers most significant octet first.
+    package var encoded: [UInt8] {
+        let (seconds, attoseconds) = time.components
+        let microseconds = seconds &* 1_000_000 &+ attoseconds / 1_000_000_000_000 &+ Self.epoch
+        return bigEndian(originalLength) + bigEndian(UInt32(truncatingIfNeeded: data.count)) + bigEndian(flags)
+            + bigEndian(drops) + bigEndian(microseconds) + data
+    }
+
+    /// Reads the next record; `nil` at the end of the file and where the file ends within a record.
+    package init?(decoding reader: inout ByteReader) {
+        guard let original = reader.bigEndian(4), let included = reader.bigEndian(4),
+            let flags = reader.bigEndian(4), let drops = reader.bigEndian(4), let time = reader.bigEndian(8),
+            let data = reader.bytes(Int(included))
+        else { return nil }
+        let microseconds = Int64(bitPattern: time) &- Self.epoch
+        self.init(
+            flags: UInt32(truncatingIfNeeded: flags),
+            time: .microseconds(microseconds),
+            data: data,
+            drops: UInt32(truncatingIfNeeded: drops)
+        )
+        originalLength = UInt32(truncatingIfNeeded: original)
+    }
+}
+
+extension BTSnoopRecord {
+    /// A record of a file with the datalink ``BTSnoopDatalink/linuxMonitor``.
+    package init(opcode: MonitorOpcode, index: UInt16, time: Duration, data: [UInt8]) {
+        self.init(flags: UInt32(index) << 16 | UInt32(opcode.rawValue), time: time, data: data[...])
+    }
+
+    /// A record of a file with the datalink ``BTSnoopDatalink/hciUART``; `nil` for what is no HCI packet.
+    package init?(hciUART opcode: MonitorOpcode, time: Duration, data: [UInt8]) {
+        let type: UInt8
+        let flags: UInt32
+        switch opcode {
+        case .command: (type, flags) = (0x01, 0b10)
+        case .event: (type, flags) = (0x04, 0b11)
+        case .dataSent: (type, flags) = (0x02, 0b00)
+        case .dataReceived: (type, flags) = (0x02, 0b01)
+        default: return nil
+        }
+        self.init(flags: flags, time: time, data: [type] + data[...])
+    }
+
+    /// What the record tells, in a file with the datalink ``BTSnoopDatalink/linuxMonitor``.
+    package var opcode: MonitorOpcode { MonitorOpcode(rawValue: UInt16(truncatingIfNeeded: flags)) }
+
+    /// Which adapter it is about, in a file with the datalink ``BTSnoopDatalink/linuxMonitor``.
+    package var index: UInt16 { UInt16(truncatingIfNeeded: flags >> 16) }
+}
+
+/// What Linux's monitor channel tells; unknown values survive.
+package struct MonitorOpcode: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    package static let newIndex = MonitorOpcode(rawValue: 0)
+    package static let deletedIndex = MonitorOpcode(rawValue: 1)
+    package static let command = MonitorOpcode(rawValue: 2)
+    package static let event = MonitorOpcode(rawValue: 3)
+    package static let dataSent = MonitorOpcode(rawValue: 4)
+    package static let dataReceived = MonitorOpcode(rawValue: 5)
+    package static let openIndex = MonitorOpcode(rawValue: 8)
+    package static let closeIndex = MonitorOpcode(rawValue: 9)
+    package static let indexInformation = MonitorOpcode(rawValue: 10)
+    package static let systemNote = MonitorOpcode(rawValue: 12)
+}

@@ -1,0 +1,58 @@
+import Foundation
+import Testing
+
+@testable import BLEProtocol
+
+/// Captures in the eyes of the programs that they are made for, where those are installed.
+@Suite struct CaptureDissectionTests {
+    static func has(_ tool: String) -> Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/" + tool) }
+
+    @Test(.enabled(if: has("btmon"), "btmon is not installed (Debian: bluez)"))
+    func `btmon reads ATT in a capture`() throws {
+        let text = try reading(with: "btmon", ["-r"])
+        #expect(text.contains("Peer address: C4:F2:17:1A:1D:BB"))
+        #expect(text.contains("Exchange MTU Request (0x02)") && text.contains("Handle Value Notification (0x1b)"))
+        #expect(text.contains("3 PDUs of connection 1 were lost"))
+        #expect(!text.contains("invalid") && !text.contains("Malformed"))
+    }
+
+    @Test(.enabled(if: has("tshark"), "tshark is not installed (Debian: tshark)"))
+    func `Wireshark reads ATT in a capture`() throws {
+        let text = try reading(with: "tshark", ["-T", "fields", "-e", "btatt.opcode", "-Y", "btatt", "-r"])
+        #expect(text.split(whereSeparator: \.isNewline) == ["0x02", "0x03", "0x1b"])
+        let faults = try reading(with: "tshark", ["-Y", "_ws.malformed || _ws.expert", "-r"])
+        #expect(faults.split(whereSeparator: \.isNewline).isEmpty, "\(faults)")
+    }
+
+    private func capture() throws -> [UInt8] {
+        var capture = ATTCapture(index: 0)
+        let time = ReceptionTime(sinceEpoch: .seconds(1_700_000_000), source: .kernel)
+        let own = BluetoothAddress(rawValue: 0x00AA_0100_0000, kind: .public)
+        let peer = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
+        var octets = capture.opening(adapter: own, name: "hci0", time: time)
+        let opened = capture.linkOpened(peer: peer, role: .central, time: time)
+        let (link, beginning) = try #require(opened)
+        octets += beginning
+        octets += capture.sent([0x02, 0x05, 0x02], on: link, time: time)
+        octets += capture.received([0x03, 0x05, 0x02], on: link, time: time)
+        octets += capture.dropped(3, on: link, time: time)
+        octets += capture.received([0x1B, 0x10, 0x00, 0x06, 0x48], on: link, time: time)
+        return octets + capture.linkClosed(link, status: 0x13, time: time)
+    }
+
+    private func reading(with tool: String, _ arguments: [String]) throws -> String {
+        let file = FileManager.default.temporaryDirectory.appending(path: "BLEStreams-\(UUID()).btsnoop")
+        try Data(capture()).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/" + tool)
+        process.arguments = arguments + [file.path]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return String(decoding: data, as: UTF8.self)
+    }
+}
