@@ -74,6 +74,23 @@ extension GATTClient {
             guard position == 0, let first else { return others[position - 1] }
             return first
         }
+
+        /// Spares the copies of the whole that an iterator by index makes for each value.
+        package struct Iterator: IteratorProtocol {
+            private var first: ReceivedValue?
+            private var others: ArraySlice<ReceivedValue>
+
+            init(_ values: ReceivedValues) {
+                first = values.first
+                others = values.others[...]
+            }
+
+            package mutating func next() -> ReceivedValue? {
+                first.take() ?? others.popFirst()
+            }
+        }
+
+        package func makeIterator() -> Iterator { Iterator(self) }
     }
 }
 
