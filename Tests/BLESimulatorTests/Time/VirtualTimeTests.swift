@@ -128,3 +128,15 @@ import Testing
         }
     }
 }
+
+extension VirtualTimeTests {
+    @MainActor @Test func `a body that is started from the main actor runs on virtual time all the same`() async throws {
+        try await VirtualTime.run { time in
+            let log = Log<Duration>()
+            let timer = time.schedule(after: .nanoseconds(1)) { log.append(time.now) }
+            for _ in 0..<1000 { await Task.yield() }
+            #expect(log.values.isEmpty)
+            timer.cancel()
+        }
+    }
+}
