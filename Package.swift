@@ -34,6 +34,14 @@ let package = Package(
         .executableTarget(name: "Transfer", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/Transfer"),
         .executableTarget(name: "HeartRate", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/HeartRate"),
 
+        // Compared with plain C loops in the same run.
+        .target(name: "CBenchmarks", path: "Tests/Benchmarks/C"),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: ["BLELinux", "BLEStreams", "CBenchmarks"],
+            path: "Tests/Benchmarks/Sources"
+        ),
+
         .testTarget(name: "BLEProtocolTests", dependencies: ["BLEProtocol"]),
         .testTarget(name: "BLESimulatorTests", dependencies: ["BLEProtocol", "BLERadio", "BLESimulator"]),
         .testTarget(name: "BLEStreamsTests", dependencies: ["BLEStreams", "BLESimulator"]),

@@ -9,7 +9,7 @@ import BLEStreams
 /// Prints beats until the sensor can't be reached in five attempts.
 func follow(on adapter: AdapterChoice) async throws {
     let central = try await Central.open(adapter)
-    let sensor = try await central.scan(for: .service(BluetoothUUID(0x180D))).timeout(.seconds(10)).first()
+    let sensor = try await central.scan(for: .service(.heartRate)).timeout(.seconds(10)).first()
     print("Following \(sensor.name ?? "a sensor") at \(sensor.address).")
 
     let beats = sensor.peripheral
@@ -31,15 +31,19 @@ func follow(on adapter: AdapterChoice) async throws {
 /// A sensor that loses its link after five beats, and its life after ten.
 func liveAndDie(on air: SimulatedAir) async throws {
     let sensor = LocalPeripheral(name: "Heart rate") {
-        LocalService(BluetoothUUID(0x180D)) {
-            LocalCharacteristic(BluetoothUUID(0x2A37), [.notify])
+        LocalService(.heartRate) {
+            LocalCharacteristic(BluetoothUUID.Characteristics.heartRateMeasurement, [.notify])
         }
     }
     var beats = 0
     try await sensor.run(on: .radio(air.adapter())) { server in
         for try await change in server.subscriptions() where change.isSubscribed {
             repeat {
-                try await server.notify([0, UInt8(60 + beats)], of: BluetoothUUID(0x2A37), to: change.central)
+                try await server.notify(
+                    [0, UInt8(60 + beats)],
+                    of: BluetoothUUID.Characteristics.heartRateMeasurement,
+                    to: change.central
+                )
                 beats += 1
                 try await Task.sleep(for: .milliseconds(200))
             } while beats % 5 != 0

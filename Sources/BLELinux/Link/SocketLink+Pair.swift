@@ -1,0 +1,32 @@
+package import BLEProtocol
+package import BLERadio
+
+extension EventLoop {
+    /// A link over one end of a socket pair, for programs that measure or test without a controller.
+    ///
+    /// - Parameter rawDescriptor: A connected, non-blocking `SOCK_SEQPACKET` socket; the link closes it.
+    package func link(
+        takingOver rawDescriptor: Int32,
+        peer: BluetoothAddress,
+        timeline: any Timeline
+    ) -> any ATTLink {
+        SocketLink(
+            SharedDescriptor(FileDescriptor(owning: rawDescriptor)),
+            peer: peer,
+            local: nil,
+            isResumed: false,
+            loop: self,
+            environment: NoController(timeline: timeline)
+        )
+    }
+}
+
+/// Nothing can be asked of a controller that isn't there.
+private struct NoController: LinkEnvironment {
+    let timeline: any Timeline
+    let isAdapterUp = true
+
+    func drop(_ peer: BluetoothAddress, _ result: @escaping @Sendable (Bool) -> Void) { result(false) }
+
+    func readRSSI(of peer: BluetoothAddress, _ result: @escaping @Sendable (Int8?) -> Void) { result(nil) }
+}
