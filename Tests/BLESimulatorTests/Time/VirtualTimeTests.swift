@@ -130,7 +130,8 @@ import Testing
 }
 
 extension VirtualTimeTests {
-    @MainActor @Test func `a body that is started from the main actor runs on virtual time all the same`() async throws {
+    @MainActor @Test func `a body that is started from the main actor runs on virtual time all the same`() async throws
+    {
         try await VirtualTime.run { time in
             let log = Log<Duration>()
             let timer = time.schedule(after: .nanoseconds(1)) { log.append(time.now) }
