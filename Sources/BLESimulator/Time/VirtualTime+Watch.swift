@@ -15,8 +15,12 @@ struct VirtualTimeWatch: Sendable {
     /// Whether a timer of real time looks after a rest.
     var isLooking = false
 
-    /// When virtual time was seen to pass for the last time, in both times.
-    var progress: (virtual: Duration, real: ContinuousClock.Instant)?
+    /// When virtual time was seen to pass for the last time, in both times, and how many rounds of jobs ago.
+    var progress: (virtual: Duration, real: ContinuousClock.Instant, rounds: Int)?
+
+    /// So many rounds of jobs at one moment of virtual time are no burst any more. Counted beside the real time: on a
+    /// machine that is busy elsewhere, seconds pass in which hardly a job has run.
+    static let patientRounds = 64
 }
 
 extension VirtualTime {
@@ -152,11 +156,16 @@ extension VirtualTime {
         let real = ContinuousClock.now
         let isSpinning = watch.withLock { watch in
             guard let progress = watch.progress, progress.virtual == virtual else {
-                watch.progress = (virtual, real)
+                watch.progress = (virtual, real, 0)
                 return false
             }
-            guard progress.real.duration(to: real) > patience * 12 else { return false }
-            watch.progress = (virtual, real)
+            guard progress.rounds >= VirtualTimeWatch.patientRounds,
+                progress.real.duration(to: real) > patience * 12
+            else {
+                watch.progress?.rounds += 1
+                return false
+            }
+            watch.progress = (virtual, real, 0)
             return true
         }
         if isSpinning { giveUp(.spinning) }
