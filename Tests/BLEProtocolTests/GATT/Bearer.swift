@@ -48,6 +48,9 @@ struct Bearer {
         take(client.timerFired(timer))
     }
 
+    /// The radio took what ``GATTClient/nextPDU()`` gave.
+    mutating func sent() { take(client.sent()) }
+
     /// The radio takes all there is to send.
     mutating func send() -> [String] {
         var sent: [String] = []
@@ -80,6 +83,8 @@ struct Bearer {
         #expect(finished == expected, sourceLocation: sourceLocation)
         finished = []
     }
+
+    mutating func forgetFinished() { finished = [] }
 
     mutating func expectNotes(_ count: Int, sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(notes.count == count, "\(notes)", sourceLocation: sourceLocation)

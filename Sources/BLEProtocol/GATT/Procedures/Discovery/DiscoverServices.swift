@@ -7,6 +7,8 @@ package struct DiscoverServices: GATTProcedure {
 
     private var walk: HandleWalk
     private var found: [Service] = []
+    /// The handles of what was found: bad devices list out of order, and no peer makes the list longer than the range.
+    private var handles: Set<UInt16> = []
 
     package init(isPrimary: Bool = true, in range: ClosedRange<UInt16> = 0x0001...0xFFFF) {
         self.isPrimary = isPrimary
@@ -27,7 +29,7 @@ package struct DiscoverServices: GATTProcedure {
                 let uuid = BluetoothUUID(littleEndian: entry.value)
             else { throw .malformedResponse(.impossibleEntry(in: .readByGroupTypeResponse)) }
             guard entry.handle >= walk.start, entry.handle <= entry.groupEndHandle, entry.handle <= walk.end,
-                found.count < walk.range.count
+                handles.insert(entry.handle).inserted
             else { continue }
             // Some devices end a group at FFFF whatever was asked for.
             last = min(entry.groupEndHandle, walk.end)

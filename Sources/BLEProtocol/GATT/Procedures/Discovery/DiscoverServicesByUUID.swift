@@ -8,6 +8,8 @@ package struct DiscoverServicesByUUID: GATTProcedure {
 
     private var walk: HandleWalk
     private var found: [Service] = []
+    /// The handles of what was found: bad devices list out of order, and no peer makes the list longer than the range.
+    private var handles: Set<UInt16> = []
     private var isLongForm: Bool
 
     package init(_ uuid: BluetoothUUID, in range: ClosedRange<UInt16> = 0x0001...0xFFFF) {
@@ -29,7 +31,7 @@ package struct DiscoverServicesByUUID: GATTProcedure {
         var last: UInt16 = 0
         for entry in try answer.response(to: ATTFindByTypeValueRequest.self).entries {
             guard entry.handle >= walk.start, entry.handle <= entry.groupEndHandle, entry.handle <= walk.end,
-                found.count < walk.range.count
+                handles.insert(entry.handle).inserted
             else { continue }
             last = min(entry.groupEndHandle, walk.end)
             found.append(Service(uuid: uuid, handle: entry.handle, endHandle: last))
