@@ -8,9 +8,7 @@ extension BLEStream {
     public func map<Output: Sendable>(
         _ transform: @escaping @Sendable (Element) throws -> Output
     ) -> BLEStream<Output> {
-        lift { upstream, _ in
-            Cursor(over: upstream) { try upstream.poll().map(transform) }
-        }
+        map(inEachIteration: { transform })
     }
 
     /// Each element, transformed, without those for which `transform` gives `nil`.
@@ -22,21 +20,7 @@ extension BLEStream {
     public func compactMap<Output: Sendable>(
         _ transform: @escaping @Sendable (Element) throws -> Output?
     ) -> BLEStream<Output> {
-        lift { upstream, _ in
-            Cursor(over: upstream) {
-                while true {
-                    switch try upstream.poll() {
-                    case .element(let element):
-                        if let output = try transform(element) { return .element(output) }
-                        // Nothing may ever match, and the source never pause.
-                        try Task.checkCancellation()
-                    case .gap(let gap): return .gap(gap)
-                    case .pending: return .pending
-                    case .end: return .end
-                    }
-                }
-            }
-        }
+        compactMap(inEachIteration: { transform })
     }
 
     /// The elements that meet a condition.
@@ -59,6 +43,40 @@ extension BLEStream {
         map { element in
             try action(element)
             return element
+        }
+    }
+
+    // MARK: - With a state of its own in each iteration
+
+    @inlinable
+    func map<Output: Sendable>(
+        inEachIteration makeTransform: @escaping @Sendable () -> (Element) throws -> Output
+    ) -> BLEStream<Output> {
+        lift { upstream, _ in
+            let transform = makeTransform()
+            return Cursor(over: upstream) { try upstream.poll().map(transform) }
+        }
+    }
+
+    @inlinable
+    func compactMap<Output: Sendable>(
+        inEachIteration makeTransform: @escaping @Sendable () -> (Element) throws -> Output?
+    ) -> BLEStream<Output> {
+        lift { upstream, _ in
+            let transform = makeTransform()
+            return Cursor(over: upstream) {
+                while true {
+                    switch try upstream.poll() {
+                    case .element(let element):
+                        if let output = try transform(element) { return .element(output) }
+                        // Nothing may ever match, and the source never pause.
+                        if Task.isCancelled { return .pending }
+                    case .gap(let gap): return .gap(gap)
+                    case .pending: return .pending
+                    case .end: return .end
+                    }
+                }
+            }
         }
     }
 }

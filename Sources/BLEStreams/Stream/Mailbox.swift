@@ -63,16 +63,21 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     // MARK: - The source's side
 
-    /// Puts a value in; never waits. After the end it is dropped.
-    func send(_ element: Element) { send(contentsOf: CollectionOfOne(element)) }
+    /// Puts a value in; never waits. After the end it is dropped, and the answer is `false`.
+    @discardableResult
+    func send(_ element: Element) -> Bool { send(contentsOf: CollectionOfOne(element)) }
 
-    /// Puts several values in, with one lock and one wake-up.
-    func send(contentsOf elements: some Collection<Element>) {
+    /// Puts several values in, with one lock and one wake-up; `false` when the stream is over now.
+    @discardableResult
+    func send(contentsOf elements: some Collection<Element>) -> Bool {
         // Destroyed outside the lock: what values hold may have a `deinit` of its own.
         var displaced: [Element] = []
+        var isOver = true
         change { state in
             for element in elements { put(element, into: &state, &displaced) }
+            isOver = state.end != nil
         }
+        return !isOver
     }
 
     private func put(_ element: Element, into state: inout State, _ displaced: inout [Element]) {
@@ -109,7 +114,12 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     /// Says that nothing could be received for a while, until now.
     func interrupted(by reason: any Error, for duration: Duration) {
-        change { state in addGap(StreamGap(reason: reason, duration: duration), to: &state) }
+        pass(StreamGap(reason: reason, duration: duration))
+    }
+
+    /// Passes on a gap that somebody else has counted.
+    func pass(_ gap: StreamGap) {
+        change { state in addGap(gap, to: &state) }
     }
 
     /// Ends the stream after what is in the buffer; with an error, or without.

@@ -17,6 +17,9 @@ struct Ring<Element> {
 
     @inlinable var last: Element? { isEmpty ? nil : storage[wrapped(head + count - 1)] }
 
+    /// All elements, the first one first.
+    var elements: [Element] { (0..<count).compactMap { storage[wrapped(head + $0)] } }
+
     @inlinable
     mutating func append(_ element: Element) {
         if count == storage.count { grow() }

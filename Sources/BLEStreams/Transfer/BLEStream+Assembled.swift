@@ -37,7 +37,7 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
                     case .end where isStopped || assembler.unfinished == nil: return .end
                     case .end: throw BLEError.endedInMessage(subject)
                     }
-                    try Task.checkCancellation()
+                    if Task.isCancelled { return .pending }
                 }
             }
             return Cursor(

@@ -27,6 +27,12 @@ import Testing
         Operator("timeout for first value") { $0.timeout(.seconds(90), for: .firstValue) },
         Operator("timeout for whole stream") { $0.timeout(.seconds(90), for: .wholeStream) },
         Operator("retry that isn't worthwhile") { $0.retry(.constant(.seconds(1))) { _ in false } },
+        Operator("reductions") { $0.reductions(into: "") { $0 = $1 } },
+        Operator("distinct") { $0.distinct() },
+        Operator("distinct by key") { $0.distinct { $0 } },
+        Operator("merge") { $0.merge(with: BLEStream([])) },
+        Operator("merged with source") { [$0].merged { $0 }.map { $0.value } },
+        Operator("withGaps") { $0.withGaps().compactMap(\.value) },
         Operator("assembled") { stream in
             stream.map { Array($0.utf8) + [0] }.assembled(until: .endOfMessage([0])).map {
                 String(decoding: $0, as: UTF8.self)
@@ -34,9 +40,18 @@ import Testing
         },
     ]
 
+    /// Those that take everything from the source's buffer at once: what waits, waits in them.
+    static let buffering = [
+        Operator("throttle") { $0.throttle(for: .nanoseconds(1)) },
+        Operator("buffered") { $0.buffered(.unbounded) },
+        Operator("share") { $0.share() },
+        Operator("share with replay") { $0.share(replay: 3) },
+        Operator("share, twice") { $0.share().share() },
+    ]
+
     private static let never = BLEStream<Int> { _ in {} }
 
-    @Test(arguments: operators)
+    @Test(arguments: operators + buffering)
     func `elements and the end pass`(tested: Operator) async throws {
         let played = try await play { tested.apply($0.source("a-(bc)-|")) }
         #expect(played.output == "a-(bc)-|")
@@ -44,7 +59,7 @@ import Testing
         #expect(played.closings == [1])
     }
 
-    @Test(arguments: operators)
+    @Test(arguments: operators + buffering)
     func `a failure passes behind the elements before it`(tested: Operator) async throws {
         let played = try await play { tested.apply($0.source("a-(b#)")) }
         #expect(played.output == "a-(b#)")
@@ -53,14 +68,14 @@ import Testing
         #expect(played.closings == [1])
     }
 
-    @Test(arguments: operators)
+    @Test(arguments: operators + buffering)
     func `an upstream that fails with a cancellation error passes it`(tested: Operator) async throws {
         let played = try await play { tested.apply($0.source("a-!")) }
         #expect(played.output == "a-!")
         #expect(played.closings == [1])
     }
 
-    @Test(arguments: operators)
+    @Test(arguments: operators + buffering)
     func `cancelling a consumer that waits ends it at once and closes the upstream`(tested: Operator) async throws {
         let played = try await play(Consumer(isCancelledIn: 3)) { tested.apply($0.source("a-----b")) }
         #expect(played.output == "a--!")
@@ -68,7 +83,7 @@ import Testing
         #expect(played.closings == [1])
     }
 
-    @Test(arguments: operators)
+    @Test(arguments: operators + buffering)
     func `a consumer cancelled while busy gets no further element`(tested: Operator) async throws {
         let consumer = Consumer(isCancelledIn: 2, isBusyFor: 4)
         let played = try await play(consumer) { tested.apply($0.source("abc---|")) }
@@ -76,7 +91,7 @@ import Testing
         #expect(played.closings == [1])
     }
 
-    @Test(arguments: operators)
+    @Test(arguments: operators + buffering)
     func `leaving the loop closes the upstream at once`(tested: Operator) async throws {
         let played = try await play(Consumer(breaksAfter: 2)) { tested.apply($0.source("a-b-c-|")) }
         #expect(played.output == "a-b")
@@ -84,7 +99,7 @@ import Testing
         #expect(played.closings == [1])
     }
 
-    @Test(arguments: operators)
+    @Test(arguments: operators + buffering)
     func `iterating again starts afresh`(tested: Operator) async throws {
         let played = try await play(iterations: 2) { tested.apply($0.source("a-|", "b--c|")) }
         #expect(played.output == "b--c|")
@@ -92,7 +107,7 @@ import Testing
         #expect(played.closings == [1, 1])
     }
 
-    @Test(arguments: operators)
+    @Test(arguments: operators + buffering)
     func `nothing is opened before the first element is asked for`(tested: Operator) async throws {
         let played = try await play { stage in
             let stream = tested.apply(stage.source("a|"))
@@ -102,10 +117,26 @@ import Testing
         #expect(played.openings.isEmpty)
     }
 
-    @Test(arguments: operators)
-    func `a gap passes unseen, and is seen when asked for`(tested: Operator) async throws {
+    @Test(arguments: operators + buffering)
+    func `a gap passes unseen`(tested: Operator) async throws {
         let played = try await play { tested.apply($0.source("a~b|")) }
         #expect(played.output == "a-b|")
+    }
+
+    @Test(arguments: operators.filter { $0.testDescription != "withGaps" } + buffering)
+    func `a gap is seen where it is asked for`(tested: Operator) async throws {
+        let played = try await play { tested.apply($0.source("a~b|")).withGaps() }
+        #expect(played.output == "a~b|")
+    }
+
+    @Test(arguments: operators + buffering)
+    func `a stream that is stopped hands out what it has`(tested: Operator) async throws {
+        // The signal and the last element come while the consumer is busy with the first one.
+        let played = try await play(Consumer(isBusyFor: 4)) { stage in
+            tested.apply(stage.source("abc---d-|")).take(until: stage.source("---s"))
+        }
+        #expect(played.output == "a---b---c---|")
+        #expect(played.closings == [1, 1])
     }
 
     @Test(arguments: operators)

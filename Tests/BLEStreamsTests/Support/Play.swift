@@ -86,6 +86,14 @@ private func perform<Element: Sendable>(
     }
 }
 
+private func event(of element: some Sendable) -> Marbles.Event {
+    guard let gapped = element as? Gapped<String> else { return .element(String(describing: element)) }
+    switch gapped {
+    case .value(let value): return .element(value)
+    case .gap(let gap): return gap.reason == nil ? .loss : .interruption
+    }
+}
+
 private func consume<Element: Sendable>(
     _ stream: BLEStream<Element>,
     _ consumer: Consumer,
@@ -96,16 +104,26 @@ private func consume<Element: Sendable>(
     var left = consumer.breaksAfter ?? .max
     do {
         for try await element in stream {
-            marbles.add(.element(String(describing: element)), stage.second - beginning)
+            marbles.add(event(of: element), stage.second - beginning)
             left -= 1
             if left == 0 { return (marbles, nil) }
-            // A consumer that is busy doesn't heed cancellation.
-            if consumer.isBusyFor > 0 { await stage.work(for: consumer.isBusyFor) }
+            // It doesn't heed cancellation, and is done a little after what else happens in that second.
+            if consumer.isBusyFor > 0 { await stage.work(for: consumer.isBusyFor, and: .milliseconds(100)) }
         }
         marbles.add(.end, stage.second - beginning)
         return (marbles, nil)
     } catch {
         marbles.add(error is CancellationError ? .cancellation : .failure, stage.second - beginning)
         return (marbles, error)
+    }
+}
+
+extension Gapped {
+    var value: Value? {
+        if case .value(let value) = self { value } else { nil }
+    }
+
+    var gap: StreamGap? {
+        if case .gap(let gap) = self { gap } else { nil }
     }
 }

@@ -77,10 +77,10 @@ final class Stage: Sendable {
     }
 
     /// Lets time pass, cancelled or not.
-    func work(for seconds: Int) async {
+    func work(for seconds: Int, and part: Duration = .zero) async {
         await withCheckedContinuation { continuation in
             timers.withLock { timers in
-                timers.append(time.schedule(after: .seconds(seconds)) { continuation.resume() })
+                timers.append(time.schedule(after: .seconds(seconds) + part) { continuation.resume() })
             }
         }
     }

@@ -1,0 +1,39 @@
+/// An element of a stream that shows its gaps; see ``BLEStream/withGaps()``.
+public enum Gapped<Value: Sendable>: Sendable {
+    /// A value.
+    case value(Value)
+    /// Here values are missing.
+    case gap(StreamGap)
+}
+
+extension BLEStream {
+    /// The elements, and between them the places where values are missing.
+    ///
+    /// A gap is where ``retry(_:when:)`` had to start afresh, where a buffer that keeps the newest or the oldest values
+    /// dropped some, and where the kernel says that it did. All operators pass gaps on, in order; who doesn't ask
+    /// never sees them.
+    ///
+    /// ```swift
+    /// for try await item in beats.retry().withGaps() {
+    ///     switch item {
+    ///     case .value(let beat): plot(beat)
+    ///     case .gap(let gap): breakLine(for: gap.duration, because: gap.reason)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// - End: with the upstream. Throw: an error of the upstream passes; it is no gap, since nothing follows.
+    /// - Cancellation and an early `break` close the upstream at once.
+    public func withGaps() -> BLEStream<Gapped<Element>> {
+        lift { upstream, _ in
+            Cursor(over: upstream) {
+                switch try upstream.poll() {
+                case .element(let element): .element(.value(element))
+                case .gap(let gap): .element(.gap(gap))
+                case .pending: .pending
+                case .end: .end
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import BLERadio
+
+extension BLEStream {
+    /// The elements of this stream and of others, as they come.
+    ///
+    /// - End: when all have ended.
+    /// - Throw: the first error of any of them; it ends all. Put ``retry(_:when:)`` on those that may fail.
+    /// - Cancellation and an early `break` close all at once.
+    public func merge(with others: BLEStream<Element>...) -> BLEStream<Element> {
+        MergeCursor.stream(of: [self] + others)
+    }
+}
+
+extension Sequence {
+    /// The elements of all these streams, as they come; each stream's own order is kept, and none starves another.
+    ///
+    /// ```swift
+    /// for try await beat in [left, right].merged() { … }
+    /// ```
+    ///
+    /// - End: when all have ended; at once where there is none.
+    /// - Throw: the first error of any of them; it ends all. Put ``BLEStream/retry(_:when:)`` on those that may fail.
+    /// - Cancellation and an early `break` close all at once.
+    public func merged<Value>() -> BLEStream<Value> where Element == BLEStream<Value> {
+        MergeCursor.stream(of: Array(self))
+    }
+
+    /// The values of many streams, each with the source that it comes from.
+    ///
+    /// ```swift
+    /// for try await (sensor, beat) in sensors.merged({ $0.stream { $0.notifications(of: .heartRateMeasurement) } }) {
+    ///     print(sensor.address, beat.beatsPerMinute)
+    /// }
+    /// ```
+    ///
+    /// - Parameter stream: the stream of a source; called once for each, now.
+    /// - End, throw, cancellation and an early `break`: as with ``merged()``.
+    public func merged<Value: Sendable>(
+        _ stream: (Element) throws -> BLEStream<Value>
+    ) rethrows -> BLEStream<(source: Element, value: Value)> where Element: Sendable {
+        MergeCursor.stream(of: try map { source in try stream(source).map { (source: source, value: $0) } })
+    }
+}

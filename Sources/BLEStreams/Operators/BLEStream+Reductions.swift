@@ -1,0 +1,29 @@
+extension BLEStream {
+    /// What has been accumulated so far, after each element: running sums, means, counts.
+    ///
+    /// ```swift
+    /// temperatures.reductions(into: (sum: 0.0, count: 0)) { total, celsius in
+    ///     total = (total.sum + celsius, total.count + 1)
+    /// }.map { $0.sum / Double($0.count) }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - initial: what an iteration begins with; it is no element itself.
+    ///   - accumulate: takes the next element in.
+    /// - End: with the upstream; without elements there are no results.
+    /// - Throw: an error of the upstream passes; one of `accumulate` ends the stream with it.
+    /// - Cancellation and an early `break` close the upstream at once.
+    @inlinable
+    public func reductions<Result: Sendable>(
+        into initial: Result,
+        _ accumulate: @escaping @Sendable (inout Result, Element) throws -> Void
+    ) -> BLEStream<Result> {
+        map(inEachIteration: {
+            var result = initial
+            return { element in
+                try accumulate(&result, element)
+                return result
+            }
+        })
+    }
+}

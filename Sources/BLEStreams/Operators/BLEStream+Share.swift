@@ -1,0 +1,33 @@
+extension BLEStream {
+    /// One iteration of this stream for any number of consumers: started by the first, ended by the last.
+    ///
+    /// ```swift
+    /// let beats = link.notifications(of: .heartRateMeasurement).share()
+    /// async let shown: Void = show(beats)
+    /// async let logged: Void = log(beats.throttle(for: .seconds(1)))
+    /// ```
+    ///
+    /// Each consumer has a buffer of its own, so a slow one delays no other: it meets its `buffer` policy. Operators
+    /// in front of `share` run once for all consumers, in the context of whichever asks first. ``counters`` of the
+    /// result sum up the consumers' buffers; the upstream has its own.
+    ///
+    /// - Parameters:
+    ///   - replay: how many of the last elements a consumer gets at once who comes later; they are forgotten when the
+    ///     upstream ends.
+    ///   - buffer: what happens with elements that arrive faster than one consumer takes them.
+    /// - End: with the upstream, for each consumer after what is in its buffer. Who comes later starts it afresh.
+    /// - Throw: an error of the upstream reaches every consumer, after what is in its buffer.
+    /// - Cancellation and an early `break` of one consumer leave the others alone; of the last one, they close the
+    ///   upstream at once.
+    public func share(replay: Int = 0, buffer: BufferPolicy = .standard) -> BLEStream<Element> {
+        precondition(replay >= 0, "a stream can't replay a negative number of elements")
+        let (upstream, subject) = (open, subject)
+        let tally = Tally()
+        let shared = SharedSource<Element>(replay: replay, open: upstream)
+        let open: @Sendable (Waker) -> Cursor<Element> = { waker in
+            let mailbox = Mailbox<Element>(policy: buffer, waker: waker, subject: subject, tally: tally)
+            return shared.join(mailbox, waker)
+        }
+        return BLEStream(subject, timeline: timeline, count: { tally.counters }, open: open)
+    }
+}

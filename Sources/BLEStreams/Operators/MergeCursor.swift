@@ -1,0 +1,120 @@
+import BLERadio
+import Synchronization
+
+/// One iteration of many streams at once. Each wakes the consumer by its number, so only those with news are polled.
+final class MergeCursor<Element: Sendable> {
+    private var upstreams: [Cursor<Element>?]
+    private var left: Int
+    private let news: MergeNews
+    /// Who may have something, in the order in which they are asked; none is in it twice.
+    private var ready = Ring<Int>()
+    private var isReady: [Bool]
+
+    static func stream(of streams: [BLEStream<Element>]) -> BLEStream<Element> {
+        let only = streams.count == 1 ? streams[0].subject : nil
+        let count: @Sendable () -> StreamCounters = {
+            streams.reduce(into: StreamCounters()) { $0.add($1.counters) }
+        }
+        return BLEStream(
+            only ?? StreamSubject(operation: "merge", object: "of \(streams.count) streams"),
+            timeline: streams.first?.timeline ?? RealTimeline(),
+            count: count
+        ) { waker in
+            let cursor = MergeCursor(streams, waker)
+            return Cursor(poll: cursor.poll, unfinished: cursor.unfinished, stop: cursor.stop, close: cursor.close)
+        }
+    }
+
+    private init(_ streams: [BLEStream<Element>], _ waker: Waker) {
+        let news = MergeNews(count: streams.count, waker)
+        self.news = news
+        left = streams.count
+        isReady = streams.map { _ in false }
+        upstreams = streams.enumerated().map { number, stream in
+            stream.open(Waker { news.add(number) })
+        }
+        askAll()
+    }
+
+    private func poll() throws -> Polled<Element> {
+        while true {
+            for number in news.take() { ask(number) }
+            guard let number = ready.popFirst() else { return left == 0 ? .end : .pending }
+            isReady[number] = false
+            guard let upstream = upstreams[number] else { continue }
+            let polled = try upstream.poll()
+            switch polled {
+            case .element, .gap:
+                // Behind the others: one that always has something must not be alone.
+                ask(number)
+                return polled
+            case .pending: break
+            case .end:
+                upstream.close()
+                upstreams[number] = nil
+                left -= 1
+            }
+        }
+    }
+
+    private func ask(_ number: Int) {
+        if !isReady[number] { ready.append(number) }
+        isReady[number] = true
+    }
+
+    private func askAll() {
+        for number in upstreams.indices { ask(number) }
+    }
+
+    /// What was received and belongs to no element, where that can only be one stream's.
+    private func unfinished() -> [UInt8]? {
+        let parts = upstreams.compactMap { $0?.unfinished() }
+        return parts.count == 1 ? parts[0] : nil
+    }
+
+    private func stop() {
+        for upstream in upstreams { upstream?.stop() }
+        askAll()
+    }
+
+    private func close() {
+        for upstream in upstreams { upstream?.close() }
+        upstreams = []
+        ready = Ring()
+    }
+}
+
+/// The numbers of the streams that have rung.
+private final class MergeNews: Sendable {
+    private struct State {
+        var numbers: [Int] = []
+        var isIn: [Bool]
+    }
+
+    private let state: Mutex<State>
+    private let waker: Waker
+
+    init(count: Int, _ waker: Waker) {
+        state = Mutex(State(isIn: Array(repeating: false, count: count)))
+        self.waker = waker
+    }
+
+    func add(_ number: Int) {
+        let isNew = state.withLock { state in
+            guard !state.isIn[number] else { return false }
+            state.isIn[number] = true
+            state.numbers.append(number)
+            return true
+        }
+        if isNew { waker.wake() }
+    }
+
+    func take() -> [Int] {
+        state.withLock { state in
+            guard !state.numbers.isEmpty else { return [] }
+            for number in state.numbers { state.isIn[number] = false }
+            defer { state.numbers = [] }
+            return state.numbers
+        }
+    }
+}

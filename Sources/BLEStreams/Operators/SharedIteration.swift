@@ -1,0 +1,143 @@
+import Synchronization
+
+/// One iteration of a shared upstream, and the consumers that it has now.
+///
+/// Nobody waits for it and no task serves it: a consumer whose own buffer is empty polls the upstream for all. One at
+/// a time can do that; whoever finds it taken leaves word, and the one who has it looks once more before it goes. The
+/// upstream wakes all consumers, since nobody knows which of them will be there first.
+final class SharedIteration<Element: Sendable>: Sendable {
+    private struct Consumer {
+        var mailbox: Mailbox<Element>
+        var waker: Waker
+    }
+
+    private struct Consumers {
+        var all: [Consumer] = []
+        /// The last elements, as many as are replayed.
+        var last = Ring<Element>()
+        /// Whether the upstream has ended or the last consumer has left; then nobody can join any more.
+        var isOver = false
+    }
+
+    private struct Upstream {
+        var cursor: Cursor<Element>?
+        var isClosed = false
+
+        mutating func close() {
+            cursor.take()?.close()
+            isClosed = true
+        }
+    }
+
+    private let replay: Int
+    private let open: @Sendable (Waker) -> Cursor<Element>
+    private let consumers = Mutex(Consumers())
+    /// Held while the upstream is polled, and only ever tried: what it runs may come back here.
+    private let upstream = Mutex(Upstream())
+    private let isWanted = Atomic(false)
+
+    init(replay: Int, open: @escaping @Sendable (Waker) -> Cursor<Element>) {
+        self.replay = replay
+        self.open = open
+    }
+
+    // MARK: - Consumers
+
+    /// Adds a consumer, with what is replayed; `false` when it is too late.
+    func add(_ mailbox: Mailbox<Element>, _ waker: Waker) -> Bool {
+        consumers.withLock { consumers in
+            guard !consumers.isOver else { return false }
+            consumers.all.append(Consumer(mailbox: mailbox, waker: waker))
+            mailbox.send(contentsOf: consumers.last.elements)
+            return true
+        }
+    }
+
+    /// Takes a consumer away; with the last one goes the upstream.
+    func remove(_ mailbox: Mailbox<Element>) {
+        let others = consumers.withLock { consumers in
+            consumers.all.removeAll { $0.mailbox === mailbox }
+            if consumers.all.isEmpty { consumers.isOver = true }
+            return consumers.all
+        }
+        // The one who goes may have been the one who would have polled next.
+        for other in others { other.waker.wake() }
+        if others.isEmpty { draw() }
+    }
+
+    private var isOver: Bool { consumers.withLock { $0.isOver } }
+
+    private func wakeAll() {
+        for consumer in consumers.withLock({ $0.all }) { consumer.waker.wake() }
+    }
+
+    // MARK: - Upstream
+
+    /// Polls the upstream until it has brought something for all, or has nothing now; closes it when all is over.
+    ///
+    /// - Returns: whether something came.
+    @discardableResult
+    func draw() -> Bool {
+        isWanted.store(true, ordering: .sequentiallyConsistent)
+        while isWanted.load(ordering: .sequentiallyConsistent) {
+            guard let something = upstream.withLockIfAvailable({ step(&$0) }) else { return false }
+            if something, !isOver { return true }
+        }
+        return false
+    }
+
+    /// Moves what the upstream has brought by now to the consumers.
+    func drawAll() {
+        // A bound, for an upstream that always has something.
+        var count = 0
+        while count < 65_536, draw() { count += 1 }
+    }
+
+    func unfinished() -> [UInt8]? {
+        let part = upstream.withLockIfAvailable { $0.cursor?.unfinished() }
+        return part ?? nil
+    }
+
+    private func step(_ upstream: inout Upstream) -> Bool {
+        // Whoever asks from now on finds out by itself, or is looked after by the next round.
+        isWanted.store(false, ordering: .sequentiallyConsistent)
+        if isOver { upstream.close() }
+        guard !upstream.isClosed else { return false }
+        let cursor = upstream.cursor ?? open(Waker { [weak self] in self?.wakeAll() })
+        upstream.cursor = cursor
+        do {
+            switch try cursor.poll() {
+            case .element(let element): handOut(element)
+            case .gap(let gap): for consumer in consumers.withLock({ $0.all }) { consumer.mailbox.pass(gap) }
+            case .pending: return false
+            case .end:
+                upstream.close()
+                finish(throwing: nil)
+            }
+        } catch {
+            upstream.close()
+            finish(throwing: error)
+        }
+        return true
+    }
+
+    private func handOut(_ element: Element) {
+        let (all, _) = consumers.withLock { consumers -> ([Consumer], Element?) in
+            guard replay > 0 else { return (consumers.all, nil) }
+            consumers.last.append(element)
+            // The one forgotten is destroyed outside the lock.
+            return (consumers.all, consumers.last.count > replay ? consumers.last.popFirst() : nil)
+        }
+        for consumer in all { consumer.mailbox.send(element) }
+    }
+
+    private func finish(throwing error: (any Error)?) {
+        let old = consumers.withLock { consumers in
+            let old = consumers
+            consumers.isOver = true
+            consumers.last = Ring()
+            return old
+        }
+        for consumer in old.all { consumer.mailbox.finish(throwing: error) }
+    }
+}

@@ -1,0 +1,39 @@
+import Synchronization
+
+/// What the consumers of a shared stream have in common: at most one iteration of the upstream at a time.
+final class SharedSource<Element: Sendable>: Sendable {
+    private let replay: Int
+    private let open: @Sendable (Waker) -> Cursor<Element>
+    private let current = Mutex<SharedIteration<Element>?>(nil)
+
+    init(replay: Int, open: @escaping @Sendable (Waker) -> Cursor<Element>) {
+        self.replay = replay
+        self.open = open
+    }
+
+    /// Adds a consumer to the iteration that is under way, or to a new one.
+    func join(_ mailbox: Mailbox<Element>, _ waker: Waker) -> Cursor<Element> {
+        let iteration = current.withLock { current in
+            if let current, current.add(mailbox, waker) { return current }
+            let new = SharedIteration(replay: replay, open: open)
+            _ = new.add(mailbox, waker)
+            current = new
+            return new
+        }
+        let own = mailbox.cursor { iteration.remove(mailbox) }
+        return Cursor(
+            poll: {
+                let polled = try own.poll()
+                guard case .pending = polled else { return polled }
+                iteration.draw()
+                return try own.poll()
+            },
+            unfinished: iteration.unfinished,
+            stop: {
+                iteration.drawAll()
+                own.stop()
+            },
+            close: own.close
+        )
+    }
+}

@@ -1,0 +1,147 @@
+import BLESimulator
+import BLEStreams
+import Testing
+
+@Suite struct ShareTests {
+    /// Has consumers come, each in its second, and take so many elements; says what each one saw.
+    private func watch(
+        seeds: ClosedRange<UInt64> = 1...5,
+        _ consumers: [(comesIn: Int, takes: Int)],
+        _ build: @escaping @Sendable (Stage) -> BLEStream<String>
+    ) async throws -> (outputs: [String], openings: [String]) {
+        var first: (outputs: [String], openings: [String])?
+        for seed in seeds {
+            let result = try await VirtualTime.run(seed: seed) { time in
+                let stage = Stage(time)
+                let stream = build(stage)
+                let outputs = await withTaskGroup(of: (Int, String).self) { group in
+                    for (number, consumer) in consumers.enumerated() {
+                        group.addTask {
+                            // A little before; so no two things happen at once.
+                            await stage.work(for: consumer.comesIn, and: .milliseconds(-100 * (number + 1)))
+                            var marbles = Marbles()
+                            do {
+                                for try await element in stream.prefix(consumer.takes) {
+                                    marbles.add(.element(element), stage.second)
+                                }
+                                marbles.add(.end, stage.second)
+                            } catch {
+                                marbles.add(.failure, stage.second)
+                            }
+                            return (number, marbles.description)
+                        }
+                    }
+                    return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+                }
+                return (consumers.indices.map { outputs[$0] ?? "" }, stage.openings.map(\.description))
+            }
+            if let first {
+                #expect(result.0 == first.outputs, "another seed, another output")
+                #expect(result.1 == first.openings)
+            }
+            first = first ?? result
+        }
+        return try #require(first)
+    }
+
+    @Test func `consumers share one iteration of the upstream, started by the first and ended by the last`()
+        async throws
+    {
+        let seen = try await watch([(1, 3), (3, 3)]) { $0.source("-a-b-c-d-e-f").share() }
+        // Opened shortly before second 1.
+        #expect(seen.outputs == ["-a-b-(c|)", "---b-c-(d|)"])
+        #expect(seen.openings == ["0..<7"])
+    }
+
+    @Test func `who comes after the end starts it afresh`() async throws {
+        let seen = try await watch([(1, 9), (6, 9)]) { $0.source("-a-|", "-b|").share(replay: 3) }
+        #expect(seen.outputs == ["-a-|", "------b|"])
+        #expect(seen.openings == ["0..<3", "5..<7"])
+    }
+
+    @Test func `who comes after the last has left starts it afresh, without replay`() async throws {
+        let seen = try await watch([(1, 1), (6, 1)]) { $0.source("-a-", "-b-").share(replay: 3) }
+        #expect(seen.outputs == ["-(a|)", "------(b|)"])
+        #expect(seen.openings == ["0..<1", "5..<6"])
+    }
+
+    @Test func `replay gives the last elements to who comes later`() async throws {
+        let seen = try await watch([(1, 9), (5, 9)]) { $0.source("-abcd-e|").share(replay: 2) }
+        #expect(seen.outputs == ["-abcd-e|", "----(bcd)-e|"])
+    }
+
+    @Test func `an error reaches every consumer`() async throws {
+        let seen = try await watch([(1, 9), (3, 9)]) { $0.source("-a-b#").share() }
+        #expect(seen.outputs == ["-a-b#", "---b#"])
+        #expect(seen.openings == ["0..<4"])
+    }
+
+    @Test func `a slow consumer delays no other and meets its own buffer's policy`() async throws {
+        try await VirtualTime.run { time in
+            let stage = Stage(time)
+            let shared = stage.source("-abcdef|").share(buffer: .newest(2))
+            async let fast = shared.collect()
+            async let slow: [String] = {
+                var seen: [String] = []
+                for try await element in shared {
+                    seen.append(element)
+                    await stage.work(for: 10)
+                }
+                return seen
+            }()
+            let seenFast = try await fast
+            #expect(seenFast == ["a", "b", "c", "d", "e", "f"])
+            #expect(time.now == .seconds(7))
+            let seenSlow = try await slow
+            #expect(seenSlow == ["a", "e", "f"])
+            #expect(shared.counters.received == 12)
+            #expect(shared.counters.delivered == 9)
+            #expect(shared.counters.dropped == 3)
+        }
+    }
+
+    @Test func `a cancelled consumer leaves the others alone`() async throws {
+        try await VirtualTime.run { time in
+            let stage = Stage(time)
+            // Its filter passes nothing for the cancelled one to find.
+            let shared = stage.source("a-b-c-|").filter { _ in true }.share()
+            await withTaskGroup(of: [String]?.self) { group in
+                group.addTask { try? await shared.collect() }
+                await stage.work(for: 1)
+                await withTaskGroup(of: Void.self) { inner in
+                    inner.addTask { _ = try? await shared.collect() }
+                    await stage.work(for: 2)
+                    inner.cancelAll()
+                }
+                let all = await group.next()
+                #expect(all == ["a", "b", "c"])
+            }
+            #expect(stage.openings.count == 1)
+        }
+    }
+
+    /// Zeros as long as it isn't told to go on, then a one.
+    private struct Spinning: Sequence, Sendable {
+        let goesOn: Recorder<Bool>
+
+        func makeIterator() -> some IteratorProtocol<Int> {
+            var isOver = false
+            return AnyIterator {
+                guard !isOver else { return nil }
+                isOver = !goesOn.all.isEmpty
+                return isOver ? 1 : 0
+            }
+        }
+    }
+
+    @Test func `a consumer that is cancelled while it polls for all takes nothing from them`() async throws {
+        let goesOn = Recorder<Bool>()
+        let shared = BLEStream(Spinning(goesOn: goesOn)).filter { $0 == 1 }.share()
+        let cancelled = Task { try await shared.first() }
+        let other = Task { try await shared.first() }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        goesOn.add(true)
+        #expect(try await other.value == 1)
+    }
+}

@@ -1,0 +1,43 @@
+import BLEStreams
+import Testing
+
+@Suite struct ThrottleTests {
+    @Test func `the first comes at once, then the latest of each interval`() async throws {
+        let played = try await play { $0.source("abcdefg-------h|").throttle(for: .milliseconds(2300)) }
+        // Free again after 2.3 (c), 4.6 (e) and 6.9 seconds (g).
+        #expect(played.output == "a-c-e-g-------h|")
+    }
+
+    @Test func `slow values pass as they are`() async throws {
+        let played = try await play { $0.source("a---b---c|").throttle(for: .seconds(2)) }
+        #expect(played.output == "a---b---c|")
+    }
+
+    @Test func `what is held comes with the end and before an error`() async throws {
+        let ended = try await play { $0.source("ab|").throttle(for: .seconds(9)) }
+        #expect(ended.output == "a-(b|)")
+        let failed = try await play { $0.source("ab#").throttle(for: .seconds(9)) }
+        #expect(failed.output == "a-(b#)")
+        #expect(failed.closings == [1])
+    }
+
+    @Test func `cancellation drops what is held`() async throws {
+        let played = try await play(Consumer(isCancelledIn: 2)) { $0.source("ab---").throttle(for: .seconds(9)) }
+        #expect(played.output == "a-!")
+        #expect(played.openings == ["0..<2"])
+    }
+
+    @Test func `a source that never pauses can be left`() async throws {
+        let task = Task {
+            for try await _ in BLEStream(repeatElement(1, count: .max)).throttle(for: .seconds(3600)) {}
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test func `iterating again starts with the first at once`() async throws {
+        let played = try await play(iterations: 2) { $0.source("ab|").throttle(for: .seconds(9)) }
+        #expect(played.output == "a-(b|)")
+        #expect(played.closings == [1, 1])
+    }
+}
