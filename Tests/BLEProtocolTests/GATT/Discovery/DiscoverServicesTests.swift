@@ -108,4 +108,21 @@ import Testing
         bearer.expect("06 0100 ffff 0028" + long, answeredWith: "01 06 0100 0a")
         bearer.expectFinished(.success(none, [Service]()))
     }
+
+    @Test func `a service that is listed over and over is kept once, while the discovery goes on`() throws {
+        let context = GATTContext(mtu: 517, maximumMTU: 517, isMTUExchanged: true)
+        var all = DiscoverServices()
+        var byUUID = DiscoverServicesByUUID(BluetoothUUID(0x1800))
+        _ = try all.start(context)
+        _ = try byUUID.start(context)
+        for handle in ["0100", "0200", "0300"] {
+            let entry = handle + handle
+            let list = pdu("1106" + String(repeating: entry + "0018", count: 80))
+            _ = try all.received(GATTAnswer(.response(list[...]), mtu: 517), context)
+            let values = pdu("07" + String(repeating: entry, count: 120))
+            _ = try byUUID.received(GATTAnswer(.response(values[...]), mtu: 517), context)
+        }
+        #expect(all.found.map(\.handle) == [1, 2, 3])
+        #expect(byUUID.found.map(\.handle) == [1, 2, 3])
+    }
 }

@@ -6,7 +6,7 @@ package struct DiscoverServices: GATTProcedure {
     package let isPrimary: Bool
 
     private var walk: HandleWalk
-    private var found: [Service] = []
+    private(set) var found: [Service] = []
     /// The handles of what was found: bad devices list out of order, and no peer makes the list longer than the range.
     private var handles: Set<UInt16> = []
 

@@ -7,7 +7,7 @@ package struct DiscoverServicesByUUID: GATTProcedure {
     package let uuid: BluetoothUUID
 
     private var walk: HandleWalk
-    private var found: [Service] = []
+    private(set) var found: [Service] = []
     /// The handles of what was found: bad devices list out of order, and no peer makes the list longer than the range.
     private var handles: Set<UInt16> = []
     private var isLongForm: Bool
