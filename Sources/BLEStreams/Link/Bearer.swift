@@ -156,7 +156,6 @@ final class Bearer: Sendable {
 
     private func take(_ output: GATTClient.Output, _ state: inout State, _ effects: inout Effects) {
         for finished in output.finished {
-            if state.server.mtu != state.client.mtu { state.server.setMTU(state.client.mtu) }
             guard let completion = state.completions.removeValue(forKey: finished.id) else { continue }
             effects.finished.append((completion, finished.result))
         }
@@ -201,6 +200,7 @@ final class Bearer: Sendable {
         guard !state.isBlocked, state.end == nil else { return }
         while true {
             state.server.isExchangingMTU = state.client.isExchangingMTU
+            if state.server.mtu != state.client.mtu { state.server.setMTU(state.client.mtu) }
             if let pdu = state.server.nextPDU() {
                 guard radioLink.send(pdu) == .sent else { break }
                 take(state.server.sent(), &state, &effects)
@@ -267,9 +267,9 @@ extension Bearer: ATTLinkReceiver {
             for pdu in pdus where state.end == nil {
                 guard let first = pdu.bytes.first else { continue }
                 switch ATTOpcode(rawValue: first).kind {
-                case .response, .notification, .indication:
+                case .response where !ATTServer.answersIndication(pdu.bytes), .notification, .indication:
                     self.take(state.client.received(pdu.bytes, at: pdu.time), &state, &effects)
-                case .request, .command, .confirmation, .unknown:
+                case .request, .command, .confirmation, .response, .unknown:
                     let security = ATTSecurity(self.radioLink.security)
                     let output = self.database.withLock {
                         state.server.received(pdu.bytes, security: security, database: &$0)

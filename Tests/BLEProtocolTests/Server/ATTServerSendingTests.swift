@@ -104,6 +104,18 @@ import Testing
         #expect(client.output.confirmed == [id])
     }
 
+    @Test func `an Error Response to an indication counts as its answer`() throws {
+        var client = subscribed()
+        let id = try client.server.indicate(12, [1], database: client.database)
+        _ = try client.server.indicate(12, [2], database: client.database)
+        _ = client.receives()
+        #expect(client.sends("01 1d 0c00 06") == ["1d0c0002"])
+        #expect(client.output.confirmed == [id])
+        // One that answers a request of ours is for the client half.
+        #expect(client.sends("01 0a 0300 0a").isEmpty)
+        #expect(client.output.confirmed.isEmpty)
+    }
+
     @Test func `the queues are bounded and tell when there is room again`() throws {
         var limits = ATTServer.Limits()
         limits.notifications = 4

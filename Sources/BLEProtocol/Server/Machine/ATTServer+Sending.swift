@@ -72,4 +72,16 @@ extension ATTServer {
         output.confirmed = [id]
         output.timer = .stop(id)
     }
+
+    /// Some clients answer an indication for which they have no handler with an Error Response. It has arrived, and no
+    /// confirmation will follow: the next one may go.
+    mutating func confirmByError(_ output: inout Output) {
+        guard let id = outbox.confirm() else {
+            output.notes.append("an Error Response without an indication was ignored")
+            return
+        }
+        output.notes.append("an indication was answered with an Error Response")
+        output.confirmed = [id]
+        output.timer = .stop(id)
+    }
 }

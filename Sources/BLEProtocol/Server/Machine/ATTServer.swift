@@ -91,10 +91,18 @@ extension ATTServer {
             obey(pdu, opcode, &database, &output)
         case .confirmation:
             confirm(pdu, &output)
+        case .response where Self.answersIndication(pdu):
+            confirmByError(&output)
         case .response, .notification, .indication:
             output.notes.append("\(opcode) is not for a server and was ignored")
         }
         return output
+    }
+
+    /// Whether a PDU is an Error Response to an indication, which concerns the server half and not the client half.
+    package static func answersIndication(_ pdu: [UInt8]) -> Bool {
+        pdu.count >= 2 && pdu[0] == ATTOpcode.errorResponse.rawValue
+            && pdu[1] == ATTOpcode.handleValueIndication.rawValue
     }
 
     /// Goes on with a request, now that the program has answered: a read with the whole value, a write with success and
