@@ -30,11 +30,11 @@ package struct ATTCapture: Sendable {
 
     /// The beginning of the file: its header, a note and the adapter.
     ///
-    /// - Parameter name: The adapter's name, of which eight octets are kept: `hci0`.
+    /// - Parameter name: The adapter's name, of which seven octets are kept, and a zero behind them: `hci0`.
     package func opening(adapter address: BluetoothAddress?, name: String, time: ReceptionTime) -> [UInt8] {
         let note = Array("BLEStreams: only the ATT PDUs are as they were sent".utf8) + [0]
         let octets = address?.littleEndianOctets ?? [0, 0, 0, 0, 0, 0]
-        let shortName = Array(name.utf8.prefix(8))
+        let shortName = Array(name.utf8.prefix(7))
         let padding = [UInt8](repeating: 0, count: 8 - shortName.count)
         // Type 0, a primary controller, on bus 0, a virtual one.
         let newIndex: [UInt8] = [0x00, 0x00] + octets + shortName + padding

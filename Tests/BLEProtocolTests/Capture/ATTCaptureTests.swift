@@ -38,9 +38,9 @@ import Testing
         #expect(WireText.text(records[3].data) == text("00000001aa00 ffff"))
     }
 
-    @Test func `a name longer than eight octets is cut`() {
+    @Test func `a name longer than seven octets is cut, and a zero stands behind it`() {
         let octets = ATTCapture(index: 0).opening(adapter: nil, name: "simulated0", time: time)
-        #expect(records(Array(octets.dropFirst(16)))[1].data.suffix(8).elementsEqual("simulate".utf8))
+        #expect(records(Array(octets.dropFirst(16)))[1].data.suffix(8).elementsEqual("simulat\0".utf8))
     }
 
     @Test func `a link begins with LE Connection Complete and ends with Disconnection Complete`() throws {

@@ -29,7 +29,8 @@ import Testing
         let time = ReceptionTime(sinceEpoch: .seconds(1_700_000_000), source: .kernel)
         let own = BluetoothAddress(rawValue: 0x00AA_0100_0000, kind: .public)
         let peer = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
-        var octets = capture.opening(adapter: own, name: "hci0", time: time)
+        // btmon looks for a zero behind the name, and is not content with its eight octets.
+        var octets = capture.opening(adapter: own, name: "simulated", time: time)
         let opened = capture.linkOpened(peer: peer, role: .central, time: time)
         let (link, beginning) = try #require(opened)
         octets += beginning

@@ -1,0 +1,65 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// A recording of ATT traffic in a btsnoop file, which btmon and Wireshark show.
+///
+/// ```swift
+/// let capture = try Capture(file: "walk.btsnoop")
+/// let central = try await Central.open(.default.captured(in: capture))
+/// …
+/// try await capture.close()
+/// ```
+///
+/// ATT PDUs and their times are as they were sent and received. What lies below them the operating system keeps to
+/// itself, so connection handles and the events that begin and end a link are made up; the file says so in a note.
+///
+/// Recording never waits for the disk: octets are written in the background, within half a second, and the rest by
+/// ``close()``. Where the disk can't follow, PDUs are left out, and a note in the file says how many.
+public final class Capture: Sendable {
+    /// Where the recording goes.
+    public let path: String
+
+    let file: CaptureFile
+    private let adapters = Mutex<UInt16>(0)
+    private static let header = BTSnoopHeader(datalink: .linuxMonitor).encoded
+
+    /// Begins a recording; a file that is there already is overwritten.
+    ///
+    /// - Throws: ``BLEError/Code/systemFailure`` with the `errno` when the file can't be written.
+    public init(file path: String) throws {
+        self.path = path
+        file = try CaptureFile(path)
+        file.append(Self.header)
+    }
+
+    /// Ends the recording: writes what is left, and closes the file. Not disturbed by cancellation; again it does
+    /// nothing.
+    ///
+    /// - Throws: ``BLEError/Code/systemFailure`` with the first error that the file met with; everything before it is
+    ///   in the file.
+    public func close() async throws { try await file.close() }
+
+    /// The records that introduce one more adapter, and what makes the records of its links.
+    ///
+    /// Its number is that of its name where that has one, `hci1`, else the next.
+    func add(_ info: AdapterInfo, at time: ReceptionTime) -> ATTCapture {
+        let next = adapters.withLock { count in
+            defer { count &+= 1 }
+            return count
+        }
+        let machine = ATTCapture(index: UInt16(info.name.drop { !$0.isNumber }) ?? next)
+        let opening = machine.opening(adapter: info.address, name: info.name, time: time)
+        // A file has one header.
+        file.append(Array(opening.dropFirst(Self.header.count)))
+        return machine
+    }
+}
+
+extension AdapterChoice {
+    /// The same adapter, with the ATT traffic of all its links recorded.
+    public func captured(in capture: Capture) -> AdapterChoice {
+        let makeRadio = makeRadio
+        return AdapterChoice { CaptureRadio(try makeRadio(), capture: capture) }
+    }
+}

@@ -1,0 +1,156 @@
+import BLEProtocol
+@preconcurrency import Dispatch
+import Glibc
+import Synchronization
+
+/// The octets of a recording on their way to the disk: taken at once, written by a queue of its own.
+final class CaptureFile: Sendable {
+    /// Octets that are in the file's order already, and may still turn out not to belong to it.
+    private struct Piece {
+        var octets: [UInt8]
+        var isSettled: Bool
+    }
+
+    private struct State {
+        var pieces: [Piece] = []
+        /// The number of the first of ``pieces``, counted from the beginning.
+        var firstNumber = 0
+        var size = 0
+        var isWriteDue = false
+        var failure: BLEError?
+        var isClosed = false
+    }
+
+    /// What may wait for a slow disk, in octets.
+    static let room = 16 << 20
+    /// When so many octets wait, they are written without delay.
+    private static let haste = 64 << 10
+    private static let delay = DispatchTimeInterval.milliseconds(300)
+
+    private let path: String
+    private let descriptor: Int32
+    private let queue = DispatchQueue(label: "BLEStreams.capture")
+    private let state = Mutex(State())
+
+    /// The corresponding C function is `open`.
+    init(_ path: String) throws(BLEError) {
+        self.path = path
+        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        if descriptor < 0 { throw .capture(path, errno) }
+    }
+
+    deinit {
+        guard !state.withLock({ $0.isClosed }) else { return }
+        writeSettled()
+        Glibc.close(descriptor)
+    }
+
+    // MARK: - Taking octets
+
+    /// Puts octets at the end; whether there was room.
+    @discardableResult
+    func append(_ octets: [UInt8]) -> Bool { add(octets, isSettled: true) != nil }
+
+    /// Keeps a place at the end for octets, until ``settle(_:isKept:)`` says what becomes of them; `nil`: no room.
+    func reserve(_ octets: [UInt8]) -> Int? { add(octets, isSettled: false) }
+
+    func settle(_ place: Int, isKept: Bool) {
+        state.withLock { state in
+            let index = place - state.firstNumber
+            guard state.pieces.indices.contains(index) else { return }
+            if !isKept {
+                state.size -= state.pieces[index].octets.count
+                state.pieces[index].octets = []
+            }
+            state.pieces[index].isSettled = true
+        }
+    }
+
+    /// After an error or the end everything is taken, and nothing kept.
+    private func add(_ octets: [UInt8], isSettled: Bool) -> Int? {
+        let (place, wait): (Int?, DispatchTimeInterval?) = state.withLock { state in
+            guard !state.isClosed, state.failure == nil else { return (-1, nil) }
+            guard state.size + octets.count <= Self.room else { return (nil, nil) }
+            state.pieces.append(Piece(octets: octets, isSettled: isSettled))
+            let before = state.size
+            state.size += octets.count
+            let place = state.firstNumber + state.pieces.count - 1
+            let isHasty = before < Self.haste && state.size >= Self.haste
+            guard isHasty || !state.isWriteDue else { return (place, nil) }
+            state.isWriteDue = true
+            return (place, isHasty ? .nanoseconds(0) : Self.delay)
+        }
+        if let wait { queue.asyncAfter(deadline: .now() + wait) { self.writeSettled() } }
+        return place
+    }
+
+    // MARK: - Writing, on the queue
+
+    /// Writes everything up to the first piece whose fate is not known.
+    private func writeSettled() {
+        let octets = state.withLock { state in
+            let settled = state.pieces.prefix(while: \.isSettled)
+            let octets = settled.flatMap(\.octets)
+            state.pieces.removeFirst(settled.count)
+            state.firstNumber += settled.count
+            state.size -= octets.count
+            state.isWriteDue = false
+            return octets
+        }
+        guard let failure = write(octets) else { return }
+        state.withLock { state in
+            if state.failure == nil { state.failure = failure }
+            state.pieces = []
+            state.size = 0
+        }
+    }
+
+    /// The corresponding C function is `write`.
+    private func write(_ octets: [UInt8]) -> BLEError? {
+        octets.withUnsafeBytes { buffer in
+            var position = 0
+            while position < buffer.count {
+                let count = Glibc.write(descriptor, buffer.baseAddress.map { $0 + position }, buffer.count - position)
+                if count > 0 {
+                    position += count
+                } else if errno != EINTR {
+                    return .capture(path, errno)
+                }
+            }
+            return nil
+        }
+    }
+
+    // MARK: - The end
+
+    /// The corresponding C function is `close`.
+    func close() async throws {
+        let failure = await withCheckedContinuation { (continuation: CheckedContinuation<BLEError?, Never>) in
+            queue.async {
+                self.writeSettled()
+                let (isFirst, failure) = self.state.withLock { state in
+                    defer { state.isClosed = true }
+                    return (!state.isClosed, state.failure)
+                }
+                guard isFirst else { return continuation.resume(returning: nil) }
+                let closed = Glibc.close(self.descriptor)
+                continuation.resume(returning: failure ?? (closed == 0 ? nil : .capture(self.path, errno)))
+            }
+        }
+        if let failure { throw failure }
+    }
+}
+
+extension BLEError {
+    fileprivate static func capture(_ path: String, _ number: Int32) -> BLEError {
+        var error = BLEError(
+            .systemFailure,
+            operation: "capture",
+            object: "to \(path)",
+            cause: String(cString: strerror(number)),
+            remedy: "Look whether the folder exists, may be written to, and has room."
+        )
+        error.systemError = number
+        return error
+    }
+}

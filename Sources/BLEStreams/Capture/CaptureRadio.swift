@@ -1,0 +1,51 @@
+public import BLEProtocol
+public import BLERadio
+
+/// A radio whose ATT traffic is recorded; everything else is as with the radio behind it.
+///
+/// Most programs have it made by ``AdapterChoice/captured(in:)``.
+public final class CaptureRadio: Radio {
+    private let radio: any Radio
+    private let recorder: CaptureRecorder
+    private let adapterState: RadioActivity
+
+    /// Records the links that are made from now on, in either role.
+    public init(_ radio: any Radio, capture: Capture) {
+        self.radio = radio
+        recorder = CaptureRecorder(capture, timeline: radio.timeline)
+        adapterState = radio.observeAdapter { [recorder] info in recorder.adapter = info }
+    }
+
+    public var timeline: any Timeline { radio.timeline }
+
+    public func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
+        radio.observeAdapter(events)
+    }
+
+    public func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
+        radio.scan(request, events: events)
+    }
+
+    public func connect(
+        to peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
+    ) -> RadioActivity {
+        radio.connect(to: peer) { [recorder] outcome in
+            result(outcome.map { CapturedLink($0, role: .central, recorder) })
+        }
+    }
+
+    public func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity {
+        radio.listen { [recorder] event in
+            guard case .accepted(let link) = event else { return events(event) }
+            events(.accepted(CapturedLink(link, role: .peripheral, recorder)))
+        }
+    }
+
+    public func advertise(
+        _ request: AdvertiseRequest,
+        events: @escaping @Sendable (AdvertiseEvent) -> Void
+    ) -> RadioActivity {
+        radio.advertise(request, events: events)
+    }
+}

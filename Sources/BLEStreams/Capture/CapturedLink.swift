@@ -1,0 +1,89 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// A link of a radio that is recorded: passes everything on, and tells the recorder of it.
+final class CapturedLink: ATTLink {
+    private let link: any ATTLink
+    private let recorder: CaptureRecorder
+    /// Absent when too many links are open at once to be told apart in a file.
+    private let id: CaptureRecorder.LinkID?
+    /// PDUs that the file had no room for, since the last one that it had.
+    private let missing = Mutex(0)
+
+    init(_ link: any ATTLink, role: ATTCapture.Role, _ recorder: CaptureRecorder) {
+        self.link = link
+        self.recorder = recorder
+        id = recorder.linkOpened(link, role)
+    }
+
+    var peer: BluetoothAddress { link.peer }
+    var local: BluetoothAddress? { link.local }
+    var maximumPDUSize: Int { link.maximumPDUSize }
+    var isResumed: Bool { link.isResumed }
+    var security: LinkSecurity { link.security }
+
+    func start(_ receiver: any ATTLinkReceiver) { link.start(Receiver(self, receiver)) }
+
+    func send(_ pdu: [UInt8]) -> SendResult {
+        guard let id else { return link.send(pdu) }
+        noteMissing()
+        let (result, hadRoom) = recorder.send(pdu, id) { link.send(pdu) }
+        if !hadRoom { missing.withLock { $0 += 1 } }
+        return result
+    }
+
+    func disconnect() { link.disconnect() }
+
+    func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void) { link.readRSSI(result) }
+
+    fileprivate func received(_ pdus: [ReceivedPDU]) {
+        guard let id else { return }
+        noteMissing()
+        for pdu in pdus where !recorder.received(pdu, id) { missing.withLock { $0 += 1 } }
+    }
+
+    fileprivate func dropped(_ count: Int) { missing.withLock { $0 += count } }
+
+    fileprivate func ended(_ reason: DisconnectReason) {
+        noteMissing()
+        if let id { recorder.linkClosed(id, reason) }
+    }
+
+    private func noteMissing() {
+        let count = missing.withLock { count in
+            defer { count = 0 }
+            return count
+        }
+        guard count > 0, let id, !recorder.lost(count, id) else { return }
+        missing.withLock { $0 += count }
+    }
+
+    /// Stands between the radio and who takes what arrives.
+    private final class Receiver: ATTLinkReceiver {
+        private let link: CapturedLink
+        private let receiver: any ATTLinkReceiver
+
+        init(_ link: CapturedLink, _ receiver: any ATTLinkReceiver) {
+            self.link = link
+            self.receiver = receiver
+        }
+
+        func linkReceived(_ pdus: [ReceivedPDU]) {
+            link.received(pdus)
+            receiver.linkReceived(pdus)
+        }
+
+        func linkDropped(_ count: Int) {
+            link.dropped(count)
+            receiver.linkDropped(count)
+        }
+
+        func linkBecameWritable() { receiver.linkBecameWritable() }
+
+        func linkEnded(_ reason: DisconnectReason) {
+            link.ended(reason)
+            receiver.linkEnded(reason)
+        }
+    }
+}

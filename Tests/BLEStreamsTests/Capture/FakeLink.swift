@@ -1,0 +1,102 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// A link that does what a test says, and nothing by itself.
+final class FakeLink: ATTLink {
+    private struct State {
+        var answers: [SendResult]
+        var receiver: (any ATTLinkReceiver)?
+        var whileSending: (@Sendable () -> Void)?
+    }
+
+    private let state: Mutex<State>
+
+    init(answers: [SendResult]) { state = Mutex(State(answers: answers)) }
+
+    /// What happens before the next `send` returns.
+    var whileSending: (@Sendable () -> Void)? {
+        get { state.withLock { $0.whileSending } }
+        set { state.withLock { $0.whileSending = newValue } }
+    }
+
+    let peer = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
+    let local: BluetoothAddress? = BluetoothAddress(rawValue: 0x00AA_0100_0000, kind: .public)
+    let maximumPDUSize = 672
+    let isResumed = false
+    let security = LinkSecurity.none
+
+    func start(_ receiver: any ATTLinkReceiver) { state.withLock { $0.receiver = receiver } }
+
+    func send(_ pdu: [UInt8]) -> SendResult {
+        whileSending?()
+        return state.withLock { $0.answers.isEmpty ? .ended : $0.answers.removeFirst() }
+    }
+
+    func disconnect() {}
+
+    func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void) { result(nil) }
+
+    func receive(_ pdu: [UInt8]) {
+        let time = ReceptionTime(sinceEpoch: .seconds(1_700_000_000), source: .simulation)
+        state.withLock { $0.receiver }?.linkReceived([ReceivedPDU(bytes: pdu, time: time)])
+    }
+
+    func drop(_ count: Int) { state.withLock { $0.receiver }?.linkDropped(count) }
+}
+
+/// A radio that connects to one link at once.
+struct FakeRadio: Radio {
+    private let link: FakeLink
+    let timeline: any Timeline = RealTimeline()
+
+    init(_ link: FakeLink) { self.link = link }
+
+    func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
+        events(AdapterInfo(name: "hci3", address: link.local, state: .poweredOn))
+        return RadioActivity {}
+    }
+
+    func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
+        RadioActivity {}
+    }
+
+    func connect(
+        to peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
+    ) -> RadioActivity {
+        result(.success(link))
+        return RadioActivity {}
+    }
+
+    func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity { RadioActivity {} }
+
+    func advertise(
+        _ request: AdvertiseRequest,
+        events: @escaping @Sendable (AdvertiseEvent) -> Void
+    ) -> RadioActivity { RadioActivity {} }
+}
+
+extension Radio {
+    /// The link that it makes.
+    func link() async -> (any ATTLink)? {
+        let made = Mutex<(any ATTLink)?>(nil)
+        let peer = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
+        let attempt = connect(to: peer) { result in made.withLock { $0 = try? result.get() } }
+        attempt.cancel()
+        return made.withLock { $0 }
+    }
+}
+
+/// Keeps what a link brings.
+final class Listener: ATTLinkReceiver {
+    private let state = Mutex<(received: [[UInt8]], dropped: Int)>(([], 0))
+
+    var received: [[UInt8]] { state.withLock { $0.received } }
+    var dropped: Int { state.withLock { $0.dropped } }
+
+    func linkReceived(_ pdus: [ReceivedPDU]) { state.withLock { $0.received += pdus.map(\.bytes) } }
+    func linkDropped(_ count: Int) { state.withLock { $0.dropped += count } }
+    func linkBecameWritable() {}
+    func linkEnded(_ reason: DisconnectReason) {}
+}
