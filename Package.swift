@@ -44,7 +44,11 @@ let package = Package(
 
         .testTarget(name: "BLEProtocolTests", dependencies: ["BLEProtocol"]),
         .testTarget(name: "BLESimulatorTests", dependencies: ["BLEProtocol", "BLERadio", "BLESimulator"]),
-        .testTarget(name: "BLEStreamsTests", dependencies: ["BLEStreams", "BLESimulator"]),
+        .testTarget(
+            name: "BLEStreamsTests",
+            dependencies: ["BLEProtocol", "BLERadio", "BLEStreams", "BLESimulator"]
+        ),
+        .testTarget(name: "BLECommandTests", dependencies: ["ble"]),
         .testTarget(name: "BLELinuxTests", dependencies: ["BLEProtocol", "BLERadio", "BLELinux", "BLEStreams"]),
     ]
 )

@@ -50,9 +50,7 @@ enum BLE {
     private static func perform(_ command: some Command, _ common: CommonOptions) async -> ExitStatus {
         let log = Log(isVerbose: common.isVerbose)
         do {
-            try await untilInterrupted {
-                try await Session.run(common, log) { session in try await command.run(in: session) }
-            }
+            try await Session.run(common, log) { session in try await command.run(in: session) }
             return .done
         } catch is Interrupted {
             return .interrupted

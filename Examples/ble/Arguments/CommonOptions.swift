@@ -9,6 +9,9 @@ struct CommonOptions: Sendable {
     /// Whether results are JSON objects.
     let isJSON: Bool
 
+    /// Where the ATT traffic is recorded.
+    let capture: String?
+
     /// Whether connections are talked about.
     let isVerbose: Bool
 
@@ -17,6 +20,7 @@ struct CommonOptions: Sendable {
         adapter = arguments.last("adapter")
         isSimulated = arguments.has("simulated")
         isJSON = arguments.has("json")
+        capture = arguments.last("capture")
         isVerbose = arguments.has("verbose")
         if let adapter {
             guard !isSimulated else { throw UsageError("--adapter and --simulated exclude each other") }
@@ -25,5 +29,6 @@ struct CommonOptions: Sendable {
                 UInt16(number) != nil
             else { throw UsageError("--adapter '\(adapter)': adapters are called hci0, hci1 and so on") }
         }
+        if let capture, capture.isEmpty { throw UsageError("--capture needs the name of a file") }
     }
 }

@@ -36,7 +36,7 @@ struct Notify: Command {
         if reconnects { values = values.retry(.exponential(), when: { session.isWorthReconnecting(after: $0) }) }
         func dropped() -> Int { links.withLock { $0.map(\.droppedPDUs).reduce(0, +) } }
         try await session.talkingAbout(peripheral) {
-            try await session.printAll(values, limits, dropped: dropped()) { value in
+            try await session.printAll(values, limits, droppedBefore: dropped()) { value in
                 try session.output.print(value.json, "\(value.time.clockText)  \(value.readableText)")
             }
         }

@@ -33,7 +33,7 @@ struct Scan: Command {
 
     func run(in session: Session) async throws {
         let found = session.central.scan(for: filters, duplicates: reportsDuplicates, mode: mode)
-        try await session.printAll(found, limits, dropped: 0) { discovery in
+        try await session.printAll(found, limits) { discovery in
             try session.output.print(discovery.json, discovery.text)
         }
     }

@@ -44,8 +44,11 @@ struct Transfer: Command {
         let message: [UInt8]
         do {
             message = try await session.withLink(to: peripheral, deadline) { link in
-                let values = link.notifications(of: characteristic).onEach { chunks.add($0.bytes) }
-                let messages = values.assembled(until: .endOfMessage(endMark), maximumSize: Self.largestMessage)
+                let values = link.notifications(of: characteristic)
+                let messages = values.onEach {
+                    chunks.add($0.bytes, dropped: values.counters.dropped + link.droppedPDUs)
+                }
+                .assembled(until: .endOfMessage(endMark), maximumSize: Self.largestMessage)
                 guard let deadline else { return try await messages.first() }
                 return try await messages.timeout(deadline.remaining, for: .wholeStream).first()
             }
@@ -66,7 +69,7 @@ struct Transfer: Command {
         } else {
             try session.output.write(message)
         }
-        try session.output.print(.object(("received", .number(chunks.count)), ("dropped", .number(0))))
+        try session.output.print(.object(("received", .number(chunks.count)), ("dropped", .number(chunks.dropped))))
     }
 
     /// Keeps what has come of a message that broke off.

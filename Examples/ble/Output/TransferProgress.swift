@@ -9,6 +9,7 @@ final class TransferProgress: Sendable {
     private struct State {
         var octets: [UInt8] = []
         var count = 0
+        var dropped = 0
         var told = Duration.zero
     }
 
@@ -29,12 +30,16 @@ final class TransferProgress: Sendable {
     /// What has come so far, as it came.
     var octets: [UInt8] { state.withLock { $0.octets } }
 
-    /// Another chunk has come.
-    func add(_ chunk: ArraySlice<UInt8>) {
+    /// How many chunks were lost on this side.
+    var dropped: Int { state.withLock { $0.dropped } }
+
+    /// Another chunk has come; so many were lost until now.
+    func add(_ chunk: ArraySlice<UInt8>, dropped: Int) {
         let now = timeline.now
         let text: String? = state.withLock { state in
             state.octets += chunk
             state.count += 1
+            state.dropped = dropped
             guard isTerminal || state.count == 1 || now - state.told >= .seconds(1) else { return nil }
             state.told = now
             return "chunk \(state.count): \(state.octets.count) octets"

@@ -1,9 +1,6 @@
 import BLEStreams
 
 extension Session {
-    /// The peripheral of that name; nothing is sent yet.
-    func peripheral(_ name: PeripheralName) throws -> Peripheral { try central.peripheral(name.text) }
-
     /// Connects, runs the closure with the link, and drops the link, whatever happens.
     func withLink<Output>(
         to name: PeripheralName,
@@ -24,7 +21,13 @@ extension Session {
         guard log.isVerbose else { return try await body() }
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                for try await state in peripheral.connectionStates { log.say("\(peripheral): \(state)") }
+                for try await state in peripheral.connectionStates {
+                    switch state {
+                    case .connecting, .connected: log.say("\(peripheral): \(state)")
+                    // The end is told when everything is over.
+                    case .disconnecting, .disconnected: break
+                    }
+                }
             }
             defer { group.cancelAll() }
             return try await body()

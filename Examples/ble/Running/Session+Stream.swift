@@ -30,29 +30,34 @@ extension Session {
     ///
     /// - Parameters:
     ///   - limits: when it ends.
-    ///   - dropped: how many values were lost on this side.
+    ///   - droppedBefore: how many values were lost before they came to the stream.
     ///   - take: prints a value.
     /// - Throws: what the stream throws; a `BLEError` when the time was over before there were enough.
     func printAll<Element>(
         _ stream: BLEStream<Element>,
         _ limits: StreamLimits,
-        dropped: @autoclosure () -> Int,
+        droppedBefore: @autoclosure () -> Int = 0,
         take: (Element) throws -> Void
     ) async throws {
         var received = 0
+        var dropped = 0
         func end() throws {
-            let dropped = dropped()
             try output.print(.object(("received", .number(received)), ("dropped", .number(dropped))))
             if dropped > 0 { log.say("\(dropped) values were dropped") }
         }
         do {
-            var values = limits.time.map { stream.take(until: .tick(after: $0)) } ?? stream
-            if let count = limits.count { values = values.prefix(count) }
-            for try await value in values {
+            for try await value in limits.time.map({ stream.take(until: .tick(after: $0)) }) ?? stream {
                 received += 1
                 try take(value)
+                // Before the stream is closed: what waits then is of no interest any more, and not lost.
+                dropped = stream.counters.dropped + droppedBefore()
+                if received == limits.count { break }
             }
-        } catch let error where !(error is OutputClosed) {
+        } catch is CancellationError {
+            try end()
+            throw CancellationError()
+        } catch let error as BLEError {
+            dropped = stream.counters.dropped + droppedBefore()
             try end()
             throw error
         }

@@ -1,4 +1,5 @@
 import BLEStreams
+import Synchronization
 
 /// One run of a subcommand: the radio that it uses, and where it prints.
 struct Session: Sendable {
@@ -11,17 +12,51 @@ struct Session: Sendable {
     /// Where everything else goes.
     let log: Log
 
-    /// Opens what the options ask for, runs the closure, and closes it again.
+    /// The peripherals that the command has to do with.
+    private let peripherals = Peripherals()
+
+    private final class Peripherals: Sendable {
+        let all = Mutex<[Peripheral]>([])
+    }
+
+    /// The peripheral of that name; nothing is sent yet.
+    func peripheral(_ name: PeripheralName) throws -> Peripheral {
+        let peripheral = try central.peripheral(name.text)
+        peripherals.all.withLock { $0.append(peripheral) }
+        return peripheral
+    }
+
+    /// Waits until no link is up any more: a stream that has ended leaves its link to close by itself.
+    private func quiet() async {
+        for peripheral in peripherals.all.withLock({ $0 }) {
+            let states = peripheral.connectionStates.timeout(.seconds(5), for: .wholeStream)
+            let end = try? await states.first { if case .disconnected = $0 { true } else { false } }
+            log.detail("\(peripheral): \(end.map { "\($0)" } ?? "the link does not close")")
+        }
+    }
+
+    /// Opens what the options ask for, runs the closure until it is done or interrupted, and closes it again.
     static func run(
         _ options: CommonOptions,
         _ log: Log,
         _ body: @escaping @Sendable (Session) async throws -> Void
     ) async throws {
+        let signals = TerminationSignals()
         let output = Output(isJSON: options.isJSON)
-        try await withAdapter(options, log) { adapter in
-            let central = try await Central.open(adapter)
-            log.detail("using \(central.adapter.name)")
-            try await body(Session(central: central, output: output, log: log))
+        try await withCapture(options.capture) { capture in
+            try await withAdapter(options, log) { adapter in
+                let choice = capture.map { adapter.captured(in: $0) } ?? adapter
+                let central = try await Central.open(choice)
+                let session = Session(central: central, output: output, log: log)
+                // Within the rest: a simulated device must live until the command has left it properly.
+                do {
+                    try await signals.interrupt { try await body(session) }
+                } catch {
+                    await session.quiet()
+                    throw error
+                }
+                await session.quiet()
+            }
         }
     }
 
@@ -35,5 +70,18 @@ struct Session: Sendable {
         }
         log.say("this is a simulation; leave --simulated out to use a Bluetooth adapter, or name one: --adapter hci0")
         try await DemoAir.run(body)
+    }
+
+    /// Whatever becomes of the body, what was recorded until then is in the file.
+    private static func withCapture(_ path: String?, _ body: (Capture?) async throws -> Void) async throws {
+        guard let path else { return try await body(nil) }
+        let capture = try Capture(file: path)
+        do {
+            try await body(capture)
+        } catch {
+            try await capture.close()
+            throw error
+        }
+        try await capture.close()
     }
 }

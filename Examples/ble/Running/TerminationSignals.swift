@@ -6,31 +6,10 @@ import Synchronization
 /// The command was interrupted, and has cleaned up.
 struct Interrupted: Error {}
 
-/// Does some work, and cancels it at the first Ctrl-C or SIGTERM; the second one ends the program at once.
+/// SIGINT and SIGTERM, which Ctrl-C and `kill` send, taken as events for as long as this lives.
 ///
-/// - Throws: what the work throws; ``Interrupted`` when it was interrupted, after it has ended.
-func untilInterrupted(_ work: @escaping @Sendable () async throws -> Void) async throws {
-    let signals = TerminationSignals()
-    try await withThrowingTaskGroup(of: Bool.self) { group in
-        group.addTask {
-            try await work()
-            return false
-        }
-        group.addTask {
-            _ = try await signals.stream.first()
-            return true
-        }
-        let wasInterrupted = try await group.next() ?? false
-        group.cancelAll()
-        guard wasInterrupted else { return }
-        // The work switches off what it has switched on, and drops its link.
-        while await group.nextResult() != nil {}
-        throw Interrupted()
-    }
-}
-
-/// SIGINT and SIGTERM, taken as events for as long as this lives.
-private final class TerminationSignals: Sendable {
+/// The first one cancels the work in hand; the second one ends the program at once.
+final class TerminationSignals: Sendable {
     private struct State {
         var hasCome = false
         var tell: (@Sendable () -> Void)?
@@ -56,8 +35,30 @@ private final class TerminationSignals: Sendable {
 
     deinit { for source in sources { source.cancel() } }
 
+    /// Does some work, and cancels it at the first signal.
+    ///
+    /// - Throws: what the work throws; ``Interrupted`` when it was interrupted, after it has ended.
+    func interrupt(_ work: @escaping @Sendable () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await work()
+                return false
+            }
+            group.addTask {
+                _ = try await self.stream.first()
+                return true
+            }
+            let wasInterrupted = try await group.next() ?? false
+            group.cancelAll()
+            guard wasInterrupted else { return }
+            // The work switches off what it has switched on, and drops its link.
+            while await group.nextResult() != nil {}
+            throw Interrupted()
+        }
+    }
+
     /// The first signal.
-    var stream: BLEStream<Void> {
+    private var stream: BLEStream<Void> {
         BLEStream { feed in
             let hasCome = self.state.withLock { state in
                 state.tell = { feed.send(()) }

@@ -1,0 +1,75 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A child process, started as a shell would: no descriptors but its own three, and the usual signals.
+///
+/// Foundation's `Process` hands the pipes of one child to the next one that is started at the same time; a reader that
+/// leaves is then never noticed.
+struct Child {
+    let process: pid_t
+    /// The reading end of its standard output.
+    let output: Int32
+    /// The reading end of its standard error.
+    let errors: Int32
+
+    /// One at a time, so that no child inherits the pipes of another one.
+    private static let starting = Mutex(())
+
+    /// - Parameter sink: where its results go; to a pipe where nothing is said.
+    init(_ program: String, _ arguments: [String], sink: Int32? = nil) throws {
+        (process, output, errors) = try Self.starting.withLock { _ in
+            let (output, errors) = (try Self.makePipe(), try Self.makePipe())
+            defer {
+                close(output.writing)
+                close(errors.writing)
+            }
+            let words = [program] + arguments
+            let process = try Self.spawn(words, output: sink ?? output.writing, errors: errors.writing)
+            return (process, output.reading, errors.reading)
+        }
+    }
+
+    private static func makePipe() throws -> (reading: Int32, writing: Int32) {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EMFILE) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
+    private static func spawn(_ words: [String], output: Int32, errors: Int32) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigfillset(&signals)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+        let strings = words.map { strdup($0) }
+        defer { for string in strings { free(string) } }
+        var process = pid_t()
+        let failure = posix_spawn(&process, words[0], &actions, &attributes, strings + [nil], environ)
+        guard failure == 0 else { throw POSIXError(.init(rawValue: failure) ?? .ENOENT) }
+        return process
+    }
+
+    /// Waits for the end of a child; minus the number of the signal that ended it, where one did.
+    static func exitStatus(of process: pid_t) async -> Int32 {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                var status: Int32 = 0
+                while waitpid(process, &status, 0) < 0, errno == EINTR {}
+                continuation.resume(returning: status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F))
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import Glibc
+import Testing
+
+/// One run of the built `ble`, as a shell would start it.
+final class CommandRun: Sendable {
+    /// What came of a run.
+    struct Result: Sendable {
+        var status: Int32
+        var output: [String]
+        var errors: [String]
+
+        /// What it said on standard error, as one text.
+        var complaint: String { errors.joined(separator: "\n") }
+    }
+
+    /// Beside the test bundle: both are products of the same build.
+    static let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent().appending(path: "ble").path
+
+    private let process: pid_t
+    private let output: LineReader
+    private let errors: LineReader
+
+    /// Starts it; with `--simulated` unless told otherwise.
+    init(_ arguments: [String], simulated: Bool = true) throws {
+        let child = try Child(Self.program, arguments + (simulated ? ["--simulated"] : []))
+        process = child.process
+        output = LineReader(child.output)
+        errors = LineReader(child.errors)
+    }
+
+    /// Runs it to its end.
+    static func run(_ arguments: String..., simulated: Bool = true) async throws -> Result {
+        try await CommandRun(arguments, simulated: simulated).end()
+    }
+
+    /// Waits until it has ended, and has nothing more to say.
+    func end() async throws -> Result {
+        async let lines = output.rest()
+        async let complaints = errors.rest()
+        var result = await Result(status: -1, output: lines, errors: complaints)
+        result.status = await Child.exitStatus(of: process)
+        return result
+    }
+
+    /// The next line of its results; `nil` when there is none any more.
+    func line() async -> String? { await output.next() }
+
+    /// Waits for a line on standard error that contains these words.
+    func complaint(with words: String) async -> Bool {
+        while let line = await errors.next() { if line.contains(words) { return true } }
+        return false
+    }
+
+    /// Sends it a signal.
+    func signal(_ number: Int32) { kill(process, number) }
+
+    /// Reads no more of its results, as `head` does when it has enough.
+    func stopReading() { output.stop() }
+}
+
+/// A JSON object that was printed on one line; fails the test where it is none.
+func object(_ line: String?, _ location: SourceLocation = #_sourceLocation) throws -> [String: Any] {
+    let line = try #require(line, "a line was expected", sourceLocation: location)
+    let value = try JSONSerialization.jsonObject(with: Data(line.utf8))
+    return try #require(value as? [String: Any], "no object: \(line)", sourceLocation: location)
+}
+
+/// A folder of its own for the files of one test.
+func withFolder(_ body: (URL) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "ble-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await body(folder)
+}

@@ -1,0 +1,81 @@
+import Foundation
+import Glibc
+import Testing
+
+/// Ctrl-C, SIGTERM, and a reader that leaves.
+@Suite(.timeLimit(.minutes(2))) struct InterruptionTests {
+    @Test(arguments: [SIGINT, SIGTERM])
+    func `a scan is ended by a signal, and counted`(_ signal: Int32) async throws {
+        let run = try CommandRun(["scan", "--json", "--duplicates"])
+        _ = try object(await run.line())
+        run.signal(signal)
+        let end = try await run.end()
+        #expect(end.status == 130)
+        #expect((try object(end.output.last)["received"] as? Int ?? 0) >= 1)
+    }
+
+    @Test func `notifications are ended by Ctrl-C, and the subscription and the link too`() async throws {
+        let run = try CommandRun(["notify", Demo.heartRate, Demo.measurement, "--json", "-v"])
+        _ = try object(await run.line())
+        run.signal(SIGINT)
+        let end = try await run.end()
+        #expect(end.status == 130)
+        #expect(try object(end.output.last)["dropped"] as? Int == 0)
+        #expect(end.errors.last?.hasPrefix("ble: \(Demo.heartRate): disconnected") == true)
+    }
+
+    @Test(arguments: [
+        (["read", Demo.trouble, Demo.silent, "-v"], "discovered"),
+        (["read", Demo.absent, "2A38", "-v"], "connecting"),
+        (["transfer", Demo.heartRate, Demo.measurement], "chunk 1"),
+        (["notify", Demo.absent, Demo.measurement, "--reconnect", "-v"], "connecting"),
+    ])
+    func `whatever is waited for, Ctrl-C ends it`(_ arguments: [String], _ words: String) async throws {
+        let run = try CommandRun(arguments)
+        #expect(await run.complaint(with: words))
+        run.signal(SIGINT)
+        #expect(try await run.end().status == 130)
+    }
+
+    @Test func `a transfer that is interrupted keeps what has come`() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "message").path
+            let run = try CommandRun(["transfer", Demo.heartRate, Demo.measurement, "--output", file])
+            #expect(await run.complaint(with: "chunk 1"))
+            run.signal(SIGINT)
+            #expect(try await run.end().status == 130)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["message.partial"])
+        }
+    }
+
+    @Test func `a recording is whole after Ctrl-C`() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "notify.btsnoop")
+            let run = try CommandRun([
+                "notify", Demo.heartRate, Demo.measurement, "--json", "--capture", file.path,
+            ])
+            _ = try object(await run.line())
+            run.signal(SIGINT)
+            #expect(try await run.end().status == 130)
+            // The last record tells of the end of the link: Disconnection Complete, closed by this host.
+            let octets = try Array(Data(contentsOf: file))
+            #expect(octets.suffix(6).elementsEqual([0x05, 4, 0x00, 0x01, 0x00, 0x16]))
+        }
+    }
+
+    @Test func `a reader that has enough is no failure`() async throws {
+        let run = try CommandRun(["scan", "--json", "--duplicates"])
+        _ = try object(await run.line())
+        run.stopReading()
+        #expect(try await run.end().status == 0)
+    }
+
+    @Test func `results that can't be written are a failure`() async throws {
+        let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+        defer { close(full) }
+        let child = try Child(CommandRun.program, ["scan", "--simulated", "--count", "1"], sink: full)
+        #expect(await LineReader(child.errors).rest().joined().contains("standard output"))
+        #expect(await Child.exitStatus(of: child.process) == 1)
+        close(child.output)
+    }
+}

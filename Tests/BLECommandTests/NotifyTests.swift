@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct NotifyTests {
+    @Test func `values come as they are sent, and are counted in the end`() async throws {
+        let run = try await CommandRun.run("notify", Demo.heartRate, Demo.measurement, "--count", "2", "--json")
+        #expect(run.status == 0)
+        try #require(run.output.count == 3)
+        for line in run.output.dropLast() {
+            let value = try object(line)["value"] as? String
+            #expect(value?.hasPrefix("06") == true)
+        }
+        #expect(run.output.last == #"{"received":2,"dropped":0}"#)
+    }
+
+    @Test func `indications come in order, and by their handle too`() async throws {
+        let run = try await CommandRun.run("notify", Demo.values, "0x0013", "--count", "5", "--json")
+        #expect(run.status == 0)
+        let values = try run.output.dropLast().map { try object($0)["value"] as? String }
+        #expect(values == ["00", "01", "02", "03", "04"])
+    }
+
+    @Test func `the time ends a stream, and that is no failure`() async throws {
+        let run = try await CommandRun.run("notify", Demo.trouble, Demo.mute, "--timeout", "1", "--json")
+        #expect(run.status == 0 && run.output == [#"{"received":0,"dropped":0}"#])
+    }
+
+    @Test func `too few before the time is over is a failure`() async throws {
+        let run = try await CommandRun.run("notify", Demo.trouble, Demo.mute, "--count", "1", "--timeout", "1")
+        #expect(run.status == 1 && run.complaint.contains("0 of 1"))
+    }
+
+    @Test func `a device that can't be reached is a failure`() async throws {
+        let run = try await CommandRun.run("notify", Demo.absent, Demo.measurement, "--timeout", "0.5")
+        #expect(run.status == 1 && run.complaint.contains("connect to \(Demo.absent): timed out"))
+    }
+
+    @Test func `a lost link is a failure with its reason, after everything that came`() async throws {
+        let run = try await CommandRun.run("notify", Demo.trouble, Demo.fickle, "--json")
+        #expect(run.status == 1)
+        try #require(run.output.count == 6)
+        #expect(run.output.last == #"{"received":5,"dropped":0}"#)
+        #expect(run.complaint.contains("disconnected") && run.complaint.contains("closed by the peer"))
+        let error = try #require(try object(run.errors.last)["error"] as? [String: Any])
+        #expect(error["code"] as? String == "disconnected" && error["reason"] is String)
+    }
+
+    @Test func `reconnecting goes on behind a gap, which is told`() async throws {
+        let run = try await CommandRun.run(
+            "notify",
+            Demo.trouble,
+            Demo.fickle,
+            "--reconnect",
+            "--count",
+            "8",
+            "--json"
+        )
+        #expect(run.status == 0)
+        try #require(run.output.count == 10)
+        let values = try run.output.map { try object($0)["value"] as? String ?? "" }
+        #expect(values == ["00", "01", "02", "03", "04", "", "00", "01", "02", ""])
+        let gap = try #require(try object(run.output[5])["gap"] as? [String: Any])
+        #expect(gap["code"] as? String == "disconnected")
+        #expect(run.output.last == #"{"received":8,"dropped":0}"#)
+        #expect(run.complaint.contains("gap"))
+    }
+
+    @Test func `people read time and value`() async throws {
+        let run = try await CommandRun.run("notify", Demo.heartRate, Demo.measurement, "--count", "1")
+        try #require(run.output.count == 1)
+        #expect(run.output[0].wholeMatch(of: /\d\d:\d\d:\d\d\.\d{3}  06[0-9a-f]{2}( .*)?/) != nil)
+    }
+}

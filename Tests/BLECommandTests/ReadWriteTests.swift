@@ -1,0 +1,146 @@
+import Foundation
+import Testing
+
+/// `ble info`, `read` and `write`.
+@Suite(.timeLimit(.minutes(2))) struct ReadWriteTests {
+    @Test func `info prints the whole tree, and its handles can be read`() async throws {
+        let run = try await CommandRun.run("info", Demo.values, "--json")
+        #expect(run.status == 0)
+        try #require(run.output.count == 1)
+        let tree = try object(run.output.first)
+        #expect(tree["address"] as? String == Demo.values && tree["addressType"] as? String == "public")
+        #expect(tree["mtu"] as? Int == 517 && tree["rssi"] is Int)
+        let services = try #require(tree["services"] as? [[String: Any]])
+        #expect(services.compactMap { $0["uuid"] as? String } == ["1800", "1801", Demo.vendor(0x10)])
+        let characteristics = try #require(services.last?["characteristics"] as? [[String: Any]])
+        #expect(
+            characteristics.compactMap { $0["uuid"] as? String } == [
+                Demo.short, Demo.long, Demo.readOnly, Demo.encrypted, Demo.counting,
+            ]
+        )
+        #expect(characteristics[0]["properties"] as? [String] == ["read", "writeWithoutResponse", "write"])
+        #expect(characteristics[2]["text"] as? String == "read me")
+        #expect((characteristics[3]["error"] as? String)?.contains("Insufficient Encryption") == true)
+        let descriptors = try #require(characteristics[0]["descriptors"] as? [[String: Any]])
+        #expect(descriptors.first?["uuid"] as? String == "2901")
+        #expect(descriptors.first?["text"] as? String == "A short value")
+
+        let handle = try #require(characteristics[2]["handle"] as? String)
+        let read = try await CommandRun.run("read", Demo.values, handle, "--json")
+        #expect(try object(read.output.first)["text"] as? String == "read me")
+    }
+
+    @Test func `info shows people names, values and the link`() async throws {
+        let run = try await CommandRun.run("info", Demo.heartRate)
+        let text = run.output.joined(separator: "\n")
+        for word in ["MTU 517", "dBm", "Heart Rate", "2A37", "(notify)", "0x000", "\"Demo heart rate\""] {
+            #expect(text.contains(word), "\(word)")
+        }
+    }
+
+    @Test func `info survives a device that leaves a read unanswered`() async throws {
+        let run = try await CommandRun.run("info", Demo.trouble, "--json")
+        #expect(run.status == 0)
+        #expect(run.output.joined().contains(Demo.mute))
+        #expect(run.complaint.contains("not answered"))
+    }
+
+    @Test func `a value is read with its text and time`() async throws {
+        let value = try object(try await CommandRun.run("read", Demo.values, Demo.readOnly, "--json").output.first)
+        #expect(value["value"] as? String == "72656164206d65" && value["text"] as? String == "read me")
+        let time = try #require(value["time"] as? String)
+        #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z/) != nil)
+    }
+
+    @Test func `a long value is read to its end, and has no text where it is none`() async throws {
+        let value = try object(try await CommandRun.run("read", Demo.values, Demo.long, "--json").output.first)
+        let octets = (0..<400).map { String(format: "%02x", $0 & 0xFF) }.joined()
+        #expect(value["value"] as? String == octets && value["text"] == nil)
+    }
+
+    @Test(arguments: ["", "/public"])
+    func `the kind of an address is found out, or said`(_ kind: String) async throws {
+        let run = try await CommandRun.run("read", Demo.values + kind, Demo.short)
+        #expect(run.status == 0 && run.output == ["0102030405"])
+    }
+
+    @Test(
+        arguments: [
+            ("0a0b0c", [String](), [0x12, 0x09, 0x00, 0x0A, 0x0B, 0x0C]),
+            ("0A0b", ["--without-response"], [0x52, 0x09, 0x00, 0x0A, 0x0B]),
+            ("77", ["--reliable"], [0x16, 0x09, 0x00, 0x00, 0x00, 0x77]),
+            ("", [], [0x12, 0x09, 0x00]),
+        ] as [(String, [String], [UInt8])]
+    )
+    func `what is written is on air, as the recording shows`(
+        _ hex: String,
+        _ options: [String],
+        _ pdu: [UInt8]
+    ) async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "write.btsnoop").path
+            let arguments = ["write", Demo.values, "0x0009", hex, "--json", "--capture", file] + options
+            let run = try await CommandRun(arguments).end()
+            #expect(run.status == 0 && run.output == [#"{"written":\#(hex.count / 2)}"#])
+            let octets = try Array(Data(contentsOf: URL(fileURLWithPath: file)))
+            #expect(octets.starts(with: Array("btsnoop\0".utf8)))
+            // Behind the L2CAP header: length and channel.
+            #expect(octets.firstRange(of: [UInt8(pdu.count), 0, 4, 0] + pdu) != nil)
+        }
+    }
+
+    @Test func `the contents of a file are written`() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "value")
+            try Data((0..<400).map { UInt8(($0 * 7) & 0xFF) }).write(to: file)
+            let run = try await CommandRun.run("write", Demo.values, Demo.long, "@\(file.path)", "-v")
+            #expect(run.status == 0 && run.output.isEmpty)
+            #expect(run.complaint.contains("400 octets"))
+        }
+    }
+
+    @Test(arguments: [
+        (["read", Demo.heartRate, Demo.unknown], "ble info"),
+        (["read", Demo.heartRate, "0x0fff"], "Invalid Handle"),
+        (["read", Demo.heartRate, Demo.measurement], "notify"),
+        (["read", Demo.values, Demo.encrypted], "Pair"),
+        (["read", Demo.trouble, Demo.silent, "--timeout", "1"], "timed out"),
+        (["read", Demo.absent, "2A38", "--timeout", "0.5"], "connect to \(Demo.absent): timed out"),
+        (["read", "\(Demo.values)/random", Demo.short, "--timeout", "0.5"], "timed out"),
+        (["write", Demo.values, Demo.readOnly, "00"], "not supported"),
+        (["write", Demo.values, Demo.short, "@/no/such/file"], "/no/such/file"),
+        (["write", Demo.values, Demo.long, String(repeating: "00", count: 513)], "512"),
+        (["notify", Demo.heartRate, "2A38"], "Read it"),
+        (["notify", Demo.heartRate, Demo.unknown], "ble info"),
+        (["transfer", Demo.heartRate, Demo.unknown], "ble info"),
+        (["read", Demo.heartRate, "2A38", "--capture", "/no/such/folder/x"], "/no/such/folder/x"),
+        (["transfer", Demo.transfer, Demo.message, "--output", "/no/such/folder/x"], "/no/such/folder/x"),
+        (["transfer", Demo.transfer, Demo.message, "--output", "/tmp"], "/tmp"),
+    ])
+    func `a failure has status 1, one message and an object for programs`(
+        _ arguments: [String],
+        _ words: String
+    ) async throws {
+        let run = try await CommandRun(arguments).end()
+        #expect(run.status == 1 && run.output.isEmpty)
+        #expect(run.complaint.contains(words), "\(run.complaint)")
+        #expect(run.errors.filter { !$0.contains("simulation") }.count == 1)
+
+        let program = try await CommandRun(arguments + ["--json"]).end()
+        #expect(program.status == 1)
+        let error = try #require(try object(program.errors.last)["error"] as? [String: Any])
+        #expect(error["code"] is String && error["operation"] is String && error["cause"] is String)
+    }
+
+    @Test func `without an adapter the remedy is named`() async throws {
+        // Whatever this machine has, it has no hci4711.
+        let run = try await CommandRun.run("read", Demo.heartRate, "2A38", "--adapter", "hci4711", simulated: false)
+        #expect(run.status == 1 && run.output.isEmpty && run.errors.count == 1)
+    }
+
+    @Test func `verbose speaks on standard error only`() async throws {
+        let run = try await CommandRun.run("read", Demo.heartRate, "2A38", "-v")
+        #expect(run.output == ["01"])
+        for word in ["connecting", "connected", "MTU 517", "discovered"] { #expect(run.complaint.contains(word)) }
+    }
+}

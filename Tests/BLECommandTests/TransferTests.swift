@@ -1,0 +1,59 @@
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct TransferTests {
+    @Test func `a message goes to standard output as it came`() async throws {
+        let run = try await CommandRun.run("transfer", Demo.transfer, Demo.message)
+        #expect(run.status == 0)
+        #expect(run.output.map { $0 + "\n" }.joined() == Demo.text)
+        #expect(run.complaint.contains("chunk 1") && run.complaint.contains("\(Demo.text.utf8.count) octets in"))
+    }
+
+    @Test func `a program gets the message as a value, and the count of chunks`() async throws {
+        let run = try await CommandRun.run("transfer", Demo.transfer, Demo.message, "--json", "--timeout", "60")
+        #expect(run.status == 0)
+        try #require(run.output.count == 2)
+        let message = try object(run.output.first)
+        #expect(message["text"] as? String == Demo.text && message["time"] is String)
+        // 514 octets fit into one notification; the end mark comes as a chunk of its own.
+        #expect(run.output.last == #"{"received":\#((Demo.text.utf8.count + 513) / 514 + 1),"dropped":0}"#)
+    }
+
+    @Test func `a file has the whole message, and nothing is left beside it`() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "message")
+            try Data("old".utf8).write(to: file)
+            let run = try await CommandRun.run("transfer", Demo.transfer, Demo.message, "--output", file.path, "--json")
+            #expect(run.status == 0)
+            #expect(try object(run.output.first)["size"] as? Int == Demo.text.utf8.count)
+            #expect(try String(contentsOf: file, encoding: .utf8) == Demo.text)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["message"])
+        }
+    }
+
+    @Test func `another end mark ends the message elsewhere`() async throws {
+        let run = try await CommandRun.run("transfer", Demo.values, Demo.counting, "--eom", "\u{3}", "--json")
+        #expect(run.status == 0)
+        #expect(try object(run.output.first)["value"] as? String == "000102")
+    }
+
+    @Test func `what came of a message that broke off is kept, and the old file too`() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "message")
+            try Data("old".utf8).write(to: file)
+            let run = try await CommandRun.run("transfer", Demo.trouble, Demo.torn, "--output", file.path)
+            #expect(run.status == 1 && run.output.isEmpty)
+            #expect(run.complaint.contains("disconnected") && run.complaint.contains("closed by the peer"))
+            #expect(run.complaint.contains("2570 octets"))
+            #expect(try String(contentsOf: file, encoding: .utf8) == "old")
+            let partial = try Data(contentsOf: folder.appending(path: "message.partial"))
+            #expect(partial == Data((0..<5).flatMap { [UInt8](repeating: $0, count: 514) }))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
+        }
+    }
+
+    @Test func `a message that never ends is given up in time`() async throws {
+        let run = try await CommandRun.run("transfer", Demo.trouble, Demo.mute, "--timeout", "1")
+        #expect(run.status == 1 && run.complaint.contains("timed out"))
+    }
+}

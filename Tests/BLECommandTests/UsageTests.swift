@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+
+/// What the command says before it touches any radio.
+@Suite(.timeLimit(.minutes(2))) struct UsageTests {
+    @Test(arguments: ["scan", "info", "read", "write", "notify", "transfer"])
+    func `every subcommand explains itself and all its options`(_ name: String) async throws {
+        let run = try await CommandRun.run(name, "--help", simulated: false)
+        #expect(run.status == 0 && run.errors.isEmpty)
+        let text = run.output.joined(separator: "\n")
+        #expect(text.hasPrefix("usage: ble \(name)"))
+        for option in ["--adapter hciN", "--simulated", "--json", "--capture FILE", "-v, --verbose", "-h, --help"] {
+            #expect(text.contains(option))
+        }
+    }
+
+    @Test func `the help lists the subcommands`() async throws {
+        for flag in ["-h", "--help"] {
+            let run = try await CommandRun.run(flag, simulated: false)
+            #expect(run.status == 0 && run.errors.isEmpty)
+            let text = run.output.joined(separator: "\n")
+            for name in ["scan", "info", "read", "write", "notify", "transfer"] { #expect(text.contains("  \(name) ")) }
+        }
+    }
+
+    @Test func `without a subcommand the usage goes to standard error`() async throws {
+        let run = try await CommandRun.run(simulated: false)
+        #expect(run.status == 2 && run.output.isEmpty)
+        #expect(run.complaint.contains("usage:") && run.complaint.contains("scan"))
+    }
+
+    @Test(arguments: [
+        (["listen"], "listen"),
+        (["--frequency", "scan"], "--frequency"),
+        (["scan", "--frequency", "11"], "--frequency"),
+        (["scan", "now"], "now"),
+        (["scan", "--json=yes"], "--json"),
+        (["scan", "--service"], "--service"),
+        (["scan", "--service", "18"], "18"),
+        (["scan", "--rssi", "loud"], "loud"),
+        (["scan", "--rssi", "-40..-80"], "-40..-80"),
+        (["scan", "--rssi", ".."], ".."),
+        (["scan", "--timeout", "soon"], "soon"),
+        (["scan", "--timeout", "-1"], "-1"),
+        (["scan", "--timeout", "0"], "0"),
+        (["scan", "--timeout", "nan"], "nan"),
+        (["scan", "--count", "-1"], "-1"),
+        (["scan", "--count", "many"], "many"),
+        (["scan", "--adapter", "wlan0"], "wlan0"),
+        (["scan", "--adapter", "hci"], "hci"),
+        (["scan", "--adapter", "hci0", "--simulated"], "--simulated"),
+        (["scan", "--capture", ""], "--capture"),
+        (["info"], "ADDRESS"),
+        (["info", "C4:F2:17:1A:1D"], "C4:F2:17:1A:1D"),
+        (["info", "C4:F2:17:1A:1D:XX"], "C4:F2:17:1A:1D:XX"),
+        (["info", "C4-F2-17-1A-1D-BB"], "C4-F2-17-1A-1D-BB"),
+        (["read", "C4:F2:17:1A:1D:BB/elsewhere", "2A38"], "elsewhere"),
+        (["read", Demo.heartRate], "CHARACTERISTIC"),
+        (["read", Demo.heartRate, "2A38", "2A37"], "2A37"),
+        (["read", Demo.heartRate, "heart rate"], "heart rate"),
+        (["read", Demo.heartRate, "2A3"], "2A3"),
+        (["read", Demo.heartRate, String(Demo.short.dropLast())], String(Demo.short.dropLast())),
+        (["read", Demo.heartRate, "0x00000"], "0x00000"),
+        (["read", Demo.heartRate, "0x0000"], "0x0000"),
+        (["read", Demo.heartRate, "0x+12"], "0x+12"),
+        (["write", Demo.values, Demo.short], "HEX|@FILE"),
+        (["write", Demo.values, Demo.short, "0"], "0"),
+        (["write", Demo.values, Demo.short, "0g"], "0g"),
+        (["write", Demo.values, Demo.short, "00", "--reliable", "--without-response"], "--reliable"),
+        (["transfer", Demo.transfer, Demo.message, "--eom", ""], "--eom"),
+        (["transfer", Demo.transfer, Demo.message, "--output", ""], "--output"),
+    ])
+    func `a wrong call is refused with status 2 and names the culprit`(
+        _ arguments: [String],
+        _ culprit: String
+    ) async throws {
+        let run = try await CommandRun(arguments, simulated: false).end()
+        #expect(run.status == 2)
+        #expect(run.output.isEmpty)
+        #expect(run.complaint.contains(culprit))
+        #expect(run.errors.count == 2 && run.errors.last?.contains("--help") == true)
+    }
+
+    @Test func `options may stand before the subcommand, between its words, and as abbreviations`() async throws {
+        let run = try await CommandRun.run("--json", "read", Demo.heartRate, "--time=9", "2A38")
+        #expect(run.status == 0)
+        #expect(try object(run.output.first)["value"] as? String == "01")
+    }
+}
