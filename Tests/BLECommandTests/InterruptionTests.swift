@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// Ctrl-C, SIGTERM, and a reader that leaves.
+/// Ctrl-C, other signals, and a reader that leaves.
 @Suite(.timeLimit(.minutes(2))) struct InterruptionTests {
-    @Test(arguments: [SIGINT, SIGTERM])
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func `a scan is ended by a signal, and counted`(_ signal: Int32) async throws {
         let run = try CommandRun(["scan", "--json", "--duplicates"])
         _ = try object(await run.line())

@@ -60,9 +60,10 @@ import Testing
         let values = try run.output.map { try object($0)["value"] as? String ?? "" }
         #expect(values == ["00", "01", "02", "03", "04", "", "00", "01", "02", ""])
         let gap = try #require(try object(run.output[5])["gap"] as? [String: Any])
-        #expect(gap["code"] as? String == "disconnected")
+        #expect((gap["reason"] as? [String: Any])?["code"] as? String == "disconnected")
+        #expect((gap["duration"] as? Double ?? 0) > 0 && gap["dropped"] as? Int == 0)
         #expect(run.output.last == #"{"received":8,"dropped":0}"#)
-        #expect(run.complaint.contains("gap"))
+        #expect(run.complaint.contains("disconnected") && run.complaint.contains("gap: nothing was received for"))
     }
 
     @Test func `people read time and value`() async throws {

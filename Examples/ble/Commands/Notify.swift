@@ -33,16 +33,50 @@ struct Notify: Command {
             links.withLock { $0.append(link) }
             return link.notifications(of: characteristic)
         }
-        if reconnects { values = values.retry(.exponential(), when: { session.isWorthReconnecting(after: $0) }) }
+        if reconnects {
+            values = values.retry(
+                .exponential(),
+                when: { error in
+                    guard let error = error as? BLEError, !error.isFinal else { return false }
+                    session.log.say("\(error.failureText) Trying again.")
+                    return true
+                }
+            )
+        }
         func dropped() -> Int { links.withLock { $0.map(\.droppedPDUs).reduce(0, +) } }
         try await session.talkingAbout(peripheral) {
-            try await session.printAll(values, limits, droppedBefore: dropped()) { value in
-                try session.output.print(value.json, "\(value.time.clockText)  \(value.readableText)")
+            try await session.printAll(values.withGaps(), limits, droppedBefore: dropped()) { item in
+                switch item {
+                case .value(let value):
+                    try session.output.print(value.json, "\(value.time.clockText)  \(value.readableText)")
+                    return true
+                case .gap(let gap):
+                    session.log.say(gap.text)
+                    try session.output.print(.object(("gap", gap.json)))
+                    return false
+                }
             }
         }
         if let limit = limits.time, links.withLock(\.isEmpty) {
             throw BLEError.neverConnected(peripheral, within: limit)
         }
+    }
+}
+
+extension StreamGap {
+    /// What is missing, and why, for a program.
+    fileprivate var json: JSON {
+        .object(
+            ("duration", .decimal(duration.seconds)),
+            ("dropped", .number(dropped)),
+            ("reason", (reason as? BLEError)?.json)
+        )
+    }
+
+    /// The same for a person.
+    fileprivate var text: String {
+        duration == .zero
+            ? "gap: \(dropped) values were dropped" : "gap: nothing was received for \(duration.secondsText)"
     }
 }
 
@@ -57,15 +91,5 @@ extension BLEError {
         )
         error.elapsed = limit
         return error
-    }
-}
-
-extension Session {
-    /// Says that values are missing here, and whether trying again may help.
-    fileprivate func isWorthReconnecting(after error: any Error) -> Bool {
-        guard let error = error as? BLEError, !error.isFinal else { return false }
-        log.say("gap: \(error.messageText)")
-        output.gap(.object(("gap", error.json)))
-        return true
     }
 }

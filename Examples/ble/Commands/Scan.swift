@@ -35,6 +35,7 @@ struct Scan: Command {
         let found = session.central.scan(for: filters, duplicates: reportsDuplicates, mode: mode)
         try await session.printAll(found, limits) { discovery in
             try session.output.print(discovery.json, discovery.text)
+            return true
         }
     }
 }
@@ -64,7 +65,7 @@ extension Discovery {
     fileprivate var text: String {
         var parts = ["\(address)", address.kind == .random ? "random" : "public"]
         parts.append(rssi.map { ($0 > -100 ? " \($0) dBm" : "\($0) dBm") } ?? "        ")
-        if let name { parts.append("\"\(name)\"") }
+        if let name { parts.append("\"\(name.harmless)\"") }
         parts += services.map { "\($0)" }
         parts += advertisement.manufacturerData.map { "company \($0.company.handleText):\($0.data.hexText)" }
         if !isConnectable { parts.append("(not connectable)") }

@@ -44,6 +44,7 @@ struct Transfer: Command {
         let message: [UInt8]
         do {
             message = try await session.withLink(to: peripheral, deadline) { link in
+                _ = try await session.discover(link, deadline)
                 let values = link.notifications(of: characteristic)
                 let messages = values.onEach {
                     chunks.add($0.bytes, dropped: values.counters.dropped + link.droppedPDUs)

@@ -3,15 +3,16 @@ import Glibc
 
 extension BLEError {
     /// What went wrong and what to do, for a person.
-    var messageText: String {
+    var messageText: String { remedy.isEmpty ? failureText : "\(failureText) \(remedy)" }
+
+    /// What went wrong, for a person.
+    var failureText: String {
         var text = operation
         if !object.isEmpty { text += " \(object)" }
         text += ": \(code.words): \(cause)"
         if let received { text += "; \(received.count) octets had been received" }
         if let elapsed { text += " (after \(elapsed.secondsText))" }
-        text += "."
-        if !remedy.isEmpty { text += " \(remedy)" }
-        return text
+        return text + "."
     }
 
     /// The same for a program; octets in hexadecimal, time in seconds.

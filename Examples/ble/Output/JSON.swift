@@ -52,35 +52,3 @@ extension JSON: CustomStringConvertible {
         return result
     }
 }
-
-extension Collection<UInt8> {
-    /// The octets in lower-case hexadecimal.
-    var hexText: String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity(count * 2)
-        for octet in self {
-            text.append(digits[Int(octet >> 4)])
-            text.append(digits[Int(octet & 15)])
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    /// The octets as text, where they are UTF-8.
-    var utf8Text: String? { String(validating: self, as: UTF8.self) }
-
-    /// The octets as text for a person: only where there is some, and nothing in it that moves a terminal's cursor.
-    var printableText: String? {
-        guard let text = utf8Text, !text.isEmpty else { return nil }
-        return text.unicodeScalars.allSatisfy { !$0.properties.generalCategory.isControl } ? text : nil
-    }
-}
-
-extension Unicode.GeneralCategory {
-    fileprivate var isControl: Bool {
-        switch self {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: true
-        default: false
-        }
-    }
-}

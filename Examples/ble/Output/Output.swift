@@ -13,11 +13,6 @@ struct Output: Sendable {
         try write((isJSON ? "\(object())" : text()) + "\n")
     }
 
-    /// Prints a result that can't be refused: who reads no more will be noticed by the next one.
-    func gap(_ object: JSON) {
-        if isJSON { _ = writeAll(Array("\(object)\n".utf8), to: STDOUT_FILENO) }
-    }
-
     /// Prints a result that people need not be told.
     func print(_ object: @autoclosure () -> JSON) throws {
         if isJSON { try write("\(object())\n") }

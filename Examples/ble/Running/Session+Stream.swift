@@ -31,13 +31,13 @@ extension Session {
     /// - Parameters:
     ///   - limits: when it ends.
     ///   - droppedBefore: how many values were lost before they came to the stream.
-    ///   - take: prints a value.
+    ///   - take: prints a value; whether it counts as one.
     /// - Throws: what the stream throws; a `BLEError` when the time was over before there were enough.
     func printAll<Element>(
         _ stream: BLEStream<Element>,
         _ limits: StreamLimits,
         droppedBefore: @autoclosure () -> Int = 0,
-        take: (Element) throws -> Void
+        take: (Element) throws -> Bool
     ) async throws {
         var received = 0
         var dropped = 0
@@ -47,8 +47,7 @@ extension Session {
         }
         do {
             for try await value in limits.time.map({ stream.take(until: .tick(after: $0)) }) ?? stream {
-                received += 1
-                try take(value)
+                if try take(value) { received += 1 }
                 // Before the stream is closed: what waits then is of no interest any more, and not lost.
                 dropped = stream.counters.dropped + droppedBefore()
                 if received == limits.count { break }

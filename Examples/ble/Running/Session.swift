@@ -43,7 +43,7 @@ struct Session: Sendable {
     ) async throws {
         let signals = TerminationSignals()
         let output = Output(isJSON: options.isJSON)
-        try await withCapture(options.capture) { capture in
+        try await withCapture(options.capture, log) { capture in
             try await withAdapter(options, log) { adapter in
                 let choice = capture.map { adapter.captured(in: $0) } ?? adapter
                 let central = try await Central.open(choice)
@@ -73,13 +73,17 @@ struct Session: Sendable {
     }
 
     /// Whatever becomes of the body, what was recorded until then is in the file.
-    private static func withCapture(_ path: String?, _ body: (Capture?) async throws -> Void) async throws {
+    private static func withCapture(_ path: String?, _ log: Log, _ body: (Capture?) async throws -> Void) async throws {
         guard let path else { return try await body(nil) }
         let capture = try Capture(file: path)
         do {
             try await body(capture)
         } catch {
-            try await capture.close()
+            do {
+                try await capture.close()
+            } catch let failure as BLEError {
+                log.say(failure.messageText)
+            }
             throw error
         }
         try await capture.close()

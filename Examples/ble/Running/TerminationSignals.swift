@@ -6,7 +6,7 @@ import Synchronization
 /// The command was interrupted, and has cleaned up.
 struct Interrupted: Error {}
 
-/// SIGINT and SIGTERM, which Ctrl-C and `kill` send, taken as events for as long as this lives.
+/// SIGINT, SIGTERM and SIGHUP, which Ctrl-C, `kill` and a terminal that is closed send, taken as events for as long as this lives.
 ///
 /// The first one cancels the work in hand; the second one ends the program at once.
 final class TerminationSignals: Sendable {
@@ -20,7 +20,7 @@ final class TerminationSignals: Sendable {
 
     init() {
         let queue = DispatchQueue(label: "ble.signals")
-        let numbers = [SIGINT, SIGTERM]
+        let numbers = [SIGINT, SIGTERM] + (Self.isIgnored(SIGHUP) ? [] : [SIGHUP])
         // Blocked for this thread and all that it starts, so that nobody but the sources takes them.
         var set = sigset_t()
         sigemptyset(&set)
@@ -31,6 +31,14 @@ final class TerminationSignals: Sendable {
             source.setEventHandler { [weak self] in self?.received() }
             source.activate()
         }
+    }
+
+    /// Whether whoever started the program wants the signal to have no effect: `nohup` does.
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        sigaction(number, nil, &action)
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     deinit { for source in sources { source.cancel() } }
