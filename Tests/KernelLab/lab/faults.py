@@ -20,18 +20,15 @@ class Fault:
 
 
 FAULTS = [
+    # Measured on 6.1.192: 100 %, at the first such close. A socket that has had as much as its MTU response is safe,
+    # so is closing before the link or the attempt ends, and so was 6.1.176. Nothing a program does about the order
+    # of receive, shutdown and close helps, nor does waiting.
     Fault(
-        "power-off-while-connecting",
+        "close-of-unused-link",
         ("6.1",),
-        "closing an ATT socket whose adapter was powered off while it was connecting corrupts a list (hci_chan_del)",
-        r"list_del corruption(?s:.*)hci_chan_del",
-    ),
-    Fault(
-        "close-after-peer-disconnected",
-        ("6.1",),
-        "closing an ATT socket whose peer has disconnected, a second time since boot, is a general protection fault"
-        " in hci_chan_del",
-        r"general protection fault(?s:.*)hci_chan_del",
+        "closing an ATT socket that has received nothing, after the peer has dropped its link or the adapter was"
+        " switched off, corrupts a list (hci_chan_del under l2cap_sock_release)",
+        r"(list_del corruption|general protection fault)(?s:.*)hci_chan_del",
     ),
     Fault(
         "keys-dropped-during-pairing",

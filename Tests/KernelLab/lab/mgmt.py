@@ -30,7 +30,7 @@ DISCONNECT = 0x0014
 GET_CONNECTIONS = 0x0015
 START_DISCOVERY = 0x0023
 STOP_DISCOVERY = 0x0024
-SET_BREDR = 0x002A
+READ_ADV_MONITOR_FEATURES = 0x0051
 
 POWERED_BIT = 1 << 0
 LE_ONLY = b"\x06"
@@ -102,6 +102,12 @@ class Management:
                     return self.events.pop(position)
             self.events.append(self.receive(deadline))
 
+    def forget_events(self) -> None:
+        """Drops every event so far, so that `wait` speaks of what comes now."""
+        self.events.clear()
+        while select.select([self.socket], [], [], 0)[0]:
+            self.socket.recv(4096)
+
     # Adapters
 
     def indices(self) -> list[int]:
@@ -143,6 +149,14 @@ class Management:
             raise
         self.command(STOP_DISCOVERY, index, LE_ONLY)
         return False
+
+    def wait_discovering(self, index: int, on: bool, within: float = 60) -> None:
+        """Until the kernel says that discovery has begun, or has ended."""
+        self.wait(lambda code, source, data: (code, source, data[1]) == (DISCOVERING, index, on), within)
+
+    def monitors(self, index: int) -> int:
+        """How many advertisement monitors somebody has left behind."""
+        return struct.unpack_from("<H", self.command(READ_ADV_MONITOR_FEATURES, index), 11)[0]
 
     def disconnect_all(self, index: int) -> None:
         data = self.command(GET_CONNECTIONS, index)

@@ -39,13 +39,14 @@ THOUSAND = vendor(0x0013)  # subscribe: 1,000 values at full speed, each its num
 MESSAGE = vendor(0x0014)  # subscribe: MESSAGE_BYTES in chunks of MTU-3, then EOM
 EARLY = vendor(0x0015)  # subscribe: three values before the write response, two after it
 BROKEN = vendor(0x0016)  # subscribe: BROKEN_CHUNKS chunks of MTU-3, then the peripheral drops the link
-SILENT = vendor(0x0017)  # a read of it is never answered
+SILENT = vendor(0x0017)  # a read of it is never answered, but for `silence off`
 INDICATED = vendor(0x0018)  # subscribe: INDICATIONS values, each after the last one's confirmation
 UNKNOWN = vendor(0x0099)  # not there
 
 VALUE_BYTES = bytes.fromhex("0102030405")
 LONG_BYTES = bytes((i * 7 + i // 256) & 0xFF for i in range(400))
 READ_ONLY_BYTES = b"read me"
+SILENT_BYTES = b"spoken"
 MESSAGE_BYTES = bytes((i * 31 + i // 251) & 0xFF for i in range(10_000))
 END_MARK = b"EOM"
 EARLY_VALUES = [b"early 0", b"early 1", b"early 2", b"late 3", b"late 4"]

@@ -91,6 +91,16 @@ class BumbleWorld:
     def adapter(self) -> str:
         return f"hci{self.index}"
 
+    def wait_silence(self) -> None:
+        """Until the radio neither listens nor holds a link, as its controller sees it."""
+
+        def silent():
+            listening = [event.facts["on"] for event in self.peer.events if event.name == "scanning"]
+            links = [event.name for event in self.peer.events if event.name in ("connected", "disconnected")]
+            return True if listening[-1:] != ["1"] and links[-1:] != ["connected"] else None
+
+        self.peer.until(silent, "waiting for the radio to be silent", PATIENCE)
+
     def stop(self) -> None:
         self.peer.close()
         self.management.close()

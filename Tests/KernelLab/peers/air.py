@@ -90,10 +90,11 @@ class AirController(Controller):
 
 
 class CentralController(AirController):
-    """The kernel's side: scans and connects."""
+    """The kernel's side: scans and connects. `on_scanning(on, active)` hears when the radio begins or ends to listen."""
 
-    def __init__(self, name, **arguments):
+    def __init__(self, name, on_scanning, **arguments):
         self.reported: set[tuple[hci.Address, bytes]] = set()
+        self.on_scanning = on_scanning
         super().__init__(name, **arguments)
 
     def on_ll_advertising_pdu(self, packet):
@@ -126,6 +127,8 @@ class CentralController(AirController):
 
     def on_hci_le_set_scan_enable_command(self, command):
         self.reported.clear()
+        if bool(command.le_scan_enable) != self.le_scan_enable:
+            self.on_scanning(command.le_scan_enable, self.le_scan_type)
         return super().on_hci_le_set_scan_enable_command(command)
 
     def on_hci_le_create_connection_cancel_command(self, command):
@@ -182,11 +185,11 @@ class KernelHost:
             self.sink.on_packet(packet)
 
 
-def kernel_adapter(link: Link, address: str) -> CentralController:
+def kernel_adapter(link: Link, address: str, on_scanning) -> CentralController:
     """Makes an adapter of the kernel whose controller is on the link."""
     kernel = KernelHost()
     controller = CentralController(
-        "central", host_source=kernel, host_sink=kernel, link=link, public_address=f"{address}/P"
+        "central", on_scanning, host_source=kernel, host_sink=kernel, link=link, public_address=f"{address}/P"
     )
     controller.kernel = kernel
     return controller

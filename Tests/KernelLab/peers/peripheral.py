@@ -3,12 +3,13 @@
     python -m peers.peripheral SOCKET
 
 NEAR is a connectable heart rate sensor with the services of peers/services.py; FAR is a weak beacon.
-Says `ready adapter=hciN` when both advertise. Commands on the control socket:
+Says `ready adapter=hciN` when both advertise, and `scanning` whenever the kernel's radio begins or ends to listen. Commands on the control socket:
 
     reset              disconnect everybody, values as at the start, advertise; answers once all that is true
     drop [REASON]      disconnect as the peripheral, with an HCI reason (0x13)
     lose               break the link without a word: both sides see a supervision timeout
     advertise on|off   NEAR's advertising
+    silence on|off     whether reads of SILENT stay unanswered
     notify HEX         one heart rate measurement to whoever subscribed
     tree               the GATT server's attributes as JSON
 """
@@ -54,7 +55,7 @@ class Near:
         self.advertiser = asyncio.Lock()
         self.advertising_wanted = True
         self.device.on("connection", self.on_connection)
-        for command in (self.reset, self.drop, self.lose, self.advertise, self.notify, self.tree):
+        for command in (self.reset, self.drop, self.lose, self.advertise, self.silence, self.notify, self.tree):
             control.commands[command.__name__] = command
 
     async def run(self) -> None:
@@ -143,6 +144,9 @@ class Near:
             await self.device.stop_advertising()
             self.control.say("advertising", on=0)
 
+    async def silence(self, state: str) -> None:
+        self.services.silent = state == "on"
+
     async def notify(self, value: str) -> None:
         await self.device.notify_subscribers(self.services.heart_rate, bytes.fromhex(value))
 
@@ -175,7 +179,11 @@ async def main(socket: str) -> None:
     logging.basicConfig(level=logging.WARNING)
     control = Control()
     link = air.Link()
-    central = air.kernel_adapter(link, names.CENTRAL)
+
+    def on_scanning(on: int, active: int) -> None:
+        control.say("scanning", on=on, active=active)
+
+    central = air.kernel_adapter(link, names.CENTRAL, on_scanning)
     near = Near(link, control)
     await near.run()
     far = await run_far(link)

@@ -37,12 +37,13 @@ class Services:
     def restore(self) -> None:
         """Values as they were at the start."""
         self.values = {"value": names.VALUE_BYTES, "long": names.LONG_BYTES}
+        self.silent = True
 
     def vendor_characteristics(self) -> list[Characteristic]:
         access = Properties.READ | Properties.WRITE
         description = Descriptor(USER_DESCRIPTION, Descriptor.READABLE, b"a value to play with")
         read_only = CharacteristicValue(read=lambda _: names.READ_ONLY_BYTES, write=self.refuse)
-        silent = CharacteristicValue(read=self.never)
+        silent = CharacteristicValue(read=self.read_silent)
         return [
             Characteristic(
                 names.VALUE,
@@ -78,9 +79,11 @@ class Services:
         self.control.say("write-refused", hex=value.hex())
         raise att.ATT_Error(att.ATT_WRITE_NOT_PERMITTED_ERROR)
 
-    async def never(self, _connection):
+    async def read_silent(self, _connection):
         self.control.say("read", char="silent")
-        await asyncio.get_running_loop().create_future()
+        if self.silent:
+            await asyncio.get_running_loop().create_future()
+        return names.SILENT_BYTES
 
     def notifying(self, label, uuid, on_subscription=None, at_once=None, properties=Properties.NOTIFY):
         """A characteristic that starts `on_subscription` when its CCCD is written on, and `at_once` still within

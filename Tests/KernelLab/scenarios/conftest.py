@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lab.ble import Ble
 from lab.world import BluetoothdWorld, BumbleWorld
 
 
@@ -17,12 +18,18 @@ def bumble_world():
 
 @pytest.fixture
 def bumble(bumble_world, request):
-    """The same, as every scenario expects to find it: nobody connected, values fresh, NEAR advertising."""
-    bumble_world.management.disconnect_all(bumble_world.index)
-    bumble_world.peer.command("reset")
-    mark = bumble_world.peer.mark()
-    request.node.peer = (bumble_world.peer, mark)
-    return bumble_world
+    """The same, as every scenario expects to find it: powered, nobody connected, values fresh, NEAR advertising."""
+    yield from fresh(bumble_world, request, lambda: bumble_world.peer.command("reset"))
+
+
+@pytest.fixture
+def clean_radio(bumble):
+    """When the scenario is over, the radio is silent: no discovery, no monitor, no connection, no listening."""
+    yield
+    bumble.wait_silence()
+    assert not bumble.management.discovering(bumble.index)
+    assert bumble.management.monitors(bumble.index) == 0
+    assert bumble.management.connections(bumble.index) == []
 
 
 @pytest.fixture(scope="module")
@@ -36,17 +43,38 @@ def bluetoothd_world():
 @pytest.fixture
 def bluetoothd(bluetoothd_world, request):
     """bluetoothd as the peripheral, with nobody connected."""
-    bluetoothd_world.management.disconnect_all(bluetoothd_world.index)
-    request.node.peer = (bluetoothd_world.peer, bluetoothd_world.peer.mark())
-    return bluetoothd_world
+    yield from fresh(bluetoothd_world, request, lambda: None)
+
+
+def fresh(world, request, reset):
+    world.management.power(world.index, True)
+    world.management.disconnect_all(world.index)
+    reset()
+    world.management.forget_events()
+    world.mark = world.peer.mark()
+    request.node.world = world
+    yield world
+
+
+@pytest.fixture
+def ble(request):
+    """The `ble` command. With a world, it is told that world's adapter."""
+    worlds = [request.getfixturevalue(name) for name in ("bumble", "bluetoothd") if name in request.fixturenames]
+    command = Ble(worlds[0].adapter if worlds else None)
+    request.node.ble = command
+    yield command
+    for run in command.runs:
+        run.kill()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Where a scenario failed, its report ends with what the peer saw meanwhile."""
+    """Where a scenario failed, its report ends with what was run and what the peer saw meanwhile."""
     report = yield
-    peer, mark = getattr(item, "peer", (None, 0))
-    if report.failed and peer:
-        events = "\n".join(str(event) for event in peer.since(mark))
-        report.sections.append(("What the peer saw", events or "nothing"))
+    if report.failed:
+        if command := getattr(item, "ble", None):
+            report.sections.append(("What ble said", "\n".join(map(str, command.runs))))
+        if world := getattr(item, "world", None):
+            events = "\n".join(str(event) for event in world.peer.since(world.mark))
+            report.sections.append(("What the peer saw", events or "nothing"))
     return report

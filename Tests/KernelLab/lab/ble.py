@@ -1,0 +1,190 @@
+"""Runs the `ble` command as a person would, and keeps what it said."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import stat
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+from lab import names
+from lab.peer import PATIENCE
+
+PROGRAM = Path(os.environ.get("LAB_PRODUCTS", "/nowhere")).resolve() / "ble"
+UNPRIVILEGED = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--inh-caps=-all"]
+# What a program that crashed says, whatever its message.
+CRASH = ("Fatal error", "Crash:", "stack dump", "Segmentation fault", "Illegal instruction")
+
+
+class Run:
+    """One run of the command, from its start on."""
+
+    def __init__(self, arguments: tuple[str, ...], prefix: list[str]):
+        self.arguments = [str(argument) for argument in arguments]
+        self.output = {"stdout": "", "stderr": ""}
+        self.ended: set[str] = set()
+        self.changed = threading.Condition()
+        self.started = time.monotonic()
+        self.process = subprocess.Popen(
+            [*prefix, str(PROGRAM), *self.arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            cwd="/",
+        )
+        self.readers = [
+            threading.Thread(target=self.read, args=(name, pipe), daemon=True)
+            for name, pipe in (("stdout", self.process.stdout), ("stderr", self.process.stderr))
+        ]
+        for reader in self.readers:
+            reader.start()
+
+    def read(self, name: str, pipe) -> None:
+        for line in pipe:
+            with self.changed:
+                self.output[name] += line
+                self.changed.notify_all()
+        with self.changed:
+            self.ended.add(name)
+            self.changed.notify_all()
+
+    @property
+    def stdout(self) -> str:
+        return self.output["stdout"]
+
+    @property
+    def stderr(self) -> str:
+        return self.output["stderr"]
+
+    @property
+    def status(self) -> int | None:
+        return self.process.poll()
+
+    def wait_lines(self, count: int = 1, name: str = "stdout", within: float = PATIENCE) -> None:
+        """Waits until that many lines have been printed."""
+        deadline = time.monotonic() + within
+        with self.changed:
+            while self.output[name].count("\n") < count:
+                remaining = deadline - time.monotonic()
+                assert name not in self.ended and remaining > 0, f"no line {count} on {name}\n{self}"
+                self.changed.wait(remaining)
+
+    def interrupt(self) -> None:
+        """Ctrl-C."""
+        self.process.send_signal(signal.SIGINT)
+
+    def end(self, within: float = PATIENCE) -> Run:
+        """Waits for the end. A command that is still running then hangs, and that fails the scenario."""
+        try:
+            self.process.wait(within)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"ble hangs: still running after {within} s\n{self}") from None
+        for reader in self.readers:
+            reader.join(PATIENCE)
+        self.seconds = time.monotonic() - self.started
+        assert not any(word in self.stderr for word in CRASH), f"ble crashed\n{self}"
+        return self
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def __str__(self):
+        said = [f"$ ble {shlex.join(self.arguments)}\n    status {self.status}"]
+        for name, text in self.output.items():
+            lines = text.splitlines()
+            shown = lines if len(lines) <= 40 else [*lines[:20], f"... {len(lines) - 40} lines ...", *lines[-20:]]
+            said += [f"    {name}: {line[:300]}" for line in shown]
+        return "\n".join(said)
+
+    # What it said with --json
+
+    @property
+    def records(self) -> list[dict]:
+        """stdout as JSON, which it has to be down to the last line."""
+        records = []
+        for line in self.stdout.splitlines():
+            try:
+                records.append(json.loads(line))
+            except ValueError:
+                raise AssertionError(f"not JSON: {line!r}\n{self}") from None
+        return records
+
+    @property
+    def values(self) -> list[bytes]:
+        return [bytes.fromhex(record["value"]) for record in self.records if "value" in record]
+
+    @property
+    def sightings(self) -> list[dict]:
+        """What a scan reported, with addresses and UUIDs in one spelling."""
+        found = [record for record in self.records if "address" in record]
+        for record in found:
+            record["address"] = record["address"].upper()
+            record["services"] = [names.full(uuid) for uuid in record.get("services", [])]
+        return found
+
+
+class Ble:
+    """The command with one adapter. Remembers its runs, for the report of a scenario that failed."""
+
+    def __init__(self, adapter: str | None = None, prefix: list[str] | None = None):
+        self.adapter = adapter
+        self.prefix = prefix or []
+        self.runs: list[Run] = []
+
+    def start(self, *arguments) -> Run:
+        common = ("--adapter", self.adapter) if self.adapter else ()
+        run = Run((*arguments, *common), self.prefix)
+        self.runs.append(run)
+        return run
+
+    def __call__(self, *arguments, within: float = PATIENCE) -> Run:
+        """Runs the command to its end, whatever that is."""
+        return self.start(*arguments).end(within)
+
+    def good(self, *arguments, within: float = PATIENCE) -> Run:
+        run = self(*arguments, within=within)
+        assert run.status == 0, f"ble was to succeed\n{run}"
+        return run
+
+    def bad(self, *arguments, status=(1, 2), says=(), within: float = PATIENCE) -> Run:
+        """A run that has to fail with one clear message, which contains each of the words given."""
+        run = self(*arguments, within=within)
+        allowed = (status,) if isinstance(status, int) else status
+        assert run.status in allowed, f"ble was to fail with status {allowed}\n{run}"
+        message = run.stderr.strip()
+        assert message, f"ble failed without a word\n{run}"
+        assert len(message.splitlines()) <= 12, f"that is not one clear message\n{run}"
+        for words in says:
+            choices = (words,) if isinstance(words, str) else words
+            found = any(word.lower() in message.lower() for word in choices)
+            assert found, f"the message does not say {' or '.join(choices)}\n{run}"
+        return run
+
+    def unprivileged(self) -> Ble:
+        """The same command as somebody without any capability."""
+        let_everybody_run(PROGRAM)
+        twin = Ble(self.adapter, UNPRIVILEGED)
+        twin.runs = self.runs
+        return twin
+
+
+def let_everybody_run(program: Path) -> None:
+    """Opens the way to a program and its libraries, which may be in somebody's home. Only the guest's layer changes."""
+    libraries = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    paths = [program, *(Path(word) for line in libraries.splitlines() for word in line.split() if word[0] == "/")]
+    for path in paths:
+        for place in [path, path.resolve(), *path.parents, *path.resolve().parents]:
+            mode = place.stat().st_mode
+            wanted = mode | (stat.S_IXOTH if place.is_dir() else stat.S_IROTH | stat.S_IXOTH)
+            if wanted != mode:
+                place.chmod(stat.S_IMODE(wanted))
