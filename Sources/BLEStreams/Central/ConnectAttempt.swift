@@ -3,16 +3,28 @@ import BLERadio
 import Synchronization
 
 /// One try to connect to a peripheral, with its time limit, its repetitions, and both kinds of address if need be.
+///
+/// The two kinds take turns, and never wait side by side: Linux tells connections that are being made to one address
+/// apart by its octets alone. It gives the link to the wrong one of two sockets then, and 6.1 connects to nobody any
+/// more once the other one is closed.
 final class ConnectAttempt: Sendable {
     private struct State {
-        var activities: [BluetoothAddress: RadioActivity] = [:]
-        var waiting: Set<BluetoothAddress>
+        var activity: RadioActivity?
+        /// The addresses that have not failed; the first one has its turn.
+        var candidates: [BluetoothAddress]
+        /// Counts the turns.
+        var turn = 0
+        /// Ends the turn, where there are other candidates.
+        var endOfTurn: RadioActivity?
         var repetitionsLeft = 3
         var timer: RadioActivity?
         var isOver = false
         /// The link, while its MTU is being negotiated.
         var link: Link?
     }
+
+    /// How long one kind of address is tried before the other has its turn. Slow advertisers take a second or two.
+    private static let longestTurn = Duration.seconds(5)
 
     private let peripheral: Peripheral
     private let timeout: Duration
@@ -42,7 +54,7 @@ final class ConnectAttempt: Sendable {
         self.timeout = timeout
         self.result = result
         begin = peripheral.core.timeline.now
-        state = Mutex(State(waiting: Set([peripheral.address] + peripheral.alternatives)))
+        state = Mutex(State(candidates: [peripheral.address] + peripheral.alternatives))
     }
 
     private func start() {
@@ -56,17 +68,45 @@ final class ConnectAttempt: Sendable {
         core.states.whenDown(peripheral.address) {
             guard !self.state.withLock({ $0.isOver }) else { return }
             self.core.states.set(.connecting, of: self.peripheral.address)
-            for address in [self.peripheral.address] + self.peripheral.alternatives { self.connect(to: address) }
+            self.connect()
         }
     }
 
-    private func connect(to address: BluetoothAddress) {
-        let activity = core.radio.connect(to: address) { self.handle($0, from: address) }
+    /// Gives the first candidate a turn.
+    private func connect() {
+        let next: (turn: Int, address: BluetoothAddress, hasOthers: Bool)? = state.withLock { state in
+            guard !state.isOver, let address = state.candidates.first else { return nil }
+            state.turn &+= 1
+            return (state.turn, address, state.candidates.count > 1)
+        }
+        guard let (turn, address, hasOthers) = next else { return }
+        if hasOthers {
+            let end = core.timeline.schedule(after: min(Self.longestTurn, timeout / 4)) { self.end(turn) }
+            store {
+                if $0.turn == turn { $0.endOfTurn = end }
+            } orCancel: {
+                end
+            }
+        }
+        let activity = core.radio.connect(to: address) { self.handle($0, from: address, turn) }
         store {
-            $0.activities[address] = activity
+            // The answer may have come already, and another turn begun.
+            if $0.turn == turn { $0.activity = activity }
         } orCancel: {
             activity
         }
+    }
+
+    /// Leaves the radio to the next candidate, unless this turn is over in another way.
+    private func end(_ turn: Int) {
+        let activity: RadioActivity?? = state.withLock { state in
+            guard !state.isOver, state.link == nil, state.turn == turn else { return nil }
+            state.candidates.append(state.candidates.removeFirst())
+            return .some(state.activity.take())
+        }
+        guard let activity else { return }
+        activity?.cancel()
+        connect()
     }
 
     private func store(_ change: (inout State) -> Void, orCancel activity: () -> RadioActivity) {
@@ -77,32 +117,32 @@ final class ConnectAttempt: Sendable {
         if isOver { activity().cancel() }
     }
 
-    private func handle(_ outcome: Result<any ATTLink, BLEError>, from address: BluetoothAddress) {
+    private func handle(_ outcome: Result<any ATTLink, BLEError>, from address: BluetoothAddress, _ turn: Int) {
         switch outcome {
-        case .success(let radioLink): established(radioLink, address)
-        case .failure(let error): failed(error, address)
+        case .success(let radioLink): established(radioLink, address, turn)
+        case .failure(let error): failed(error, turn)
         }
     }
 
-    private func established(_ radioLink: any ATTLink, _ address: BluetoothAddress) {
-        let others: [RadioActivity]? = state.withLock { state in
-            guard !state.isOver, state.link == nil else { return nil }
-            // Under the lock, so that a second link can't come in between.
+    private func established(_ radioLink: any ATTLink, _ address: BluetoothAddress, _ turn: Int) {
+        let endOfTurn: RadioActivity?? = state.withLock { state in
+            guard !state.isOver, state.link == nil, state.turn == turn else { return nil }
+            // Under the lock, so that the turn can't end in between.
             state.link = Link(peripheral: Peripheral(core: core, address: address), radioLink: radioLink)
-            defer { state.activities = [:] }
-            return state.activities.filter { $0.key != address }.map(\.value)
+            state.activity = nil
+            return .some(state.endOfTurn.take())
         }
-        guard let others, let link = state.withLock({ $0.link }) else {
-            // Too late, or the other kind of address was faster.
+        guard let endOfTurn, let link = state.withLock({ $0.link }) else {
+            // Too late: the attempt, or this kind's turn, is over.
             radioLink.disconnect()
             return
         }
-        for other in others { other.cancel() }
-        link.start { self.negotiated(link, $0) }
+        endOfTurn?.cancel()
+        link.start { self.negotiated(link, turn, $0) }
     }
 
     /// The MTU is known, or the link ended before that.
-    private func negotiated(_ link: Link, _ outcome: Result<Void, BLEError>) {
+    private func negotiated(_ link: Link, _ turn: Int, _ outcome: Result<Void, BLEError>) {
         switch outcome {
         case .success:
             guard finish() else { return }
@@ -110,24 +150,26 @@ final class ConnectAttempt: Sendable {
             result(.success(link))
         case .failure(let error):
             state.withLock { $0.link = nil }
-            failed(error, link.peripheral.address)
+            failed(error, turn)
         }
     }
 
-    private func failed(_ error: BLEError, _ address: BluetoothAddress) {
+    private func failed(_ error: BLEError, _ turn: Int) {
         let mayRepeat = error.code == .connectionFailed && error.reason?.kind == .failedToEstablish
-        let (repeats, isLast) = state.withLock { state in
-            guard !state.isOver else { return (false, false) }
+        let (endOfTurn, goesOn): (RadioActivity?, Bool?) = state.withLock { state in
+            guard !state.isOver, state.turn == turn else { return (nil, nil) }
             if mayRepeat, state.repetitionsLeft > 0 {
                 state.repetitionsLeft -= 1
-                return (true, false)
+            } else {
+                state.candidates.removeFirst()
             }
-            state.waiting.remove(address)
-            return (false, state.waiting.isEmpty)
+            return (state.endOfTurn.take(), !state.candidates.isEmpty)
         }
-        if repeats {
-            connect(to: address)
-        } else if isLast, finish() {
+        endOfTurn?.cancel()
+        guard let goesOn else { return }
+        if goesOn {
+            connect()
+        } else if finish() {
             core.states.set(.disconnected(error.reason), of: peripheral.address)
             var error = error
             error.elapsed = core.timeline.now - begin
@@ -159,18 +201,15 @@ final class ConnectAttempt: Sendable {
 
     /// Ends the attempt once; whether this call did.
     private func finish() -> Bool {
-        let (activities, timer, isFirst) = state.withLock { state in
-            guard !state.isOver else { return ([RadioActivity](), RadioActivity?.none, false) }
+        let activities: [RadioActivity?]? = state.withLock { state in
+            guard !state.isOver else { return nil }
             state.isOver = true
-            defer {
-                state.activities = [:]
-                state.link = nil
-            }
-            return (Array(state.activities.values), state.timer.take(), true)
+            state.link = nil
+            return [state.timer.take(), state.endOfTurn.take(), state.activity.take()]
         }
-        timer?.cancel()
-        for activity in activities { activity.cancel() }
-        return isFirst
+        guard let activities else { return false }
+        for activity in activities { activity?.cancel() }
+        return true
     }
 }
 

@@ -84,6 +84,22 @@ import Testing
         }
     }
 
+    @Test func `the less likely kind of an address has its turn too`() async throws {
+        try await Bench.run { bench in
+            // The bits of a random address, on a device that calls it public.
+            let odd = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .public)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let adapter = bench.air.adapter(address: odd)
+                group.addTask { try await LocalPeripheral(name: "Odd") {}.run(on: adapter) }
+                try await bench.central.peripheral(odd.description).withLink { link in
+                    #expect(link.peripheral.address == odd)
+                }
+                group.cancelAll()
+            }
+            #expect(bench.centralAdapter.activity.isIdle)
+        }
+    }
+
     @Test func `a connection that fails to be established is tried again`() async throws {
         try await Bench.run { bench in
             bench.air.faults.add(.refuseConnections(3))
