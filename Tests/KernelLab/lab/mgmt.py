@@ -141,13 +141,22 @@ class Management:
 
     def discovering(self, index: int) -> bool:
         """Whether anybody's discovery runs. Asked by starting our own, which the kernel refuses then."""
-        try:
-            self.command(START_DISCOVERY, index, LE_ONLY)
-        except ManagementError as error:
-            if error.status == BUSY:
+        while True:
+            try:
+                self.command(START_DISCOVERY, index, LE_ONLY)
+                break
+            except ManagementError as error:
+                if error.status != BUSY:
+                    raise
+            # Busy as well while the last one is being stopped: then its end is still to be announced.
+            try:
+                self.wait_discovering(index, on=False, within=20)
+            except TimeoutError:
                 return True
-            raise
+        # The reply comes before the kernel counts the discovery as running: stopped at once, it would refuse.
+        self.wait_discovering(index, on=True)
         self.command(STOP_DISCOVERY, index, LE_ONLY)
+        self.wait_discovering(index, on=False)
         return False
 
     def wait_discovering(self, index: int, on: bool, within: float = 60) -> None:
