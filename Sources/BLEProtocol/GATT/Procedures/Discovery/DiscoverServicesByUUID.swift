@@ -12,10 +12,11 @@ package struct DiscoverServicesByUUID: GATTProcedure {
     private var handles: Set<UInt16> = []
     private var isLongForm: Bool
 
-    package init(_ uuid: BluetoothUUID, in range: ClosedRange<UInt16> = 0x0001...0xFFFF) {
+    /// - Parameter isLongForm: whether only the form of 128 bits is asked for, also where there is a shorter one.
+    package init(_ uuid: BluetoothUUID, in range: ClosedRange<UInt16> = 0x0001...0xFFFF, isLongForm: Bool = false) {
         self.uuid = uuid
         walk = HandleWalk(range)
-        isLongForm = uuid.short == nil
+        self.isLongForm = isLongForm || uuid.short == nil
     }
 
     package func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<[Service]> { nextRequest() }
