@@ -128,6 +128,14 @@ final class Bearer: Sendable {
         change { state, _ in self.database.withLock { action(&state.server, &$0) } }
     }
 
+    /// Has the server half take note of a change of the attributes.
+    func synchronize() {
+        change { state, effects in
+            let output = self.database.withLock { state.server.synchronize(with: $0) }
+            self.take(output, &state, &effects)
+        }
+    }
+
     /// Answers a question of the server half.
     func respond(to token: ATTServer.RequestToken, with result: Result<[UInt8], ATTError>) {
         change { state, effects in

@@ -9,7 +9,9 @@ final class SharedDatabase: Sendable {
 
     /// What every device must offer, a central too: its name and the two mandatory services.
     static let centralDefault = SharedDatabase(
-        AttributeDatabase(services: [LocalService]().addingMandatoryServices(name: "BLEStreams", appearance: 0))
+        AttributeDatabase(
+            services: [LocalService]().addingMandatoryServices(name: "BLEStreams", appearance: 0, canChange: false)
+        )
     )
 
     func withLock<Output>(_ body: (inout AttributeDatabase) -> Output) -> Output {

@@ -129,11 +129,27 @@ public final class ConnectedCentral: Sendable {
 
     /// Queues a notification; waits while the queue of this central is full.
     func notify(_ handle: UInt16, _ value: [UInt8], object: String) async throws {
+        try await queue(object) { server, database throws(ATTServer.SendRefusal) in
+            try server.notify(handle, value, database: database)
+        }
+    }
+
+    /// Queues notifications of several characteristics; waits while the queue of this central is full.
+    func notify(_ values: [(handle: UInt16, value: [UInt8])], object: String) async throws {
+        try await queue(object) { server, database throws(ATTServer.SendRefusal) in
+            try server.notify(values, database: database)
+        }
+    }
+
+    private func queue(
+        _ object: String,
+        _ add: (inout ATTServer, AttributeDatabase) throws(ATTServer.SendRefusal) -> Void
+    ) async throws {
         while true {
             let rooms = state.withLock { $0.rooms }
             let refusal = bearer.serve { server, database -> ATTServer.SendRefusal? in
                 do throws(ATTServer.SendRefusal) {
-                    try server.notify(handle, value, database: database)
+                    try add(&server, database)
                     return nil
                 } catch {
                     return error
@@ -211,6 +227,14 @@ public final class ConnectedCentral: Sendable {
                 object: object,
                 cause: "the link is less protected than the characteristic asks for",
                 remedy: "Let the central pair first, or describe the characteristic with less."
+            )
+        case .outOfSync:
+            BLEError(
+                .busy,
+                operation: operation,
+                object: object,
+                cause: "the central has not taken note yet that the services changed, and wants nothing before that",
+                remedy: "Send again later: the central asks for what is new when it uses the link next."
             )
         case .unknownCharacteristic, .full:
             BLEError(.invalidArgument, operation: operation, object: object, cause: "there is no such characteristic")

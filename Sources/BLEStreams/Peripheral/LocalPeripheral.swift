@@ -83,6 +83,15 @@ public struct LocalPeripheral: Sendable {
         try await run(on: radio) { server in try await server.untilFailure() }
     }
 
+    /// Services with the mandatory ones added, where they can be laid out.
+    func allServices(_ services: [LocalService], operation: String) throws -> [LocalService] {
+        let all = services.addingMandatoryServices(name: name, appearance: appearance)
+        if let fault = AttributeDatabase.fault(in: all) {
+            throw BLEError(.invalidArgument, operation: operation, object: name, cause: fault)
+        }
+        return all
+    }
+
     /// The two payloads: services in the advertisement, the name beside them or, for want of room, in the response.
     func advertisement() throws -> AdvertiseRequest {
         let uuids = advertisedServices ?? services.filter(\.isPrimary).map(\.uuid)

@@ -112,6 +112,21 @@ extension PeripheralServer {
         }
     }
 
+    /// Sends notifications of several characteristics to one central, in one PDU where it takes that and they fit;
+    /// waits while its queue is full.
+    ///
+    /// - Parameters:
+    ///   - values: each characteristic with its value, in order. In one PDU none is cut; else at most MTU − 3 octets of
+    ///     each are sent.
+    ///   - central: who gets them; it must have subscribed to all of them.
+    /// - Throws: ``BLEError/Code/notFound``, ``BLEError/Code/notSupported`` when it hasn't subscribed,
+    ///   ``BLEError/Code/disconnected``; `CancellationError`.
+    public func notify(_ values: KeyValuePairs<BluetoothUUID, [UInt8]>, to central: ConnectedCentral) async throws {
+        let group = try values.map { (handle: try requiredHandle(of: $0.key, operation: "notify"), value: $0.value) }
+        let names = values.map { "\($0.key)" }.joined(separator: ", ")
+        try await central.notify(group, object: "\(names) to \(central)")
+    }
+
     /// Sends an indication to one central, or to all that have subscribed, and waits for the confirmations.
     ///
     /// Parameters and errors are those of ``notify(_:of:to:)``.
@@ -156,10 +171,6 @@ extension PeripheralServer {
     }
 
     // MARK: - Handles
-
-    func characteristic(at handle: UInt16) -> String {
-        database.withLock { $0.characteristic(at: handle)?.id } ?? handle.hexadecimal
-    }
 
     private func handle(of uuid: BluetoothUUID) -> UInt16? {
         database.withLock { database in database.characteristics.first { $0.uuid == uuid }?.valueHandle }

@@ -23,6 +23,8 @@ public final class PeripheralServer: Sendable {
     }
 
     private struct State {
+        /// The names of characteristics that are not offered any more, by value handle.
+        var formerNames: [UInt16: String] = [:]
         var centrals: [Int: ConnectedCentral] = [:]
         var watchers: [Int: Watcher] = [:]
         var nextID = 0
@@ -35,20 +37,15 @@ public final class PeripheralServer: Sendable {
     let database: SharedDatabase
     let radio: any Radio
     private let request: AdvertiseRequest
-    private let name: String
+    private let description: LocalPeripheral
+    private var name: String { description.name }
     private let state = Mutex(State())
 
     init(_ description: LocalPeripheral, radio: any Radio) throws {
-        let services = description.services.addingMandatoryServices(
-            name: description.name,
-            appearance: description.appearance
-        )
-        if let fault = AttributeDatabase.fault(in: services) {
-            throw BLEError(.invalidArgument, operation: "serve", object: description.name, cause: fault)
-        }
+        let services = try description.allServices(description.services, operation: "serve")
         database = SharedDatabase(AttributeDatabase(services: services))
         request = try description.advertisement()
-        name = description.name
+        self.description = description
         self.radio = radio
     }
 
@@ -139,6 +136,40 @@ public final class PeripheralServer: Sendable {
             return state.watchers
         }
         for watcher in watchers.values { watcher.finish(error) }
+    }
+
+    // MARK: - What is offered
+
+    /// Offers other services from now on, in place of those of the ``LocalPeripheral``.
+    ///
+    /// A service that is described as before keeps its handles, its values and its subscribers; what is new gets handles
+    /// of its own. Centrals that want to be told (Service Changed) are; one that keeps what it discovered and has said so
+    /// is answered Database Out Of Sync before it can use a handle that may be wrong. What is advertised stays.
+    ///
+    /// - Parameter services: all that is offered, but for the Generic Access and Generic Attribute services, which are
+    ///   added by themselves.
+    /// - Returns: whether anything is different now.
+    /// - Throws: ``BLEError/Code/invalidArgument`` when the services can't be laid out; nothing has changed then.
+    @discardableResult
+    public func replaceServices(_ services: [LocalService]) throws -> Bool {
+        let all = try description.allServices(services, operation: "replace services")
+        let (isDifferent, former) = database.withLock { database in
+            let former = database.characteristics
+            return (database.replaceServices(all), former)
+        }
+        guard isDifferent else { return false }
+        let centrals = state.withLock { state in
+            for characteristic in former { state.formerNames[characteristic.valueHandle] = characteristic.id }
+            return Array(state.centrals.values)
+        }
+        for central in centrals { central.bearer.synchronize() }
+        return true
+    }
+
+    /// The name of a characteristic, or its handle where nobody knows a name.
+    func characteristic(at handle: UInt16) -> String {
+        database.withLock { $0.characteristic(at: handle)?.id } ?? state.withLock { $0.formerNames[handle] }
+            ?? handle.hexadecimal
     }
 
     // MARK: - Centrals

@@ -91,6 +91,11 @@ struct Bearer {
         notes = []
     }
 
+    mutating func takeFinished() -> [Finished] {
+        defer { finished = [] }
+        return finished
+    }
+
     mutating func takeValues() -> [GATTClient.ReceivedValue] {
         defer { values = [] }
         return values

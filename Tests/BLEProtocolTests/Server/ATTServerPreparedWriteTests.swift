@@ -190,6 +190,9 @@ import Testing
         var client = ServedClient.ofSample()
         _ = client.sends("16 0700 0000 01")
         _ = client.server.ended()
-        #expect(client.server.client == ServerClient())
+        var other = ServedClient.ofSample()
+        #expect(client.server.client != other.server.client)
+        _ = other.sends("02 1700")
+        #expect(client.server.client == other.server.client)
     }
 }

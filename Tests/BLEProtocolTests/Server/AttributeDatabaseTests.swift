@@ -9,6 +9,8 @@ import Testing
             switch attribute.content {
             case .constant(let value), .stored(let value): line += WireText.text(value)
             case .dynamic: line += "dynamic"
+            case .clientFeatures: line += "client features"
+            case .databaseHash: line += "hash"
             case .clientConfiguration(let characteristic): line += "of \(characteristic)"
             }
             return attribute.groupEnd == attribute.handle ? line : line + " ..\(attribute.groupEnd)"
@@ -107,8 +109,15 @@ import Testing
                 "3 2A00 5069",
                 "4 2803 020500012a ..5",
                 "5 2A01 4003",
-                "6 2800 0118",
-                "7 2800 0f18",
+                "6 2800 0118 ..13",
+                "7 2803 200800052a ..9",
+                "8 2A05 ",
+                "9 2902 of 8",
+                "10 2803 0a0b00292b ..11",
+                "11 2B29 client features",
+                "12 2803 020d002a2b ..13",
+                "13 2B2A hash",
+                "14 2800 0f18",
             ]
         )
         let own = [LocalService(BluetoothUUID(0x1801)), LocalService(BluetoothUUID(0x1800))]

@@ -7,6 +7,8 @@ struct ServedClient {
     var security = ATTSecurity.none
     /// What the last PDU led to.
     private(set) var output = ATTServer.Output()
+    /// What the last change of the services did to the client's subscriptions.
+    var changes: [ATTServer.SubscriptionChange] = []
 
     init(_ services: [LocalService], maximumMTU: Int = 517, limits: ATTServer.Limits = .init()) {
         self.init(AttributeDatabase(services: services), maximumMTU: maximumMTU, limits: limits)

@@ -12,6 +12,10 @@ package struct Attribute: Hashable, Sendable {
         case dynamic
         /// With the client's state, since each client has its own: what it wants to be sent of this characteristic.
         case clientConfiguration(characteristic: UInt16)
+        /// With the client's state: what it understands of GATT's additions.
+        case clientFeatures
+        /// The Database Hash, 16 octets as they stand on air; the database keeps it right.
+        case databaseHash([UInt8])
     }
 
     /// The number that names it on the link, 1 to 0xFFFF.

@@ -8,176 +8,76 @@ extension AttributeDatabase {
     /// - Precondition: ``fault(in:)`` finds nothing.
     package init(services: [LocalService]) {
         if let fault = Self.fault(in: services) { preconditionFailure(fault) }
-        var layout = Layout(services: services)
-        for service in services { layout.add(service) }
-        self.init(attributes: layout.attributes, characteristics: layout.characteristics)
+        self.init(attributes: [], characteristics: [])
+        place(ServicePlacement.inOrder(services))
     }
 
-    /// Hands out handles, one attribute after the other.
-    private struct Layout {
-        var attributes: [Attribute] = []
-        var characteristics: [DatabaseCharacteristic] = []
-        /// Where each service will lie, since one may include another that comes after it.
-        private var ranges: [String: (service: LocalService, start: UInt16, end: UInt16)] = [:]
-
-        init(services: [LocalService]) {
-            var start = 1
-            for service in services {
-                let end = start + service.attributeCount - 1
-                if ranges[service.id] == nil { ranges[service.id] = (service, UInt16(start), UInt16(end)) }
-                start = end + 1
-            }
-        }
-
-        private var next: UInt16 { UInt16(attributes.count + 1) }
-
-        mutating func add(_ service: LocalService) {
-            append(
-                service.isPrimary ? AttributeType.primaryService : AttributeType.secondaryService,
-                service.uuid.attOctets,
-                groupSize: service.attributeCount
-            )
-            for included in service.includes {
-                guard let range = ranges[included] else { continue }
-                var value = ByteWriter(capacity: 6)
-                value.uint16(range.start)
-                value.uint16(range.end)
-                // Of the UUIDs only those of 16 bits stand in an include declaration (Vol 3, Part G, 3.2).
-                if let short = range.service.uuid.short { value.uint16(short) }
-                append(AttributeType.include, value.bytes)
-            }
-            for characteristic in service.characteristics { add(characteristic, of: service) }
-        }
-
-        private mutating func add(_ characteristic: LocalCharacteristic, of service: LocalService) {
-            let declaration = next
-            let valueHandle = declaration + 1
-            var value = ByteWriter(capacity: 19)
-            value.uint8(characteristic.declaredProperties.rawValue)
-            value.uint16(valueHandle)
-            value.append(characteristic.uuid.attOctets)
-            append(AttributeType.characteristic, value.bytes, groupSize: characteristic.attributeCount)
-            attributes.append(Attribute(handle: valueHandle, characteristic))
-
-            let extended = characteristic.declaredExtendedProperties
-            if !extended.isEmpty {
-                let octets = [UInt8(truncatingIfNeeded: extended.rawValue), UInt8(extended.rawValue >> 8)]
-                append(AttributeType.extendedProperties, octets)
-            }
-            let configuration = characteristic.isSubscribable ? next : nil
-            if let configuration {
-                attributes.append(
-                    Attribute(
-                        configuration: configuration,
-                        of: valueHandle,
-                        writing: characteristic.subscribing
-                    )
-                )
-            }
-            for descriptor in characteristic.descriptors { attributes.append(Attribute(handle: next, descriptor)) }
-            characteristics.append(
-                DatabaseCharacteristic(
-                    id: characteristic.id,
-                    service: service.id,
-                    uuid: characteristic.uuid,
-                    properties: characteristic.declaredProperties,
-                    declaration: declaration,
-                    valueHandle: valueHandle,
-                    configuration: configuration,
-                    subscribing: characteristic.subscribing
-                )
-            )
-        }
-
-        /// Adds an attribute that only says what is where.
-        private mutating func append(_ type: BluetoothUUID, _ value: [UInt8], groupSize: Int = 1) {
-            attributes.append(
-                Attribute(
-                    handle: next,
-                    type: type,
-                    permissions: .readOnly,
-                    content: .constant(value),
-                    groupEnd: next + UInt16(groupSize - 1)
-                )
-            )
-        }
-    }
-}
-
-// MARK: - Attributes of a description
-
-extension Attribute {
-    /// The Client Characteristic Configuration of a characteristic; everybody may read it (Vol 3, Part G, 3.3.3.3).
-    package init(configuration handle: UInt16, of characteristic: UInt16, writing: AccessRequirement) {
-        self.init(
-            handle: handle,
-            type: AttributeType.clientConfiguration,
-            permissions: AttributePermissions(read: .open, write: writing),
-            content: .clientConfiguration(characteristic: characteristic),
-            maximumLength: 2,
-            hasFixedLength: true
+    /// Lays out services, each one where it has been given a place; those that lie there already keep their values.
+    private mutating func place(_ placements: [ServicePlacement], keeping kept: Set<ServicePlacement> = []) {
+        var layout = ServiceLayout(placements)
+        for placement in placements where !kept.contains(placement) { layout.add(placement) }
+        let ranges = kept.map(\.range)
+        set(
+            attributes.filter { old in ranges.contains { $0.contains(old.handle) } } + layout.attributes,
+            characteristics.filter { old in ranges.contains { $0.contains(old.valueHandle) } } + layout.characteristics
         )
+        self.placements = placements
     }
 
-    fileprivate init(handle: UInt16, _ characteristic: LocalCharacteristic) {
-        self.init(
-            handle: handle,
-            type: characteristic.uuid,
-            permissions: characteristic.permissions,
-            content: Content(characteristic.value),
-            maximumLength: characteristic.maximumLength,
-            hasFixedLength: characteristic.hasFixedLength
-        )
-    }
-
-    fileprivate init(handle: UInt16, _ descriptor: LocalDescriptor) {
-        self.init(
-            handle: handle,
-            type: descriptor.uuid,
-            permissions: descriptor.permissions,
-            content: Content(descriptor.value),
-            maximumLength: descriptor.maximumLength
-        )
-    }
-}
-
-extension Attribute.Content {
-    fileprivate init(_ value: LocalValue) {
-        switch value {
-        case .stored(let octets): self = .stored(octets)
-        case .dynamic: self = .dynamic
+    /// Offers other services from now on, and notes the change for the clients.
+    ///
+    /// A service with the same description as before keeps its handles and its values, and so does a client's
+    /// subscription to it. A new one lies behind all that were there, so that a handle which a client still holds names
+    /// nothing rather than something else; only when the handles run out all services are laid out anew.
+    ///
+    /// - Precondition: ``fault(in:)`` finds nothing.
+    /// - Returns: whether anything is different now.
+    @discardableResult
+    package mutating func replaceServices(_ services: [LocalService]) -> Bool {
+        if let fault = Self.fault(in: services) { preconditionFailure(fault) }
+        let before = Set(placements)
+        let next = places(for: services)
+        let kept = keptPlaces(of: next)
+        let removed = before.subtracting(kept).map(\.range)
+        let added = next.filter { !kept.contains($0) }.map(\.range)
+        guard !removed.isEmpty || !added.isEmpty else {
+            // The order of descriptions is not to be seen from outside.
+            placements = next
+            return false
         }
-    }
-}
-
-// MARK: - What a description adds by itself
-
-extension LocalService {
-    /// How many attributes the service takes.
-    var attributeCount: Int {
-        characteristics.reduce(1 + includes.count) { $0 + $1.attributeCount }
-    }
-}
-
-extension LocalCharacteristic {
-    /// How many attributes the characteristic takes.
-    fileprivate var attributeCount: Int {
-        2 + (declaredExtendedProperties.isEmpty ? 0 : 1) + (isSubscribable ? 1 : 0) + descriptors.count
+        place(next, keeping: kept)
+        history.append(DatabaseChange(removed: removed, added: added))
+        return true
     }
 
-    fileprivate var isSubscribable: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
-
-    /// The extended properties, with that which a writable user description brings along (Vol 3, Part G, 3.3.3.2).
-    fileprivate var declaredExtendedProperties: CharacteristicExtendedProperties {
-        let isWritable = descriptors.contains {
-            $0.uuid == AttributeType.userDescription && $0.permissions.write != nil
+    /// A place for each service: the old one where it has one, else behind all others.
+    private func places(for services: [LocalService]) -> [ServicePlacement] {
+        var old = placements
+        var next = old.reduce(0) { max($0, Int($1.end)) } + 1
+        var result: [ServicePlacement] = []
+        for service in services {
+            if let index = old.firstIndex(where: { $0.service == service }) {
+                result.append(old.remove(at: index))
+                continue
+            }
+            guard next + service.attributeCount - 1 <= 0xFFFF else { return ServicePlacement.inOrder(services) }
+            result.append(ServicePlacement(service: service, start: UInt16(next)))
+            next += service.attributeCount
         }
-        return isWritable ? extendedProperties.union(.writableAuxiliaries) : extendedProperties
+        return result
     }
 
-    /// The properties, with the one that says whether there are extended ones put right.
-    fileprivate var declaredProperties: CharacteristicProperties {
-        declaredExtendedProperties.isEmpty
-            ? properties.subtracting(.extendedProperties) : properties.union(.extendedProperties)
+    /// The places at which nothing changes: the service was there before, and so were all that it includes.
+    private func keptPlaces(of next: [ServicePlacement]) -> Set<ServicePlacement> {
+        func target(_ id: String, _ places: [ServicePlacement]) -> ServicePlacement? {
+            places.first { $0.service.id == id }
+        }
+        var kept = Set(placements).intersection(next)
+        while let moved = kept.first(where: { place in
+            place.service.includes.contains { target($0, placements)?.range != target($0, next)?.range }
+        }) {
+            kept.remove(moved)
+        }
+        return kept
     }
 }

@@ -8,12 +8,29 @@ package struct AttributeDatabase: Sendable {
     package private(set) var attributes: [Attribute]
 
     /// All characteristics, in ascending order of handles.
-    package let characteristics: [DatabaseCharacteristic]
+    package private(set) var characteristics: [DatabaseCharacteristic]
+
+    /// What has changed since the database was made.
+    package internal(set) var history = DatabaseHistory()
+
+    /// Where each service lies that was described; empty where the attributes were given one by one.
+    var placements: [ServicePlacement] = []
 
     /// Makes a database of attributes and of what is known about the characteristics among them.
     package init(attributes: [Attribute], characteristics: [DatabaseCharacteristic]) {
+        self.attributes = []
+        self.characteristics = []
+        set(attributes, characteristics)
+    }
+
+    /// Puts other attributes in place of all that there are, and computes the Database Hash where there is one.
+    mutating func set(_ attributes: [Attribute], _ characteristics: [DatabaseCharacteristic]) {
         self.attributes = attributes.sorted { $0.handle < $1.handle }
         self.characteristics = characteristics.sorted { $0.valueHandle < $1.valueHandle }
+        for index in self.attributes.indices {
+            guard case .databaseHash = self.attributes[index].content else { continue }
+            self.attributes[index].content = .databaseHash(computedHash())
+        }
     }
 }
 
@@ -39,6 +56,11 @@ extension AttributeDatabase {
     /// The value handle of the first characteristic that was described with this name.
     package func valueHandle(of id: String) -> UInt16? {
         characteristics.first { $0.id == id }?.valueHandle
+    }
+
+    /// The characteristic that tells clients of changes, where the server has it.
+    package var serviceChanged: DatabaseCharacteristic? {
+        characteristics.first { $0.uuid == AttributeType.serviceChanged && $0.configuration != nil }
     }
 
     /// The characteristic with this value handle.

@@ -2,28 +2,30 @@ extension [LocalService] {
     /// These services with the two that every device must offer in front: the Generic Access service, with the
     /// device's name and appearance, and the Generic Attribute service. One that is described already stays as it is.
     ///
+    /// - Parameter canChange: Whether the services may become others while clients remember them: then the Generic
+    ///   Attribute service lets clients be told, and compare. Without it they may take for granted that nothing changes.
+    ///
     /// Source: Core Specification, Vol 3, Part C, 12, and Part G, 7.
-    package func addingMandatoryServices(name: String, appearance: UInt16) -> [LocalService] {
+    package func addingMandatoryServices(
+        name: String,
+        appearance: UInt16,
+        canChange: Bool = true
+    ) -> [LocalService] {
         var missing: [LocalService] = []
-        if !contains(where: { $0.uuid == GenericServices.access }) {
+        if !contains(where: { $0.uuid == .genericAccess }) {
             missing.append(.genericAccess(name: name, appearance: appearance))
         }
-        if !contains(where: { $0.uuid == GenericServices.attribute }) {
-            missing.append(LocalService(GenericServices.attribute))
+        if !contains(where: { $0.uuid == .genericAttribute }) {
+            missing.append(canChange ? .genericAttribute : LocalService(.genericAttribute))
         }
         return missing + self
     }
 }
 
-private enum GenericServices {
-    static let access = BluetoothUUID(0x1800)
-    static let attribute = BluetoothUUID(0x1801)
-}
-
 extension LocalService {
     fileprivate static func genericAccess(name: String, appearance: UInt16) -> LocalService {
         let octets = [UInt8(truncatingIfNeeded: appearance), UInt8(truncatingIfNeeded: appearance >> 8)]
-        return LocalService(GenericServices.access) {
+        return LocalService(.genericAccess) {
             // A device's name has at most 248 octets (Vol 3, Part C, 12.1).
             LocalCharacteristic(BluetoothUUID(0x2A00), [.read], value: .text(name), maximumLength: 248)
             LocalCharacteristic(
@@ -34,5 +36,12 @@ extension LocalService {
                 hasFixedLength: true
             )
         }
+    }
+
+    /// What a server needs whose clients keep what they discovered. The server fills in the values by itself.
+    fileprivate static let genericAttribute = LocalService(.genericAttribute) {
+        LocalCharacteristic(AttributeType.serviceChanged, [.indicate], maximumLength: 4)
+        LocalCharacteristic(AttributeType.clientSupportedFeatures, [.read, .write])
+        LocalCharacteristic(AttributeType.databaseHash, [.read], maximumLength: 16)
     }
 }

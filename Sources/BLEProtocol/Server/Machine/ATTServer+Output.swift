@@ -99,6 +99,8 @@ extension ATTServer {
         case notSubscribed
         /// The link is not protected as the characteristic asks for.
         case insufficientSecurity
+        /// The client does not know of a change of the database yet, and asked not to be sent anything until it does.
+        case outOfSync
         /// The queue is full; ``Output/hasRoom`` tells when it is not any more.
         case full
         /// The bearer has ended.

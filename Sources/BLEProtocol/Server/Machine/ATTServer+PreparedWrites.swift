@@ -35,11 +35,14 @@ extension ATTServer {
         _ output: inout Output
     ) throws(Refusal) -> Response? {
         let entries = client.preparedWrites.take()
+        let isStale = caching.hasStaleWrites
+        caching.hasStaleWrites = false
         switch execution.flags {
         case .cancel: return Response(ATTExecuteWriteResponse())
         case .write: break
         default: throw Refusal(.invalidPDU)
         }
+        if isStale { try checkSync(executing: entries) }
         try rehearse(entries, database)
         var steps: [ExecutionStep] = []
         for writes in AttributeWrites.grouping(entries) {
@@ -93,8 +96,12 @@ extension ATTServer {
         }
         for (handle, value) in values {
             let attribute = try attribute(at: handle, database)
-            guard case .clientConfiguration(let characteristic) = attribute.content else { continue }
-            _ = try configuration(value[...], of: characteristic, attribute, database)
+            switch attribute.content {
+            case .clientConfiguration(let characteristic):
+                _ = try configuration(value[...], of: characteristic, attribute, database)
+            case .clientFeatures: _ = try features(value[...], at: handle)
+            case .constant, .stored, .dynamic, .databaseHash: break
+            }
         }
     }
 
@@ -112,10 +119,11 @@ extension ATTServer {
         } catch {
             throw Refusal(error, handle: writes.handle)
         }
-        if case .clientConfiguration(let characteristic) = attribute.content {
+        switch attribute.content {
+        case .clientConfiguration(let characteristic):
             try configure(characteristic, value[...], attribute, database, &output)
-        } else {
-            commit(value, at: writes.handle, &database, &output)
+        case .clientFeatures: try setFeatures(value[...], at: writes.handle)
+        case .constant, .stored, .dynamic, .databaseHash: commit(value, at: writes.handle, &database, &output)
         }
     }
 }

@@ -14,6 +14,7 @@ extension ATTServer {
             output.reads.append(PendingRead(token: token, handle: handle, offset: offset))
             return nil
         }
+        noteReading(of: attribute)
         return try part(of: value, at: offset, handle: handle, request)
     }
 
@@ -52,6 +53,7 @@ extension ATTServer {
                 output.reads.append(PendingRead(token: token, handle: attribute.handle, offset: 0))
                 return nil
             }
+            noteReading(of: attribute)
             found.append((attribute.handle, value))
         }
         guard !found.isEmpty else { throw Refusal(.attributeNotFound, handle: read.startHandle) }

@@ -1,8 +1,9 @@
 extension ATTServer {
     /// Answers a request; `nil`: the program was asked and the answer comes with its.
     ///
-    /// Where several errors apply the first in this order is told: the PDU's form, the opcode, the handle, the
-    /// direction, the link's security, authorization, offset and length, and last what the program says.
+    /// Where several errors apply the first in this order is told: the PDU's form, the opcode, a change that the client
+    /// doesn't know of, the handle, the direction, the link's security, authorization, offset and length, and last what
+    /// the program says.
     mutating func answer(
         _ request: Request,
         _ database: inout AttributeDatabase,
@@ -14,21 +15,34 @@ extension ATTServer {
         case .findInformationRequest: return try findInformation(try decode(request), request, database)
         case .findByTypeValueRequest: return try findByTypeValue(try decode(request), request, database)
         case .readByGroupTypeRequest: return try readByGroupType(try decode(request), request, database)
-        case .readByTypeRequest: return try readByType(try decode(request), request, database, &output)
+        case .readByTypeRequest:
+            let read: ATTReadByTypeRequest = try decode(request)
+            try checkSync(read)
+            return try readByType(read, request, database, &output)
         case .readRequest:
             let read: ATTReadRequest = try decode(request)
+            try checkSync(read.handle)
             return try self.read(read.handle, offset: 0, request, database, &output)
         case .readBlobRequest:
             let read: ATTReadBlobRequest = try decode(request)
+            try checkSync(read.handle)
             return try self.read(read.handle, offset: Int(read.offset), request, database, &output)
         case .readMultipleRequest:
             let read: ATTReadMultipleRequest = try decode(request)
+            try checkSync(read.handles.first ?? 0)
             return try readMultiple(read.handles, request, database, &output)
         case .readMultipleVariableRequest:
             let read: ATTReadMultipleVariableRequest = try decode(request)
+            try checkSync(read.handles.first ?? 0)
             return try readMultiple(read.handles, request, database, &output)
-        case .writeRequest: return try write(try decode(request), request, &database, &output)
-        case .prepareWriteRequest: return try prepareWrite(try decode(request), request, database)
+        case .writeRequest:
+            let write: ATTWriteRequest = try decode(request)
+            try checkSync(write.handle)
+            return try self.write(write, request, &database, &output)
+        case .prepareWriteRequest:
+            let write: ATTPrepareWriteRequest = try decode(request)
+            try checkSync(write.handle)
+            return try prepareWrite(write, request, database)
         case .executeWriteRequest: return try executeWrite(try decode(request), request, &database, &output)
         default: throw Refusal(.requestNotSupported)
         }
@@ -123,8 +137,9 @@ extension ATTServer {
     /// The attribute's value as this client sees it; `nil`: the program must be asked.
     func value(of attribute: Attribute) -> [UInt8]? {
         switch attribute.content {
-        case .constant(let value), .stored(let value): return value
+        case .constant(let value), .stored(let value), .databaseHash(let value): return value
         case .dynamic: return nil
+        case .clientFeatures: return [client.features.rawValue]
         case .clientConfiguration(let characteristic):
             let bits = client.configuration(of: characteristic)
             return [UInt8(truncatingIfNeeded: bits), UInt8(bits >> 8)]

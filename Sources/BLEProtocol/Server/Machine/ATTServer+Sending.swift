@@ -21,14 +21,34 @@ extension ATTServer {
         database: AttributeDatabase
     ) throws(SendRefusal) -> IndicationID {
         try check(handle, bit: ServerClient.Subscription.indicationBit, database)
-        let id = IndicationID(number: indications)
+        let id = makeIndicationID()
         guard outbox.indicate(.init(handle: handle, octets: value), id, limits: limits) else { throw .full }
-        indications += 1
         return id
+    }
+
+    mutating func makeIndicationID() -> IndicationID {
+        defer { indications += 1 }
+        return IndicationID(number: indications)
+    }
+
+    /// Queues notifications of several characteristics: one PDU for a client that takes several values in one where they
+    /// fit it, else one for each. In one PDU no value is cut.
+    ///
+    /// - Throws: ``SendRefusal``, where the client didn't ask for any one of them, or there is no room at the moment.
+    package mutating func notify(
+        _ values: [(handle: UInt16, value: [UInt8])],
+        database: AttributeDatabase
+    ) throws(SendRefusal) {
+        for value in values { try check(value.handle, bit: ServerClient.Subscription.notificationBit, database) }
+        let isTogether = values.count > 1 && client.features.contains(.multipleNotifications)
+        let group = values.map { ServerOutbox.Value(handle: $0.handle, octets: $0.value) }
+        guard outbox.notify(group, isTogether: isTogether, limits: limits) else { throw .full }
     }
 
     private func check(_ handle: UInt16, bit: UInt16, _ database: AttributeDatabase) throws(SendRefusal) {
         guard !hasEnded else { throw .closed }
+        let isCurrent = client.databaseVersion ?? database.history.version == database.history.version
+        guard isCurrent, !isOutOfSync else { throw .outOfSync }
         guard let characteristic = database.characteristic(at: handle) else { throw .unknownCharacteristic }
         guard client.configuration(of: handle) & bit != 0 else { throw .notSubscribed }
         // What a bonded client had configured holds again only once the link is as safe as it was then.
@@ -38,7 +58,8 @@ extension ATTServer {
 
     /// The PDU to be sent next; the same one until ``sent()``. `nil`: nothing for now.
     package mutating func nextPDU() -> [UInt8]? {
-        hasEnded ? nil : outbox.next(mtu: mtu, holdsValues: isExchangingMTU)
+        guard !hasEnded else { return nil }
+        return outbox.next(mtu: mtu, isExchangingMTU ? .none : isOutOfSync ? .only(caching.indication) : .all)
     }
 
     /// The link has taken the PDU that ``nextPDU()`` returned.
@@ -69,6 +90,7 @@ extension ATTServer {
             output.notes.append("a confirmation without an indication was ignored")
             return
         }
+        confirmedByClient(id)
         output.confirmed = [id]
         output.timer = .stop(id)
     }

@@ -31,6 +31,7 @@ extension ATTServer {
         }
         do {
             guard pdu.count <= mtu else { throw Refusal(.invalidPDU) }
+            guard !isOutOfSync else { throw Refusal(.databaseOutOfSync) }
             let write = try ATTWriteCommand(decoding: pdu)
             let attribute = try writable(write.handle, write.value, security, database)
             if case .dynamic = attribute.content {
@@ -69,7 +70,8 @@ extension ATTServer {
     ) throws(Refusal) {
         switch attribute.content {
         case .dynamic: break
-        case .constant: throw Refusal(.writeNotPermitted, handle: attribute.handle)
+        case .constant, .databaseHash: throw Refusal(.writeNotPermitted, handle: attribute.handle)
+        case .clientFeatures: try setFeatures(value, at: attribute.handle)
         case .clientConfiguration(let characteristic):
             try configure(characteristic, value, attribute, database, &output)
         case .stored(let current):

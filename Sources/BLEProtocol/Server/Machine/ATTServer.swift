@@ -44,6 +44,8 @@ package struct ATTServer: Sendable {
     var outbox = ServerOutbox()
     private var tokens: UInt64 = 0
     var indications: UInt64 = 0
+    /// What makes a client that missed a change aware of it.
+    var caching = Caching()
 
     /// Makes the server half of a fresh bearer.
     ///
@@ -70,6 +72,7 @@ extension ATTServer {
         var output = Output()
         guard !hasEnded else { return output }
         self.security = security
+        takeNote(of: database, &output)
         guard let first = pdu.first else {
             output.notes.append("an empty PDU was ignored")
             return output
@@ -153,7 +156,7 @@ extension ATTServer {
     package mutating func ended() -> Output {
         var output = Output()
         end(nil, &output)
-        output.subscriptionChanges = client.configurations.keys.sorted().map {
+        output.subscriptionChanges += client.configurations.keys.sorted().map {
             SubscriptionChange(characteristic: $0, subscription: .none)
         }
         return output
@@ -165,6 +168,7 @@ extension ATTServer {
 extension ATTServer {
     /// Answers a request, or asks the program.
     private mutating func serve(_ request: Request, _ database: inout AttributeDatabase, _ output: inout Output) {
+        becomeAwareByAsking()
         finish(request, &output) { server, output throws(Refusal) in
             try server.answer(request, &database, &output)
         }

@@ -1,4 +1,5 @@
-/// What a server keeps for one client: its subscriptions, and the writes that it has prepared.
+/// What a server keeps for one client: its subscriptions, what it understands, what it knows of the database, and the
+/// writes that it has prepared.
 ///
 /// It outlives the connection where the client is bonded: take it from the ``ATTServer`` that has ended, give it to
 /// the next one. For any other client begin anew (Core Specification, Vol 3, Part G, 3.3.3.3).
@@ -6,15 +7,28 @@ package struct ServerClient: Hashable, Sendable {
     /// The values of the Client Characteristic Configurations that are not zero, by the characteristic's value handle.
     package private(set) var configurations: [UInt16: UInt16]
 
+    /// What the client has said that it understands.
+    package internal(set) var features: GATTClientFeatures
+
     /// Whether the program has authorized the client.
     package internal(set) var isAuthorized = false
+
+    /// Whether the client knows the database as it is now, as far as the server can tell.
+    package internal(set) var isChangeAware = true
+
+    /// The version of the database that the client was served from; `nil` before it was.
+    var databaseVersion: Int?
+
+    /// The handles whose change the client has not confirmed to know of.
+    var unconfirmedChange: ClosedRange<UInt16>?
 
     /// One queue for the client, whatever it asks on which bearer (Vol 3, Part F, 3.4.6).
     var preparedWrites = PreparedWriteQueue()
 
     /// Makes a client's state: a new client's, or that of a bonded one with what it had configured.
-    package init(configurations: [UInt16: UInt16] = [:]) {
+    package init(configurations: [UInt16: UInt16] = [:], features: GATTClientFeatures = []) {
         self.configurations = configurations.filter { $0.value != 0 }
+        self.features = features
     }
 
     /// What the client wants to be sent of a characteristic.

@@ -7,6 +7,30 @@ struct ServerOutbox: Sendable {
         var octets: [UInt8]
     }
 
+    /// What makes one notification.
+    private enum Notice: Sendable {
+        case one(Value)
+        /// One PDU where they fit it, else one for each.
+        case together([Value])
+
+        func without(_ handle: UInt16) -> Notice? {
+            switch self {
+            case .one(let value): return value.handle == handle ? nil : self
+            case .together(let values):
+                let rest = values.filter { $0.handle != handle }
+                return rest.isEmpty ? nil : .together(rest)
+            }
+        }
+    }
+
+    /// Which values may be sent now.
+    enum Values {
+        case all
+        case none
+        /// This indication alone.
+        case only(ATTServer.IndicationID?)
+    }
+
     /// A PDU that was handed out, and what it is.
     private struct InFlight: Sendable {
         enum Lane: Sendable {
@@ -28,7 +52,7 @@ struct ServerOutbox: Sendable {
     }
 
     private var responses: [ATTServer.Response] = []
-    private var notifications: [Value] = []
+    private var notifications: [Notice] = []
     private var indications: [(id: ATTServer.IndicationID, value: Value)] = []
     private var inFlight: InFlight?
     /// The indication that was sent and is not confirmed.
@@ -53,7 +77,17 @@ extension ServerOutbox {
             hasRefused = true
             return false
         }
-        notifications.append(value)
+        notifications.append(.one(value))
+        return true
+    }
+
+    mutating func notify(_ values: [Value], isTogether: Bool, limits: ATTServer.Limits) -> Bool {
+        // A group counts as one, whatever is in it, so that one that is larger than the queue can be sent at all.
+        guard notifications.count < limits.notifications else {
+            hasRefused = true
+            return false
+        }
+        if isTogether { notifications.append(.together(values)) } else { notifications += values.map { .one($0) } }
         return true
     }
 
@@ -66,6 +100,9 @@ extension ServerOutbox {
         return true
     }
 
+    /// Puts an indication of the server's own before all others.
+    mutating func indicateFirst(_ value: Value, _ id: ATTServer.IndicationID) { indications.insert((id, value), at: 0) }
+
     /// Whether the client's confirmation fits; the next indication may then go.
     mutating func confirm() -> ATTServer.IndicationID? {
         defer { unconfirmed = nil }
@@ -73,7 +110,9 @@ extension ServerOutbox {
     }
 
     /// Forgets the notifications of a characteristic that wait.
-    mutating func dropNotifications(of handle: UInt16) { notifications.removeAll { $0.handle == handle } }
+    mutating func dropNotifications(of handle: UInt16) {
+        notifications = notifications.compactMap { $0.without(handle) }
+    }
 
     /// Forgets the indications of a characteristic that wait, and tells which they were.
     mutating func dropIndications(of handle: UInt16) -> [ATTServer.IndicationID] {
@@ -104,30 +143,47 @@ extension ServerOutbox {
 
 extension ServerOutbox {
     /// The PDU to be sent next; the same one until `sent()`.
-    mutating func next(mtu: Int, holdsValues: Bool) -> [UInt8]? {
-        if inFlight == nil { inFlight = take(mtu: mtu, holdsValues: holdsValues) }
+    mutating func next(mtu: Int, _ values: Values) -> [UInt8]? {
+        if inFlight == nil { inFlight = take(mtu: mtu, values) }
         return inFlight?.pdu
     }
 
-    private mutating func take(mtu: Int, holdsValues: Bool) -> InFlight? {
+    private mutating func take(mtu: Int, _ values: Values) -> InFlight? {
         if !responses.isEmpty {
             let response = responses.removeFirst()
             return InFlight(pdu: response.pdu, lane: .response(mtu: response.mtu))
         }
-        // A handle and an opcode go with a value.
-        let room = mtu - 3
-        if holdsValues { return nil }
-        if !notifications.isEmpty {
-            let value = notifications.removeFirst()
-            let pdu = ATTHandleValueNotification(handle: value.handle, value: value.octets.prefix(room))
+        switch values {
+        case .none: return nil
+        case .only(let id): return indications.first?.id == id ? takeIndication(mtu: mtu) : nil
+        case .all: return takeNotification(mtu: mtu) ?? takeIndication(mtu: mtu)
+        }
+    }
+
+    private mutating func takeNotification(mtu: Int) -> InFlight? {
+        guard !notifications.isEmpty else { return nil }
+        switch notifications.removeFirst() {
+        case .one(let value):
+            // A handle and an opcode go with a value.
+            let pdu = ATTHandleValueNotification(handle: value.handle, value: value.octets.prefix(mtu - 3))
             return InFlight(pdu: pdu.encoded, lane: .notification)
+        case .together(let values):
+            let pdu = ATTMultipleHandleValueNotification(
+                entries: values.map { .init(handle: $0.handle, value: $0.octets[...]) }
+            )
+            if values.count > 1, 1 + pdu.parameterCount <= mtu {
+                return InFlight(pdu: pdu.encoded, lane: .notification)
+            }
+            notifications.insert(contentsOf: values.map { .one($0) }, at: 0)
+            return takeNotification(mtu: mtu)
         }
-        if !indications.isEmpty, unconfirmed == nil {
-            let (id, value) = indications.removeFirst()
-            let pdu = ATTHandleValueIndication(handle: value.handle, value: value.octets.prefix(room))
-            return InFlight(pdu: pdu.encoded, lane: .indication(id))
-        }
-        return nil
+    }
+
+    private mutating func takeIndication(mtu: Int) -> InFlight? {
+        guard !indications.isEmpty, unconfirmed == nil else { return nil }
+        let (id, value) = indications.removeFirst()
+        let pdu = ATTHandleValueIndication(handle: value.handle, value: value.octets.prefix(mtu - 3))
+        return InFlight(pdu: pdu.encoded, lane: .indication(id))
     }
 
     /// The PDU that was handed out has been sent.

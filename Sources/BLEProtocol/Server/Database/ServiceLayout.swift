@@ -1,0 +1,198 @@
+/// A described service and the handles that it has.
+struct ServicePlacement: Hashable, Sendable {
+    var service: LocalService
+    var start: UInt16
+
+    var end: UInt16 { start + UInt16(service.attributeCount - 1) }
+    var range: ClosedRange<UInt16> { start...end }
+
+    /// One service behind the other, from handle 1 on.
+    static func inOrder(_ services: [LocalService]) -> [ServicePlacement] {
+        var next = 1
+        return services.map { service in
+            defer { next += service.attributeCount }
+            return ServicePlacement(service: service, start: UInt16(next))
+        }
+    }
+}
+
+/// Hands out handles, one attribute after the other.
+struct ServiceLayout {
+    private(set) var attributes: [Attribute] = []
+    private(set) var characteristics: [DatabaseCharacteristic] = []
+    /// Where each service lies, since one may include another that comes after it.
+    private let placements: [String: ServicePlacement]
+    /// The handle that the first attribute would have if all lay without gaps before the next one.
+    private var origin = 1
+
+    private var next: UInt16 { UInt16(origin + attributes.count) }
+
+    init(_ placements: [ServicePlacement]) {
+        self.placements = Dictionary(placements.map { ($0.service.id, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Lays out one service.
+    mutating func add(_ placement: ServicePlacement) {
+        origin = Int(placement.start) - attributes.count
+        add(placement.service)
+    }
+
+    private mutating func add(_ service: LocalService) {
+        append(
+            service.isPrimary ? AttributeType.primaryService : AttributeType.secondaryService,
+            service.uuid.attOctets,
+            groupSize: service.attributeCount
+        )
+        for included in service.includes {
+            guard let placement = placements[included] else { continue }
+            var value = ByteWriter(capacity: 6)
+            value.uint16(placement.start)
+            value.uint16(placement.end)
+            // Of the UUIDs only those of 16 bits stand in an include declaration (Vol 3, Part G, 3.2).
+            if let short = placement.service.uuid.short { value.uint16(short) }
+            append(AttributeType.include, value.bytes)
+        }
+        for characteristic in service.characteristics { add(characteristic, of: service) }
+    }
+
+    private mutating func add(_ characteristic: LocalCharacteristic, of service: LocalService) {
+        let declaration = next
+        let valueHandle = declaration + 1
+        var value = ByteWriter(capacity: 19)
+        value.uint8(characteristic.declaredProperties.rawValue)
+        value.uint16(valueHandle)
+        value.append(characteristic.uuid.attOctets)
+        append(AttributeType.characteristic, value.bytes, groupSize: characteristic.attributeCount)
+        attributes.append(Attribute(handle: valueHandle, characteristic, of: service))
+
+        let extended = characteristic.declaredExtendedProperties
+        if !extended.isEmpty {
+            let octets = [UInt8(truncatingIfNeeded: extended.rawValue), UInt8(extended.rawValue >> 8)]
+            append(AttributeType.extendedProperties, octets)
+        }
+        let configuration = characteristic.isSubscribable ? next : nil
+        if let configuration {
+            attributes.append(
+                Attribute(
+                    configuration: configuration,
+                    of: valueHandle,
+                    writing: characteristic.subscribing
+                )
+            )
+        }
+        for descriptor in characteristic.descriptors { attributes.append(Attribute(handle: next, descriptor)) }
+        characteristics.append(
+            DatabaseCharacteristic(
+                id: characteristic.id,
+                service: service.id,
+                uuid: characteristic.uuid,
+                properties: characteristic.declaredProperties,
+                declaration: declaration,
+                valueHandle: valueHandle,
+                configuration: configuration,
+                subscribing: characteristic.subscribing
+            )
+        )
+    }
+
+    /// Adds an attribute that only says what is where.
+    private mutating func append(_ type: BluetoothUUID, _ value: [UInt8], groupSize: Int = 1) {
+        attributes.append(
+            Attribute(
+                handle: next,
+                type: type,
+                permissions: .readOnly,
+                content: .constant(value),
+                groupEnd: next + UInt16(groupSize - 1)
+            )
+        )
+    }
+}
+
+// MARK: - Attributes of a description
+
+extension Attribute {
+    /// The Client Characteristic Configuration of a characteristic; everybody may read it (Vol 3, Part G, 3.3.3.3).
+    package init(configuration handle: UInt16, of characteristic: UInt16, writing: AccessRequirement) {
+        self.init(
+            handle: handle,
+            type: AttributeType.clientConfiguration,
+            permissions: AttributePermissions(read: .open, write: writing),
+            content: .clientConfiguration(characteristic: characteristic),
+            maximumLength: 2,
+            hasFixedLength: true
+        )
+    }
+
+    fileprivate init(handle: UInt16, _ characteristic: LocalCharacteristic, of service: LocalService) {
+        self.init(
+            handle: handle,
+            type: characteristic.uuid,
+            permissions: characteristic.permissions,
+            content: Content(ofGATT: characteristic, service) ?? Content(characteristic.value),
+            maximumLength: characteristic.maximumLength,
+            hasFixedLength: characteristic.hasFixedLength
+        )
+    }
+
+    fileprivate init(handle: UInt16, _ descriptor: LocalDescriptor) {
+        self.init(
+            handle: handle,
+            type: descriptor.uuid,
+            permissions: descriptor.permissions,
+            content: Content(descriptor.value),
+            maximumLength: descriptor.maximumLength
+        )
+    }
+}
+
+extension Attribute.Content {
+    /// What the server keeps right by itself in the Generic Attribute service.
+    fileprivate init?(ofGATT characteristic: LocalCharacteristic, _ service: LocalService) {
+        guard service.uuid == .genericAttribute else { return nil }
+        switch characteristic.uuid {
+        case AttributeType.databaseHash: self = .databaseHash([UInt8](repeating: 0, count: 16))
+        case AttributeType.clientSupportedFeatures: self = .clientFeatures
+        default: return nil
+        }
+    }
+
+    fileprivate init(_ value: LocalValue) {
+        switch value {
+        case .stored(let octets): self = .stored(octets)
+        case .dynamic: self = .dynamic
+        }
+    }
+}
+
+// MARK: - What a description adds by itself
+
+extension LocalService {
+    /// How many attributes the service takes.
+    var attributeCount: Int {
+        characteristics.reduce(1 + includes.count) { $0 + $1.attributeCount }
+    }
+}
+
+extension LocalCharacteristic {
+    /// How many attributes the characteristic takes.
+    fileprivate var attributeCount: Int {
+        2 + (declaredExtendedProperties.isEmpty ? 0 : 1) + (isSubscribable ? 1 : 0) + descriptors.count
+    }
+
+    fileprivate var isSubscribable: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
+
+    /// The extended properties, with that which a writable user description brings along (Vol 3, Part G, 3.3.3.2).
+    fileprivate var declaredExtendedProperties: CharacteristicExtendedProperties {
+        let isWritable = descriptors.contains {
+            $0.uuid == AttributeType.userDescription && $0.permissions.write != nil
+        }
+        return isWritable ? extendedProperties.union(.writableAuxiliaries) : extendedProperties
+    }
+
+    /// The properties, with the one that says whether there are extended ones put right.
+    fileprivate var declaredProperties: CharacteristicProperties {
+        declaredExtendedProperties.isEmpty
+            ? properties.subtracting(.extendedProperties) : properties.union(.extendedProperties)
+    }
+}

@@ -1,0 +1,145 @@
+/// What a server does for clients that remember its database, when that changes.
+///
+/// Clients with robust caching are change-aware or change-unaware:
+/// ```
+///                 the database changes
+///   change-aware ─────────────────────► change-unaware ── asks for a handle ──► Database Out Of Sync, once
+///        ▲                                  │   │   │                                │
+///        ├── confirms Service Changed ──────┘   │   │                                │
+///        ├── reads the hash, then asks again ───┘   │                                │
+///        └── asks again ────────────────────────────┴────────────────────────────────┘
+/// ```
+/// While unaware its commands are ignored and nothing but Service Changed is sent to it.
+/// Source: Core Specification, Vol 3, Part G, 2.5.2.1.
+extension ATTServer {
+    /// What happened on this bearer since the last change.
+    struct Caching: Hashable, Sendable {
+        /// The client was answered Database Out Of Sync.
+        var hasToldOutOfSync = false
+        /// The client has read the Database Hash.
+        var hasReadHash = false
+        /// Prepared writes may be for attributes that aren't the same any more.
+        var hasStaleWrites = false
+        /// The indication of Service Changed that tells all that the client missed.
+        var indication: IndicationID?
+    }
+
+    /// Takes note of a change of the database, at once and not only with the next PDU of the client: subscriptions to
+    /// what is gone end, and the client is told where it asked for that.
+    package mutating func synchronize(with database: AttributeDatabase) -> Output {
+        var output = Output()
+        if !hasEnded { takeNote(of: database, &output) }
+        return output
+    }
+
+    /// Whether the client must first learn that what it remembers may be wrong.
+    var isOutOfSync: Bool { !client.isChangeAware && client.features.contains(.robustCaching) }
+
+    mutating func takeNote(of database: AttributeDatabase, _ output: inout Output) {
+        defer { client.databaseVersion = database.history.version }
+        if let known = client.databaseVersion, let change = database.history.change(since: known) {
+            client.isChangeAware = false
+            caching = Caching(hasStaleWrites: !client.preparedWrites.entries.isEmpty, indication: caching.indication)
+            dropSubscriptions(change, &output)
+            indicate(change.affected, database)
+        } else if let missed = client.unconfirmedChange, caching.indication == nil {
+            // A client that was here before, and left without confirming.
+            indicate(missed, database)
+        }
+    }
+
+    /// What is gone sends nothing any more.
+    private mutating func dropSubscriptions(_ change: DatabaseChange, _ output: inout Output) {
+        for handle in client.configurations.keys.sorted() where change.hasRemoved(handle) {
+            client.configure(handle, 0)
+            outbox.dropNotifications(of: handle)
+            output.unconfirmed += outbox.dropIndications(of: handle)
+            output.subscriptionChanges.append(.init(characteristic: handle, subscription: .none))
+        }
+        output.hasRoom = outbox.takeRoom(limits: limits) || output.hasRoom
+    }
+
+    /// Queues Service Changed before all other indications, in place of one that waits.
+    private mutating func indicate(_ affected: ClosedRange<UInt16>, _ database: AttributeDatabase) {
+        guard let characteristic = database.serviceChanged?.valueHandle,
+            client.configuration(of: characteristic) & ServerClient.Subscription.indicationBit != 0
+        else {
+            client.unconfirmedChange = nil
+            return
+        }
+        let all = client.unconfirmedChange.map { $0.union(affected) } ?? affected
+        client.unconfirmedChange = all
+        var value = ByteWriter(capacity: 4)
+        value.uint16(all.lowerBound)
+        value.uint16(all.upperBound)
+        _ = outbox.dropIndications(of: characteristic)
+        let id = makeIndicationID()
+        outbox.indicateFirst(.init(handle: characteristic, octets: value.bytes), id)
+        caching.indication = id
+    }
+
+    /// The client has confirmed an indication: of Service Changed, it is aware then.
+    mutating func confirmedByClient(_ id: IndicationID) {
+        guard id == caching.indication else { return }
+        caching.indication = nil
+        client.unconfirmedChange = nil
+        becomeAware()
+    }
+
+    /// The client asks again after it has been told, or has read the hash.
+    mutating func becomeAwareByAsking() {
+        if caching.hasToldOutOfSync || caching.hasReadHash { becomeAware() }
+    }
+
+    private mutating func becomeAware() {
+        client.isChangeAware = true
+        caching.hasToldOutOfSync = false
+        caching.hasReadHash = false
+    }
+
+    /// Notes that the client has read the hash, which tells it whether it must discover again.
+    mutating func noteReading(of attribute: Attribute) {
+        guard case .databaseHash = attribute.content, !client.isChangeAware else { return }
+        caching.hasReadHash = true
+    }
+
+    /// Refuses what names a handle, to a client whose handles may be wrong.
+    mutating func checkSync(_ handle: UInt16) throws(Refusal) {
+        guard isOutOfSync else { return }
+        caching.hasToldOutOfSync = true
+        throw Refusal(.databaseOutOfSync, handle: handle)
+    }
+
+    /// Refuses to look in a part of the database; in all of it, and for declarations, a client may always look.
+    mutating func checkSync(_ read: ATTReadByTypeRequest) throws(Refusal) {
+        let isDiscovery = [AttributeType.include, AttributeType.characteristic].contains(read.type)
+        guard !isDiscovery, read.startHandle != 0x0001 || read.endHandle != 0xFFFF else { return }
+        try checkSync(read.startHandle)
+    }
+
+    /// Refuses to execute writes that were prepared before a change.
+    mutating func checkSync(executing entries: [PreparedWriteQueue.Entry]) throws(Refusal) {
+        guard client.features.contains(.robustCaching), let first = entries.first else { return }
+        caching.hasToldOutOfSync = !client.isChangeAware
+        throw Refusal(.databaseOutOfSync, handle: first.handle)
+    }
+}
+
+// MARK: - Client Supported Features
+
+extension ATTServer {
+    /// Takes what a client writes to Client Supported Features: a bit that is set stays set.
+    ///
+    /// Source: Core Specification, Vol 3, Part G, 7.2.
+    mutating func setFeatures(_ value: ArraySlice<UInt8>, at handle: UInt16) throws(Refusal) {
+        client.features = try features(value, at: handle)
+    }
+
+    /// The features that a client writes, where it may.
+    func features(_ value: ArraySlice<UInt8>, at handle: UInt16) throws(Refusal) -> GATTClientFeatures {
+        guard let octet = value.first else { throw Refusal(.invalidAttributeValueLength, handle: handle) }
+        let features = GATTClientFeatures(rawValue: octet).intersection(.known)
+        guard features.isSuperset(of: client.features) else { throw Refusal(.valueNotAllowed, handle: handle) }
+        return features
+    }
+}

@@ -1,0 +1,62 @@
+import BLEProtocol
+import Testing
+
+/// Several values in one notification (Core Specification, Vol 3, Part F, 3.4.7.4).
+@Suite struct ATTServerMultipleNotificationTests {
+    private static let services = [
+        LocalService(BluetoothUUID(0x1801)) {  // 1
+            LocalCharacteristic(BluetoothUUID(0x2B29), [.read, .write])  // 2, 3
+        },
+        LocalService(BluetoothUUID(0xA000)) {  // 4
+            LocalCharacteristic(BluetoothUUID(0xA001), [.notify])  // 5, 6; 7 configures
+            LocalCharacteristic(BluetoothUUID(0xA002), [.notify])  // 8, 9; 10 configures
+        },
+    ]
+
+    private func subscriber(features: String) -> ServedClient {
+        var client = ServedClient(Self.services)
+        if features != "00" { #expect(client.sends("120300" + features) == ["13"]) }
+        #expect(client.sends("1207000100") == ["13"])
+        #expect(client.sends("120a000100") == ["13"])
+        return client
+    }
+
+    private let pair: [(handle: UInt16, value: [UInt8])] = [(6, [1, 2]), (9, [3])]
+
+    @Test func `a client with the bit gets one PDU`() throws {
+        var client = subscriber(features: "04")
+        try client.server.notify(pair, database: client.database)
+        #expect(client.receives() == ["23" + "060002000102" + "0900010003"])
+    }
+
+    @Test func `a client without the bit gets one notification for each`() throws {
+        var client = subscriber(features: "00")
+        try client.server.notify(pair, database: client.database)
+        #expect(client.receives() == ["1b06000102", "1b090003"])
+    }
+
+    @Test func `what doesn't fit one PDU comes in several, each cut by itself`() throws {
+        var client = subscriber(features: "04")
+        let long = [UInt8](repeating: 0xAA, count: 25)
+        try client.server.notify([(6, [1]), (9, long)], database: client.database)
+        #expect(client.receives() == ["1b060001", "1b0900" + String(repeating: "aa", count: 20)])
+        client.exchangesMTU(64)
+        try client.server.notify([(6, [1]), (9, long)], database: client.database)
+        #expect(client.receives() == ["230600010001" + "09001900" + String(repeating: "aa", count: 25)])
+    }
+
+    @Test func `all of them must be subscribed to`() throws {
+        var client = subscriber(features: "04")
+        _ = client.sends("120a000000")
+        #expect(throws: ATTServer.SendRefusal.notSubscribed) {
+            try client.server.notify(pair, database: client.database)
+        }
+        #expect(client.receives() == [])
+    }
+
+    @Test func `what is no longer wanted leaves the group before it is sent`() throws {
+        var client = subscriber(features: "04")
+        try client.server.notify(pair, database: client.database)
+        #expect(client.sends("120a000000") == ["13", "1b06000102"])
+    }
+}
