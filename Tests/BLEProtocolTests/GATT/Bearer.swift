@@ -91,11 +91,6 @@ struct Bearer {
         notes = []
     }
 
-    mutating func takeFinished() -> [Finished] {
-        defer { finished = [] }
-        return finished
-    }
-
     mutating func takeValues() -> [GATTClient.ReceivedValue] {
         defer { values = [] }
         return values

@@ -35,6 +35,8 @@ struct GATTClientVectors: Decodable {
         var end: UInt16?
         var uuid: String?
         var value: String?
+        var csrk: String?
+        var signCounter: UInt32?
     }
 
     struct Expectation: Decodable {
