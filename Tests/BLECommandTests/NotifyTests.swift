@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func `indications come in order, and by their handle too`() async throws {
-        let run = try await CommandRun.run("notify", Demo.values, "0x0013", "--count", "5", "--json")
+        let run = try await CommandRun.run("notify", Demo.values, "0x001A", "--count", "5", "--json")
         #expect(run.status == 0)
         let values = try run.output.dropLast().map { try object($0)["value"] as? String }
         #expect(values == ["00", "01", "02", "03", "04"])

@@ -66,10 +66,10 @@ import Testing
 
     @Test(
         arguments: [
-            ("0a0b0c", [String](), [0x12, 0x09, 0x00, 0x0A, 0x0B, 0x0C]),
-            ("0A0b", ["--without-response"], [0x52, 0x09, 0x00, 0x0A, 0x0B]),
-            ("77", ["--reliable"], [0x16, 0x09, 0x00, 0x00, 0x00, 0x77]),
-            ("", [], [0x12, 0x09, 0x00]),
+            ("0a0b0c", [String](), [0x12, 0x10, 0x00, 0x0A, 0x0B, 0x0C]),
+            ("0A0b", ["--without-response"], [0x52, 0x10, 0x00, 0x0A, 0x0B]),
+            ("77", ["--reliable"], [0x16, 0x10, 0x00, 0x00, 0x00, 0x77]),
+            ("", [], [0x12, 0x10, 0x00]),
         ] as [(String, [String], [UInt8])]
     )
     func `what is written is on air, as the recording shows`(
@@ -79,7 +79,7 @@ import Testing
     ) async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "write.btsnoop").path
-            let arguments = ["write", Demo.values, "0x0009", hex, "--json", "--capture", file] + options
+            let arguments = ["write", Demo.values, "0x0010", hex, "--json", "--capture", file] + options
             let run = try await CommandRun(arguments).end()
             #expect(run.status == 0 && run.output == [#"{"written":\#(hex.count / 2)}"#])
             let octets = try Array(Data(contentsOf: URL(fileURLWithPath: file)))

@@ -193,10 +193,6 @@ extension GATTClientConversation {
             case .failure(.attribute(let error, _)) where retries > 0 && Self.isSecurity(error):
                 // What the layer above does when it has raised the security of the link.
                 retries -= 1
-                if procedure is LongWrite {
-                    departure = "a refused part is taken back by Execute Write before the procedure is begun again"
-                    bearer.expect("1800", answeredWith: "19")
-                }
             case .failure(.attribute(let error, _)):
                 #expect(error.rawValue == conversation.expect?.error && pending.isEmpty, place)
                 return nil
@@ -214,6 +210,12 @@ extension GATTClientConversation {
                 bearer.receive(text)
             } else {
                 guard let next = bearer.client.nextPDU() else { return }
+                if hex(next) == "1800", text != "1800", retries > 0 {
+                    departure = "a refused part is taken back by Execute Write before the procedure is begun again"
+                    bearer.sent()
+                    bearer.receive("19")
+                    return
+                }
                 #expect(hex(next) == text, place)
                 bearer.sent()
             }
