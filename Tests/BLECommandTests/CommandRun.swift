@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 
 /// One run of the built `ble`, as a shell would start it.
@@ -23,11 +24,24 @@ final class CommandRun: Sendable {
     private let errors: LineReader
 
     /// Starts it; with `--simulated` unless told otherwise.
-    init(_ arguments: [String], simulated: Bool = true) throws {
+    ///
+    /// - Parameter words: as soon as it says these on standard error it is interrupted, as by Ctrl-C. What it waits for
+    ///   has limits in real time, so this doesn't wait for a thread of the tests.
+    init(_ arguments: [String], simulated: Bool = true, interruptedAt words: String? = nil) throws {
         let child = try Child(Self.program, arguments + (simulated ? ["--simulated"] : []))
-        process = child.process
+        let process = child.process
+        self.process = process
         output = LineReader(child.output)
-        errors = LineReader(child.errors)
+        let isInterrupted = Mutex(words == nil)
+        errors = LineReader(child.errors) { line in
+            guard let words, line.contains(words) else { return }
+            // Once: a second Ctrl-C would spare it the cleaning up.
+            let isFirst = isInterrupted.withLock { isInterrupted in
+                defer { isInterrupted = true }
+                return !isInterrupted
+            }
+            if isFirst { kill(process, SIGINT) }
+        }
     }
 
     /// Runs it to its end.

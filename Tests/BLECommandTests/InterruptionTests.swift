@@ -31,10 +31,9 @@ import Testing
         (["notify", Demo.absent, Demo.measurement, "--reconnect", "-v"], "connecting"),
     ])
     func `whatever is waited for, Ctrl-C ends it`(_ arguments: [String], _ words: String) async throws {
-        let run = try CommandRun(arguments)
-        #expect(await run.complaint(with: words))
-        run.signal(SIGINT)
-        #expect(try await run.end().status == 130)
+        let end = try await CommandRun(arguments, interruptedAt: words).end()
+        #expect(end.status == 130, "\(end.complaint)")
+        #expect(end.complaint.contains(words))
     }
 
     @Test func `a transfer that is interrupted keeps what has come`() async throws {

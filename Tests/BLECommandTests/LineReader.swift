@@ -12,7 +12,9 @@ final class LineReader: Sendable {
     }
 
     /// Reads from now on, and closes the descriptor at the end.
-    init(_ descriptor: Int32) {
+    ///
+    /// - Parameter onLine: called with each line on the reading thread, however busy the tests' own threads are.
+    init(_ descriptor: Int32, onLine: @escaping @Sendable (String) -> Void = { _ in }) {
         let (lines, feed) = AsyncStream<String>.makeStream()
         let mustStop = Flag()
         self.lines = lines
@@ -26,7 +28,9 @@ final class LineReader: Sendable {
                 guard count > 0 else { break }
                 rest += buffer.prefix(count)
                 while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                    feed.yield(String(decoding: rest[..<end], as: UTF8.self))
+                    let line = String(decoding: rest[..<end], as: UTF8.self)
+                    onLine(line)
+                    feed.yield(line)
                     rest.removeFirst(end + 1)
                 }
             }
