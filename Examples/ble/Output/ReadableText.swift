@@ -19,7 +19,8 @@ extension Collection<UInt8> {
     /// Octets for a person: hexadecimal, and the text in them where there is one.
     var readableText: String {
         guard !isEmpty else { return "(empty)" }
-        guard let text = utf8Text, text.unicodeScalars.allSatisfy(\.isPrintable) else { return hexText }
+        // One octet is a number, whatever letter it may be too.
+        guard count > 1, let text = utf8Text, text.unicodeScalars.allSatisfy(\.isPrintable) else { return hexText }
         return "\(hexText)  \"\(text)\""
     }
 }

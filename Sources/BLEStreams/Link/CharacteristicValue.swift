@@ -35,7 +35,8 @@ public struct CharacteristicValue: Hashable, Sendable {
 }
 
 extension CharacteristicValue: RandomAccessCollection {
-    public var startIndex: Int { bytes.startIndex }
-    public var endIndex: Int { bytes.endIndex }
-    public subscript(position: Int) -> UInt8 { bytes[position] }
+    /// The first octet is number 0, wherever in its PDU it stood.
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { bytes.count }
+    public subscript(position: Int) -> UInt8 { bytes[bytes.startIndex + position] }
 }
