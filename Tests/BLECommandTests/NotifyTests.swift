@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func `the time ends a stream, and that is no failure`() async throws {
-        let run = try await CommandRun.run("notify", Demo.trouble, Demo.mute, "--timeout", "1", "--json")
+        let run = try await CommandRun.run("notify", Demo.trouble, Demo.mute, "--timeout", "5", "--json")
         #expect(run.status == 0 && run.output == [#"{"received":0,"dropped":0}"#])
     }
 

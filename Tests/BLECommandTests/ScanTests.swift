@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `each device comes once until the time is over`() async throws {
-        let run = try await CommandRun.run("scan", "--json", "--timeout", "1.5")
+        let run = try await CommandRun.run("scan", "--json", "--timeout", "5")
         #expect(run.status == 0)
         let addresses = try run.output.dropLast().map { try object($0)["address"] as? String }
         #expect(Set(addresses) == [Demo.heartRate, Demo.transfer, Demo.values, Demo.trouble])

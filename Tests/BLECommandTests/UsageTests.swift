@@ -33,6 +33,8 @@ import Testing
         (["listen"], "listen"),
         (["--frequency", "scan"], "--frequency"),
         (["scan", "--frequency", "11"], "--frequency"),
+        (["scan", "-vx"], "'-x'"),
+        (["scan", "--s", "180D"], "--service or --simulated"),
         (["scan", "now"], "now"),
         (["scan", "--json=yes"], "--json"),
         (["scan", "--service"], "--service"),

@@ -15,13 +15,12 @@ struct Arguments {
         var strings = (["ble"] + list).map { strdup($0) }
         let names = options.map { strdup($0.name) }
         defer { for string in strings + names { free(string) } }
-        let firstLong: Int32 = 256  // above all letters
         var table = zip(options, names).enumerated().map { index, entry in
             option(
                 name: UnsafePointer(entry.1),
                 has_arg: entry.0.value == nil ? no_argument : required_argument,
                 flag: nil,
-                val: firstLong + Int32(index)
+                val: Self.firstLong + Int32(index)
             )
         }
         table.append(option())
@@ -36,11 +35,11 @@ struct Arguments {
             guard found != -1 else { break }
             let culprit = strings[Int(optind) - 1].map { String(cString: $0) } ?? ""
             guard found != Self.unknown, found != Self.valueMissing else {
-                throw Self.refusal(of: culprit, found == Self.valueMissing, options, Int(optopt - firstLong))
+                throw Self.refusal(of: culprit, found == Self.valueMissing, options, optopt)
             }
             let option =
-                found >= firstLong
-                ? options[Int(found - firstLong)]
+                found >= Self.firstLong
+                ? options[Int(found - Self.firstLong)]
                 : options.first { $0.letter.map { $0.asciiValue.map(Int32.init) == found } ?? false }
             guard let option else { continue }
             values[option.name, default: []].append(optarg.map { String(cString: $0) } ?? "")
@@ -48,23 +47,25 @@ struct Arguments {
         words = strings[Int(optind)..<Int(count)].compactMap { $0.map { String(cString: $0) } }
     }
 
+    /// Above all letters.
+    private static let firstLong: Int32 = 256
     private static let unknown = Int32(UInt8(ascii: "?"))
     private static let valueMissing = Int32(UInt8(ascii: ":"))
 
+    /// What is wrong with an option; `code` is what the C library says about it: a letter, a number of ours, or 0.
     private static func refusal(
         of culprit: String,
         _ isValueMissing: Bool,
         _ options: [Option],
-        _ index: Int
+        _ code: Int32
     ) -> UsageError {
-        if isValueMissing {
-            let name = options.indices.contains(index) ? options[index].value ?? "a value" : "a value"
-            return UsageError("\(culprit) needs \(name) behind it")
-        }
-        if options.indices.contains(index) {
-            return UsageError("--\(options[index].name) takes no value: '\(culprit)'")
-        }
-        return UsageError("there is no option '\(culprit)'")
+        let known = options.indices.contains(Int(code - firstLong)) ? options[Int(code - firstLong)] : nil
+        if isValueMissing { return UsageError("\(culprit) needs \(known?.value ?? "a value") behind it") }
+        if let known { return UsageError("--\(known.name) takes no value: '\(culprit)'") }
+        if code > 0, let letter = UnicodeScalar(UInt32(code)) { return UsageError("there is no option '-\(letter)'") }
+        let alike = options.filter { culprit.hasPrefix("--") && "--\($0.name)".hasPrefix(culprit) }
+        guard !alike.isEmpty else { return UsageError("there is no option '\(culprit)'") }
+        return UsageError("'\(culprit)' may be " + alike.map { "--\($0.name)" }.joined(separator: " or "))
     }
 
     /// What was given before the subcommand, and what was given behind it.

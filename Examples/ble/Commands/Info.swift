@@ -24,7 +24,7 @@ struct Info: Command {
         let tree = try await session.withLink(to: peripheral, deadline) { link in
             let database = try await session.discover(link, deadline)
             var tree = GATTTree(link: link, rssi: try await session.signalStrength(of: link), database: database)
-            try await session.readValues(of: &tree, link)
+            try await session.readValues(of: &tree, link, deadline)
             return tree
         }
         try session.output.print(tree.json, tree.text)
@@ -43,9 +43,9 @@ extension Session {
     }
 
     /// Reads all that can be read, until a read stays unanswered: no other may be sent before its answer.
-    fileprivate func readValues(of tree: inout GATTTree, _ link: Link) async throws {
-        let patience = Duration.seconds(3)
+    fileprivate func readValues(of tree: inout GATTTree, _ link: Link, _ deadline: Deadline?) async throws {
         for handle in tree.readableHandles {
+            let patience = min(.seconds(3), deadline?.remaining ?? .seconds(3))
             do {
                 tree.values[handle] = .octets(Array(try await link.read(handle: handle, timeout: patience)))
             } catch let error as BLEError where error.code == .attributeError {

@@ -27,10 +27,10 @@ struct Notify: Command {
 
     func run(in session: Session) async throws {
         let peripheral = try session.peripheral(peripheral)
-        let links = Mutex<[Link]>([])
+        let links = LinkHistory()
         var values = peripheral.stream { link in
             session.log.detail("connected to \(link.peripheral) (\(link.peripheral.address.kind)), MTU \(link.mtu)")
-            links.withLock { $0.append(link) }
+            links.add(link)
             return link.notifications(of: characteristic)
         }
         if reconnects {
@@ -43,9 +43,8 @@ struct Notify: Command {
                 }
             )
         }
-        func dropped() -> Int { links.withLock { $0.map(\.droppedPDUs).reduce(0, +) } }
         try await session.talkingAbout(peripheral) {
-            try await session.printAll(values.withGaps(), limits, droppedBefore: dropped()) { item in
+            try await session.printAll(values.withGaps(), limits, droppedBefore: links.dropped) { item in
                 switch item {
                 case .value(let value):
                     try session.output.print(value.json, "\(value.time.clockText)  \(value.readableText)")
@@ -57,10 +56,23 @@ struct Notify: Command {
                 }
             }
         }
-        if let limit = limits.time, links.withLock(\.isEmpty) {
+        if let limit = limits.time, links.isEmpty {
             throw BLEError.neverConnected(peripheral, within: limit)
         }
     }
+}
+
+/// The links of one stream, one after the other: the last one, and the sum of what the others lost.
+private final class LinkHistory: Sendable {
+    private let state = Mutex<(last: Link?, droppedBefore: Int)>((nil, 0))
+
+    func add(_ link: Link) { state.withLock { $0 = (link, $0.droppedBefore + ($0.last?.droppedPDUs ?? 0)) } }
+
+    /// How many values this machine's kernel dropped.
+    var dropped: Int { state.withLock { $0.droppedBefore + ($0.last?.droppedPDUs ?? 0) } }
+
+    /// Whether there has been none yet.
+    var isEmpty: Bool { state.withLock { $0.last == nil } }
 }
 
 extension StreamGap {

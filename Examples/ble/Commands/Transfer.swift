@@ -55,7 +55,7 @@ struct Transfer: Command {
             }
         } catch {
             chunks.brokenOff()
-            try keep(chunks.octets, file, session.log)
+            keep(chunks.octets, file, session.log)
             throw error
         }
         chunks.complete(message.count)
@@ -74,13 +74,16 @@ struct Transfer: Command {
     }
 
     /// Keeps what has come of a message that broke off.
-    private func keep(_ octets: [UInt8], _ file: MessageFile?, _ log: Log) throws {
+    private func keep(_ octets: [UInt8], _ file: MessageFile?, _ log: Log) {
         guard let file else {
             if !octets.isEmpty { log.say("\(octets.count) octets had come; --output FILE would have kept them") }
             return
         }
-        if let path = try file.keepPartial(octets) {
+        do {
+            guard let path = try file.keepPartial(octets) else { return }
             log.say("the \(octets.count) octets that had come are in \(path)")
+        } catch {
+            log.say("the \(octets.count) octets that had come could not be kept: \(error)")
         }
     }
 }

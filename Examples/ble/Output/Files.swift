@@ -7,14 +7,14 @@ func readFile(_ path: String) throws -> [UInt8] {
     guard descriptor >= 0 else { throw BLEError.file("read", path, errno) }
     defer { close(descriptor) }
     var octets: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 65_536)
+    // No value is nearly as long.
     while octets.count < 1 << 20 {
-        let part = try [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
-            let result = read(descriptor, buffer.baseAddress, buffer.count)
-            guard result >= 0 || errno == EINTR else { throw BLEError.file("read", path, errno) }
-            count = max(result, 0)
-        }
-        if part.isEmpty { break }
-        octets += part
+        let count = read(descriptor, &part, part.count)
+        if count < 0, errno == EINTR { continue }
+        guard count >= 0 else { throw BLEError.file("read", path, errno) }
+        guard count > 0 else { break }
+        octets += part.prefix(count)
     }
     return octets
 }

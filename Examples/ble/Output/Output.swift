@@ -61,7 +61,7 @@ func writeAll(_ octets: [UInt8], to descriptor: Int32) -> Int32 {
     octets.withUnsafeBytes { buffer in
         var position = 0
         while position < buffer.count {
-            let count = Glibc.write(descriptor, buffer.baseAddress! + position, buffer.count - position)
+            let count = Glibc.write(descriptor, buffer.baseAddress.map { $0 + position }, buffer.count - position)
             if count >= 0 {
                 position += count
             } else if errno == EAGAIN {

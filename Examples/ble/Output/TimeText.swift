@@ -18,7 +18,8 @@ extension ReceptionTime {
         var parts = tm()
         _ = split(&moment, &parts)
         let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 40) { buffer in
-            strftime(buffer.baseAddress, buffer.count, format, &parts) > 0 ? String(cString: buffer.baseAddress!) : ""
+            guard let start = buffer.baseAddress, strftime(start, buffer.count, format, &parts) > 0 else { return "" }
+            return String(cString: start)
         }
         let microseconds = String(attoseconds / 1_000_000_000_000)
         let padded = String(repeating: "0", count: max(0, 6 - microseconds.count)) + microseconds

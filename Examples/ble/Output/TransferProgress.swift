@@ -10,19 +10,16 @@ final class TransferProgress: Sendable {
         var octets: [UInt8] = []
         var count = 0
         var dropped = 0
+        var begin = Duration.zero
         var told = Duration.zero
     }
 
     private let log: Log
     private let isTerminal = isatty(STDERR_FILENO) == 1
     private let timeline = RealTimeline()
-    private let start: Duration
     private let state = Mutex(State())
 
-    init(_ log: Log) {
-        self.log = log
-        start = timeline.now
-    }
+    init(_ log: Log) { self.log = log }
 
     /// How many chunks have come, the end mark's included.
     var count: Int { state.withLock { $0.count } }
@@ -38,6 +35,7 @@ final class TransferProgress: Sendable {
         let now = timeline.now
         let text: String? = state.withLock { state in
             state.octets += chunk
+            if state.count == 0 { state.begin = now }
             state.count += 1
             state.dropped = dropped
             guard isTerminal || state.count == 1 || now - state.told >= .seconds(1) else { return nil }
@@ -50,7 +48,7 @@ final class TransferProgress: Sendable {
 
     /// The message is complete.
     func complete(_ size: Int) {
-        let elapsed = timeline.now - start
+        let elapsed = timeline.now - state.withLock { $0.begin }
         let rate = Int(Double(size) / max(elapsed.seconds, 0.001))
         endLine()
         log.say("\(size) octets in \(count) chunks, \(elapsed.secondsText), \(rate) octets a second")

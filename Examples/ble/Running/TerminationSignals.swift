@@ -6,7 +6,8 @@ import Synchronization
 /// The command was interrupted, and has cleaned up.
 struct Interrupted: Error {}
 
-/// SIGINT, SIGTERM and SIGHUP, which Ctrl-C, `kill` and a terminal that is closed send, taken as events for as long as this lives.
+/// SIGINT, SIGTERM and SIGHUP, which Ctrl-C, `kill` and a terminal that is closed send, taken as events for as long as
+/// this lives.
 ///
 /// The first one cancels the work in hand; the second one ends the program at once.
 final class TerminationSignals: Sendable {
