@@ -168,9 +168,13 @@ class Management:
         return struct.unpack_from("<H", self.command(READ_ADV_MONITOR_FEATURES, index), 11)[0]
 
     def disconnect_all(self, index: int) -> None:
+        """Drops every link and waits until it is gone: who connects before that shares the fate of the old one."""
         data = self.command(GET_CONNECTIONS, index)
         for offset in range(2, len(data), 7):
+            peer = data[offset : offset + 7]
             try:
-                self.command(DISCONNECT, index, data[offset : offset + 7])
+                self.command(DISCONNECT, index, peer)
             except ManagementError:
                 pass  # it went by itself meanwhile
+            while address_text(peer[:6]) in self.connections(index):
+                self.wait(lambda code, source, facts: code == DEVICE_DISCONNECTED and facts[:7] == peer)

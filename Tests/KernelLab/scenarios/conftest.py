@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lab.ble import Ble
-from lab.world import BluetoothdWorld, BumbleWorld
+from lab.world import OUT, BluetoothdWorld, BumbleWorld
 
 
 @pytest.fixture(scope="session")
@@ -63,8 +63,11 @@ def ble(request):
     command = Ble(worlds[0].adapter if worlds else None)
     request.node.ble = command
     yield command
-    for run in command.runs:
-        run.kill()
+    with (OUT / "ble.log").open("a") as log:
+        print(f"# {request.node.name}", file=log)
+        for run in command.runs:
+            run.kill()
+            print(run, file=log)
 
 
 @pytest.hookimpl(wrapper=True)
