@@ -36,8 +36,10 @@ extension LinuxRadio {
         result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
     ) -> RadioActivity {
         let attempt = ConnectAttempt(to: peer, from: adapter, loop: loop, environment: self, result: result)
-        loop.enqueue { attempt.begin() }
-        return RadioActivity { attempt.cancel() }
+        settling.whenSettled(peer) { attempt.begin() }
+        return RadioActivity { [settling] in
+            attempt.cancel { settling.noteCancellation(of: peer) }
+        }
     }
 
     /// Accepts links on the attribute channel. Of several listening programs the one that began last gets the link,

@@ -18,6 +18,7 @@ public final class LinuxRadio: Radio {
     /// Absent where the system gives no management socket at all: then there is no more than connecting.
     let management: ManagementSocket?
     let watch: AdapterWatch
+    let settling: SettlingPeers
     /// Whether somebody scans.
     let isScanning = Mutex(false)
 
@@ -41,5 +42,6 @@ public final class LinuxRadio: Radio {
         self.loop = loop
         management = try? ManagementSocket(adapter: adapter.number, loop: loop, timeline: timeline)
         watch = AdapterWatch(adapter, management: management, loop: loop)
+        settling = SettlingPeers(management: management, loop: loop, timeline: timeline)
     }
 }

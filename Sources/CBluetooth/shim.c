@@ -30,6 +30,14 @@ typedef union {
 
 static void read_control(struct msghdr *message, CBluetooth_Datagram *datagram) {
     for (struct cmsghdr *item = CMSG_FIRSTHDR(message); item; item = CMSG_NXTHDR(message, item)) {
+        if (item->cmsg_level == SOL_HCI && item->cmsg_type == HCI_CMSG_TSTAMP
+            && item->cmsg_len >= CMSG_LEN(sizeof(struct timeval))) {
+            struct timeval time;
+            memcpy(&time, CMSG_DATA(item), sizeof time);
+            datagram->seconds = time.tv_sec;
+            datagram->nanoseconds = time.tv_usec * 1000;
+            datagram->hasTime = true;
+        }
         if (item->cmsg_level != SOL_SOCKET) continue;
         if (item->cmsg_type == SO_TIMESTAMPNS && item->cmsg_len >= CMSG_LEN(sizeof(struct timespec))) {
             struct timespec time;
@@ -107,11 +115,16 @@ int CBluetooth_adapter_info(int socket, struct hci_dev_info *info) {
     return ioctl(socket, HCIGETDEVINFO, info);
 }
 
-int CBluetooth_filter_advertising(int socket) {
+int CBluetooth_filter_scanning(int socket) {
     struct hci_filter filter;
     hci_filter_clear(&filter);
     hci_filter_set_ptype(HCI_EVENT_PKT, &filter);
     hci_filter_set_event(EVT_LE_META_EVENT, &filter);
+    hci_filter_set_event(EVT_CMD_COMPLETE, &filter);
+    hci_filter_set_event(EVT_CMD_STATUS, &filter);
+    // Raw HCI sockets have an option of their own for times; without it they are taken at reading.
+    int on = 1;
+    setsockopt(socket, SOL_HCI, HCI_TIME_STAMP, &on, sizeof on);
     return setsockopt(socket, SOL_HCI, HCI_FILTER, &filter, sizeof filter);
 }
 

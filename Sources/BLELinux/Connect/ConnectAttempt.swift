@@ -14,7 +14,13 @@ final class ConnectAttempt: Sendable {
         var result: Result?
         var socket: SharedDescriptor?
         var registration: EventLoop.Registration?
+        var resets = 0
     }
+
+    /// How often an attempt that ended in one of these ways before the link stood is made again. A connection to the same peer that was
+    /// dropped or cancelled a moment ago, by any program, takes the next one with it when the kernel clears it away.
+    private static let maximumResets = 2
+    private static let mayPass: [SystemError] = [.connectionReset, .connectionAborted, .connectionRefused]
 
     private let peer: BluetoothAddress
     private let adapter: LinuxAdapter
@@ -38,6 +44,7 @@ final class ConnectAttempt: Sendable {
 
     /// Starts, on the loop's thread.
     func begin() {
+        guard state.withLock({ $0.result != nil }) else { return }
         do throws(BLEError) {
             let facts = try adapter.usable(for: "connect", object: peer.description)
             try connect(from: facts)
@@ -47,12 +54,18 @@ final class ConnectAttempt: Sendable {
     }
 
     /// Ends the attempt; no result comes any more. The kernel stops listening for the peer when the socket is closed.
-    func cancel() {
+    ///
+    /// - Parameter willClear: Called before that, where the kernel will have something to clear away.
+    func cancel(_ willClear: () -> Void) {
         let (socket, registration, result) = state.withLock { state in
             defer { state = State() }
             return (state.socket, state.registration, state.result)
         }
-        if let socket, let registration { loop.unregister(registration, of: socket.descriptor) }
+        if let socket, let registration {
+            willClear()
+            loop.unregister(registration, of: socket.descriptor)
+        }
+        // Let go of outside the lock: what it holds may end with it.
         _ = result
     }
 
@@ -107,12 +120,21 @@ final class ConnectAttempt: Sendable {
         guard let socket, let registration else { return }
         loop.unregister(registration, of: socket.descriptor)
         // Writable alone proves nothing: it is the error that tells.
-        if let error = socket.descriptor.takeError() {
-            finish(.failure(ConnectFailure(adapter: adapter, peer: peer).error(later: error)))
-        } else if readiness.isEnd {
-            finish(.failure(ConnectFailure(adapter: adapter, peer: peer).error(later: .connectionReset)))
+        guard let error = socket.descriptor.takeError() ?? (readiness.isEnd ? .connectionReset : nil) else {
+            return succeed(with: socket, isResumed: false)
+        }
+        socket.descriptor.noteDeath()
+        if Self.mayPass.contains(error), adapter.isUp, mayTryAgain() {
+            begin()
         } else {
-            succeed(with: socket, isResumed: false)
+            finish(.failure(ConnectFailure(adapter: adapter, peer: peer).error(later: error)))
+        }
+    }
+
+    private func mayTryAgain() -> Bool {
+        state.withLock { state in
+            state.resets += 1
+            return state.resets <= Self.maximumResets
         }
     }
 

@@ -1,5 +1,3 @@
-internal import CBluetooth
-internal import Glibc
 internal import Synchronization
 
 /// One thread that waits for sockets and runs what others ask of it: the context on which a radio calls its receivers.
@@ -22,7 +20,10 @@ package final class EventLoop: Sendable {
     deinit { core.stop() }
 
     /// Runs a closure on the loop's thread, after those that were handed over before.
-    package func enqueue(_ job: @escaping @Sendable () -> Void) { core.enqueue(job) }
+    package func enqueue(_ job: @escaping @Sendable () -> Void) { core.enqueue { _ in job() } }
+
+    /// The same, for a closure that reads from a socket.
+    func enqueueReceiving(_ job: @escaping @Sendable (ReceiveBuffer) -> Void) { core.enqueue(job) }
 
     /// Calls the handler on the loop's thread whenever the descriptor is ready, or at its end.
     func register(
@@ -56,7 +57,7 @@ private final class EventLoopCore: Sendable {
     private struct State {
         var handlers: [UInt64: EventLoop.Handler] = [:]
         var nextToken: UInt64 = 1
-        var jobs: [@Sendable () -> Void] = []
+        var jobs: [@Sendable (ReceiveBuffer) -> Void] = []
         var isStopping = false
     }
 
@@ -74,7 +75,7 @@ private final class EventLoopCore: Sendable {
         self.wake = wake
     }
 
-    func enqueue(_ job: @escaping @Sendable () -> Void) {
+    func enqueue(_ job: @escaping @Sendable (ReceiveBuffer) -> Void) {
         let isFirst = state.withLock { state in
             state.jobs.append(job)
             return state.jobs.count == 1
@@ -129,7 +130,7 @@ private final class EventLoopCore: Sendable {
             for event in ready {
                 if event.token == Self.wakeToken {
                     wake.clearSignals()
-                    if !runJobs() { return }
+                    if !runJobs(buffer) { return }
                 } else if let handler = state.withLock({ $0.handlers[event.token] }) {
                     handler(event.readiness, buffer)
                 }
@@ -138,55 +139,12 @@ private final class EventLoopCore: Sendable {
     }
 
     /// Runs what has been handed over; `false` once the loop is to end.
-    private func runJobs() -> Bool {
+    private func runJobs(_ buffer: ReceiveBuffer) -> Bool {
         let (jobs, isStopping) = state.withLock { state in
             defer { state.jobs.removeAll() }
             return (state.jobs, state.isStopping)
         }
-        for job in jobs { job() }
+        for job in jobs { job(buffer) }
         return !isStopping
-    }
-}
-
-/// Starts a thread that nobody waits for; signals of the process go to its other threads.
-private func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
-    final class Start: Sendable {
-        let name: String
-        let body: @Sendable () -> Void
-        init(name: String, body: @escaping @Sendable () -> Void) {
-            self.name = name
-            self.body = body
-        }
-    }
-
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    defer { pthread_attr_destroy(&attributes) }
-
-    // A new thread inherits the mask: all signals are blocked for as long as it takes to make it.
-    var all = sigset_t()
-    var before = sigset_t()
-    sigfillset(&all)
-    pthread_sigmask(SIG_SETMASK, &all, &before)
-    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-
-    let start = Unmanaged.passRetained(Start(name: name, body: body))
-    var thread = pthread_t()
-    let error = pthread_create(
-        &thread,
-        &attributes,
-        { argument in
-            guard let argument else { return nil }
-            let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
-            CBluetooth_name_thread(String(start.name.prefix(15)))
-            start.body()
-            return nil
-        },
-        start.toOpaque()
-    )
-    if error != 0 {
-        start.release()
-        throw SystemError(rawValue: error)
     }
 }

@@ -12,7 +12,9 @@ struct SocketDrain {
     }
 
     /// Batches after which other sockets have their turn; the loop comes back at once.
-    private static let fairShare = 4
+    static let fairShare = 4
+    /// Batches that are more than any queue holds, and so end only a flood that never does.
+    static let everything = 4096
     /// A socket whose error doesn't go away is given up after as many.
     private static let patience = 8
 
@@ -21,6 +23,7 @@ struct SocketDrain {
         _ socket: borrowing FileDescriptor,
         readiness: Readiness,
         through buffer: ReceiveBuffer,
+        limit: Int = fairShare,
         batch: (Int) -> Void
     ) -> Outcome {
         var isAtEnd = readiness.isEnd
@@ -49,7 +52,7 @@ struct SocketDrain {
                 isAtEnd = true
                 if buffer.isEmpty(count - 1) { break }
             }
-            if !isAtEnd, count < ReceiveBuffer.slots || batches == fairShare { break }
+            if !isAtEnd, count < ReceiveBuffer.slots || batches == limit { break }
         }
         return isAtEnd ? .ended(error) : .open
     }

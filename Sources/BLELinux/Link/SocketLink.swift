@@ -148,19 +148,41 @@ extension SocketLink {
                 return false
             }
         }
-        if isFirst { loop.enqueue { self.dropPromptly() } }
+        if isFirst { loop.enqueueReceiving { self.dropPromptly($0) } }
     }
 
-    private func dropPromptly() {
+    /// Takes what has come, closes the socket and has the connection dropped, in this order: a socket whose connection
+    /// is gone is dangerous to close on some kernels, see ``KernelFaults``.
+    private func dropPromptly(_ buffer: ReceiveBuffer) {
+        guard
+            let (socket, registration, receiver) = state.withLock({ state in
+                state.socket.map { ($0, state.registration, state.receiver) }
+            })
+        else { return }
+        if let receiver {
+            let outcome = SocketDrain.empty(
+                socket.descriptor,
+                readiness: [],
+                through: buffer,
+                limit: SocketDrain.everything
+            ) { count in
+                deliver(count, of: buffer, to: receiver)
+            }
+            // It has ended by itself meanwhile: nothing is left to drop.
+            if case .ended(let error) = outcome { return end(reasonForEnd(error)) }
+            reportLoss(of: socket, to: receiver)
+        }
+        if let registration { loop.unregister(registration, of: socket.descriptor) }
         let deadline = environment.timeline.schedule(after: Self.dropDeadline) { [weak self] in
             self?.endByThisHost()
         }
-        let isOver = state.withLock { state in
-            if case .ended = state.phase { return true }
+        state.withLock { state in
+            state.socket = nil
+            state.registration = nil
             state.deadline = deadline
-            return false
         }
-        if !isOver { environment.drop(peer) { [weak self] _ in self?.endByThisHost() } }
+        // Outlives the socket, which is closed when this function has returned.
+        loop.enqueue { self.environment.drop(self.peer) { _ in self.endByThisHost() } }
     }
 
     private func endByThisHost() {
@@ -179,14 +201,19 @@ extension SocketLink {
             }
             return (state.socket, state.registration, state.receiver, state.deadline)
         }
-        guard let socket else { return }
         deadline?.cancel()
-        if let registration { loop.unregister(registration, of: socket.descriptor) }
-        if let receiver {
-            let lost = dropped.withLock { $0.lost(upTo: socket.descriptor.droppedSinceOpening()) }
-            if lost > 0 { receiver.linkDropped(lost) }
-            receiver.linkEnded(reason)
+        if let socket {
+            socket.descriptor.noteDeath()
+            if let registration { loop.unregister(registration, of: socket.descriptor) }
+            if let receiver { reportLoss(of: socket, to: receiver) }
         }
+        receiver?.linkEnded(reason)
+    }
+
+    /// Tells of what was lost behind the last PDU that came.
+    private func reportLoss(of socket: SharedDescriptor, to receiver: any ATTLinkReceiver) {
+        let lost = dropped.withLock { $0.lost(upTo: socket.descriptor.droppedSinceOpening()) }
+        if lost > 0 { receiver.linkDropped(lost) }
     }
 }
 

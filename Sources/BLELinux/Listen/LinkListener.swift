@@ -74,11 +74,10 @@ final class LinkListener: Sendable {
         while let accepted = try? socket.descriptor.accept() {
             // Not a Low Energy device: nothing to talk about.
             guard let peer = accepted.peer else { continue }
-            let descriptor = accepted.socket
-            descriptor.prepareForLink()
-            let local = (try? descriptor.localAddress())?.device
+            accepted.socket.descriptor.prepareForLink()
+            let local = (try? accepted.socket.descriptor.localAddress())?.device
             let link = SocketLink(
-                SharedDescriptor(descriptor),
+                accepted.socket,
                 peer: peer,
                 local: local,
                 isResumed: false,

@@ -58,7 +58,10 @@ final class ManagementSocket: Sendable {
     ) {
         let actions = state.withLock { state in
             let (id, output) = state.client.submit(command, index: index)
-            state.answers[id] = { answer(ManagementFailure.result(of: Command.self, $0)) }
+            // The socket stays open until it has its answers: a command that waits for its turn is still sent.
+            state.answers[id] = { [self] outcome in
+                withExtendedLifetime(self) { answer(ManagementFailure.result(of: Command.self, outcome)) }
+            }
             return perform(output, &state)
         }
         // Not here: the caller may hold what the closure needs.

@@ -24,7 +24,8 @@ struct DiscoveryMachine {
             case cancel
         }
         enum Report: Equatable {
-            case started
+            /// The radio listens, or does so again.
+            case listening
             /// It is over; the failure says why.
             case failed(ManagementFailure)
         }
@@ -54,7 +55,6 @@ struct DiscoveryMachine {
 
     private var state = State.idle
     private var failures = 0
-    private var hasReportedStart = false
 
     /// Whether another program's discovery is being used.
     var isSharing: Bool { state == .sharing }
@@ -75,12 +75,12 @@ struct DiscoveryMachine {
         guard let failure else {
             state = .running
             failures = 0
-            return Output(report: reportStart())
+            return Output(report: .listening)
         }
         if failure.status == .busy {
             state = .sharing
             failures = 0
-            return Output(timer: .start(Self.sharingDeadline), report: reportStart())
+            return Output(timer: .start(Self.sharingDeadline), report: .listening)
         }
         failures += 1
         if !Self.isPassing(failure) || failures >= Self.patience {
@@ -128,11 +128,6 @@ struct DiscoveryMachine {
             state = .over
             return Output()
         }
-    }
-
-    private mutating func reportStart() -> Output.Report? {
-        defer { hasReportedStart = true }
-        return hasReportedStart ? nil : .started
     }
 
     /// Whether the same command may succeed a moment later: the controller is occupied with a connection.

@@ -2,10 +2,11 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// One scan, by whichever way the kernel permits.
+/// One scan, by whichever way the kernel permits: the management socket, else raw HCI packets, else an error that says
+/// what would be needed. Which it is, is found out by trying.
 final class LinuxScan: Sendable {
     private struct State {
-        var way: ManagementScan?
+        var way: (any ScanWay)?
         var isOver = false
     }
 
@@ -27,21 +28,12 @@ final class LinuxScan: Sendable {
         } catch {
             return finish(error)
         }
-        guard let management = radio.management else {
-            return finish(.missingCapability(.networkAdministration, operation: "scan", object: radio.adapter.name))
-        }
-        let scan = ManagementScan(
-            request,
-            management: management,
-            loop: radio.loop,
-            timeline: radio.timeline,
-            sink: sink
-        ) { [weak self] failure in self?.failed(failure) }
-        let isOver = state.withLock { state in
-            if !state.isOver { state.way = scan }
-            return state.isOver
-        }
-        if !isOver { scan.begin() }
+        guard let management = radio.management else { return scanByHCI(otherwise: missingCapability) }
+        go(
+            ManagementScan(request, management: management, loop: radio.loop, timeline: radio.timeline, sink: sink) {
+                [weak self] in self?.managementFailed($0)
+            }
+        )
     }
 
     func cancel() {
@@ -49,8 +41,63 @@ final class LinuxScan: Sendable {
         end()
     }
 
-    private func failed(_ failure: ManagementFailure) {
-        finish(failure.error(operation: "scan", object: radio.adapter.name, adapter: radio.adapter))
+    private func managementFailed(_ failure: ScanFailure) {
+        guard case .management(let failure) = failure else { return }
+        let error = failure.error(operation: "scan", object: radio.adapter.name, adapter: radio.adapter)
+        switch failure.status {
+        case .permissionDenied: scanByHCI(otherwise: error)
+        // A monitor is what the controller or the kernel can't do; scanning passively it can.
+        case .notSupported where !request.isActive, .unknownCommand where !request.isActive:
+            scanByHCI(otherwise: error)
+        default: finish(error)
+        }
+    }
+
+    /// - Parameter otherwise: Why it has come to this; the error where this way is closed too.
+    private func scanByHCI(otherwise: BLEError) {
+        do {
+            let facts = try radio.adapter.usable(for: "scan", object: radio.adapter.name)
+            let scan = try HCIScan(
+                request,
+                adapter: facts,
+                loop: radio.loop,
+                timeline: radio.timeline,
+                sink: sink
+            ) { [weak self] in self?.hciFailed($0, otherwise) }
+            go(scan)
+        } catch {
+            finish(otherwise)
+        }
+    }
+
+    private func hciFailed(_ failure: ScanFailure, _ otherwise: BLEError) {
+        if !radio.adapter.isUp { return finish(radio.adapter.whyUnusable(for: "scan", object: radio.adapter.name)) }
+        switch failure {
+        case .controller(let status):
+            finish(
+                BLEError(
+                    .systemFailure,
+                    operation: "scan",
+                    object: radio.adapter.name,
+                    cause: "the controller refused to scan, with the HCI status \(status)",
+                    remedy: "Switch the adapter off and on."
+                )
+            )
+        case .system, .management:
+            finish(otherwise)
+        }
+    }
+
+    private var missingCapability: BLEError {
+        .missingCapability(.networkAdministration, operation: "scan", object: radio.adapter.name)
+    }
+
+    private func go(_ way: any ScanWay) {
+        let isOver = state.withLock { state in
+            if !state.isOver { state.way = way }
+            return state.isOver
+        }
+        if !isOver { way.begin() }
     }
 
     private func finish(_ error: BLEError) {

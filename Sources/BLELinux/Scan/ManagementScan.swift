@@ -6,15 +6,13 @@ internal import Synchronization
 ///
 /// The controller reports each device about once per discovery. With a monitor registered the kernel switches that
 /// filter off, so an active scan that wants every advertisement has a monitor beside its discovery.
-final class ManagementScan: Sendable {
-    /// Where the scan fails, or can't be done this way.
-    typealias Failed = @Sendable (ManagementFailure) -> Void
-
+final class ManagementScan: ScanWay {
     private struct State {
         var machine = DiscoveryMachine()
         var timer: RadioActivity?
         var observation: RadioActivity?
         var monitor: UInt16?
+        var hasAnnounced = false
         var isOver = false
     }
 
@@ -23,7 +21,7 @@ final class ManagementScan: Sendable {
     private let loop: EventLoop
     private let timeline: any Timeline
     private let sink: EventSink<ScanEvent>
-    private let failed: Failed
+    private let failed: @Sendable (ScanFailure) -> Void
     private let state = Mutex(State())
 
     /// The services that fit a command beside all else; a scan for more is filtered above.
@@ -35,7 +33,7 @@ final class ManagementScan: Sendable {
         loop: EventLoop,
         timeline: any Timeline,
         sink: EventSink<ScanEvent>,
-        failed: @escaping Failed
+        failed: @escaping @Sendable (ScanFailure) -> Void
     ) {
         self.request = request
         self.management = management
@@ -119,7 +117,7 @@ extension ManagementScan {
         } else if request.isActive {
             perform { $0.begin() }
         } else {
-            sink.send(.started)
+            announce()
         }
     }
 
@@ -157,7 +155,11 @@ extension ManagementScan {
                 break
             }
         }
-        if !reports.isEmpty { sink.send(.reports(reports)) }
+        if !reports.isEmpty {
+            // With a monitor, or another program's discovery, they may come before the answer to a start.
+            announce()
+            sink.send(.reports(reports))
+        }
         if let ending { fail(ending) }
     }
 
@@ -187,7 +189,7 @@ extension ManagementScan {
         case nil: break
         }
         switch output.report {
-        case .started: sink.send(.started)
+        case .listening: announce()
         case .failed(let failure): fail(failure)
         case nil: break
         }
@@ -210,9 +212,18 @@ extension ManagementScan {
         management.submit(ManagementStopDiscovery()) { _ in }
     }
 
+    /// Tells, once, that the radio listens.
+    private func announce() {
+        let isFirst = state.withLock { state in
+            defer { state.hasAnnounced = true }
+            return !state.hasAnnounced
+        }
+        if isFirst { sink.send(.started) }
+    }
+
     private func fail(_ failure: ManagementFailure) {
         cancel()
-        failed(failure)
+        failed(.management(failure))
     }
 }
 

@@ -41,12 +41,6 @@ extension FileDescriptor {
         return (value.level, value.key_size)
     }
 
-    /// Whether the system's adapters let through a raw socket no more than LE Meta events from now on.
-    /// The corresponding C function is `setsockopt` with `HCI_FILTER`.
-    func filterAdvertising() throws(SystemError) {
-        try systemCall { CBluetooth_filter_advertising(rawValue) }
-    }
-
     /// How many datagrams the socket has dropped since it was made; `nil` where the kernel can't tell.
     /// The corresponding C function is `getsockopt` with `SO_MEMINFO`.
     func droppedSinceOpening() -> UInt32? {

@@ -46,8 +46,8 @@ struct L2CAPAddress: Hashable {
 }
 
 /// A connection that a listening socket has taken.
-struct AcceptedSocket: ~Copyable {
-    var socket: FileDescriptor
+struct AcceptedSocket {
+    var socket: SharedDescriptor
     /// Its other end; `nil` where that is no LE device.
     var peer: BluetoothAddress?
 }
@@ -115,7 +115,10 @@ extension FileDescriptor {
     func accept() throws(SystemError) -> AcceptedSocket {
         var address = sockaddr_l2()
         let number = try systemCall { CBluetooth_accept(rawValue, &address) }
-        return AcceptedSocket(socket: FileDescriptor(owning: number), peer: L2CAPAddress(address)?.device)
+        return AcceptedSocket(
+            socket: SharedDescriptor(FileDescriptor(owning: number)),
+            peer: L2CAPAddress(address)?.device
+        )
     }
 
     /// The socket's own address. The corresponding C function is `getsockname`.

@@ -1,17 +1,44 @@
 internal import CBluetooth
 internal import Glibc
+internal import Synchronization
 
 /// An open file descriptor, owned by one variable and closed with it.
 ///
 /// The system calls are its methods, in the files of this folder; nothing else in the module calls libc for them.
 package struct FileDescriptor: ~Copyable, Sendable {
     let rawValue: Int32
+    private let isClosedApart = Atomic(false)
 
     /// Takes over a descriptor that somebody else has opened.
     package init(owning rawValue: Int32) { self.rawValue = rawValue }
 
     // Linux has freed the number whatever `close` returns, so it is never called again.
-    deinit { Glibc.close(rawValue) }
+    deinit {
+        if isClosedApart.load(ordering: .acquiring) {
+            closeApart(rawValue)
+        } else {
+            Glibc.close(rawValue)
+        }
+    }
+
+    /// Notes that the kernel has ended the connection of this socket, which is left to be closed.
+    func noteDeath() {
+        if KernelFaults.killsWhoClosesDeadSockets { isClosedApart.store(true, ordering: .releasing) }
+    }
+}
+
+/// Closes a descriptor on a thread that does nothing else, and so may be killed by it.
+private func closeApart(_ descriptor: Int32) {
+    let hasStarted: Void? = try? startThread(named: "ble-close") { Glibc.close(descriptor) }
+    // Without a thread the descriptor stays open: better than the death of this one.
+    _ = hasStarted
+}
+
+/// The release of the kernel that runs: `6.12.1-amd64`. The corresponding C function is `uname`.
+func kernelRelease() -> String {
+    var names = utsname()
+    guard uname(&names) == 0 else { return "" }
+    return withUnsafeBytes(of: &names.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
 }
 
 /// Makes a call that returns −1 and sets `errno` when it fails; a call that a signal interrupted is made again.

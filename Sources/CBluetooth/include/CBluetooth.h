@@ -81,8 +81,9 @@ int CBluetooth_list_adapters(int socket, uint16_t *numbers, uint32_t *flags, int
 /// Tells about the adapter whose number stands in `info->dev_id`. 0; −1 with `errno`, `ENODEV` where there is none.
 int CBluetooth_adapter_info(int socket, struct hci_dev_info *info);
 
-/// Sets which HCI packets a raw socket delivers: events only, and of these LE Meta. 0; −1 with `errno`.
-int CBluetooth_filter_advertising(int socket);
+/// Sets which HCI packets a raw socket delivers: what a scan needs, LE Meta events and the ends of commands.
+/// 0; −1 with `errno`.
+int CBluetooth_filter_scanning(int socket);
 
 // MARK: Threads and files
 

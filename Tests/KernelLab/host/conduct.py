@@ -1,7 +1,7 @@
 """Boots one guest per kernel and bench, and judges what each brings out. Exit status 1 where anything is wrong.
 
-A bench is a folder of scenarios, run in a guest of its own so that it finds a fresh kernel; `kernel-tests` is the
-package's own test binary instead.
+A bench is a folder of scenarios, run in a guest of its own so that it finds a fresh kernel; `kernel-tests/SUITE` is a
+suite of the package's own test binary instead.
 """
 
 from __future__ import annotations
@@ -32,16 +32,22 @@ def benches(only: str | None, self_test: bool) -> dict[str, list[str]]:
     """What to run: the names of the tests to be seen, by bench. Not known beforehand for the kernel tests."""
     chosen: dict[str, list[str]] = {}
     if only and only.split("/")[0] == KERNEL_TESTS:
-        return {KERNEL_TESTS: []}
+        return {only: []} if "/" in only else {suite: [] for suite in kernel_suites()}
     for folder in sorted(path.name for path in (ROOT / "scenarios").iterdir() if path.is_dir()):
         if folder.startswith("_") or (self_test and folder != SELF_TEST):
             continue
         if tests := collect(folder, only):
             chosen[folder] = tests
     if not only and not self_test:
-        chosen[KERNEL_TESTS] = []
+        chosen |= {suite: [] for suite in kernel_suites()}
     # The self-test first: where the peers are broken, nothing else means anything.
     return dict(sorted(chosen.items(), key=lambda item: (item[0] != SELF_TEST, item[0])))
+
+
+def kernel_suites() -> list[str]:
+    """The suites of the package's kernel tests: each has a guest of its own."""
+    tests = sorted((PACKAGE / "Tests" / "BLELinuxTests" / "Kernel").glob("Kernel*Tests.swift"))
+    return [f"{KERNEL_TESTS}/{path.stem}" for path in tests]
 
 
 def collect(folder: str, only: str | None) -> list[str]:
@@ -114,11 +120,12 @@ def main() -> int:
     verdicts: list[Verdict] = []
     for line in options.lines:
         for bench, expected in plan.items():
-            out = results / f"{line}-{bench}"
+            out = results / f"{line}-{bench.replace('/', '-')}"
             out.mkdir()
             print(f"\n=== {bench} on Linux {line}", flush=True)
             start = time.monotonic()
-            boot(options.cache, line, bench, options.only, out)
+            only = bench if bench.startswith(KERNEL_TESTS) else options.only
+            boot(options.cache, line, bench.split("/")[0], only, out)
             verdict = judge(out, line, bench, expected, time.monotonic() - start)
             verdicts.append(verdict)
             print(verdict.report(), flush=True)

@@ -39,7 +39,7 @@ class Verdict:
     def line(self) -> str:
         counts = ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in (PASSED, FAILED, SKIPPED))
         word = "good" if self.good else "BAD"
-        return f"{word:5}{self.line_name:6}{self.bench:18}{counts}, {self.seconds:.0f} s"
+        return f"{word:5}{self.line_name:6}{self.bench:34} {counts}, {self.seconds:.0f} s"
 
 
 def judge(out: Path, line: str, bench: str, expected: list[str], seconds: float) -> Verdict:

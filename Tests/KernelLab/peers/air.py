@@ -125,6 +125,12 @@ class CentralController(AirController):
         )
         self.send_hci_packet(Report([entry]))
 
+    def on_hci_reset_command(self, command):
+        """Bumble's goes on scanning, and then refuses the kernel's parameters for the next scan."""
+        self.le_scan_enable = False
+        self.pending_le_connection = None
+        return super().on_hci_reset_command(command)
+
     def on_hci_le_set_scan_enable_command(self, command):
         self.reported.clear()
         if bool(command.le_scan_enable) != self.le_scan_enable:
@@ -159,6 +165,12 @@ class CentralController(AirController):
             handle=command.handle,
             rssi=peer.rssi if peer else 0,
         )
+
+    def on_hci_read_transmit_power_level_command(self, command):
+        """Bumble leaves it unanswered, and the kernel then has no answer to Get Connection Information."""
+        head = hci.HCI_EVENT_PACKET, hci.HCI_COMMAND_COMPLETE_EVENT, 7, 1
+        opcode = command.op_code.to_bytes(2, "little")
+        self.host.on_packet(bytes([*head, *opcode, hci.HCI_ErrorCode.SUCCESS, *command.parameters[:2], 0]))
 
 
 class KernelHost:

@@ -101,9 +101,12 @@ package struct ManagementAddAdvertising: ManagementCommand {
 }
 
 /// Ends an advertising instance; instance 0 stands for all.
+///
+/// It leaves at once: a program that ends must not leave the instance behind because the kernel owes it an answer.
 package struct ManagementRemoveAdvertising: ManagementCommand {
     package typealias Response = ManagementInstanceResponse
     package static let opcode = ManagementOpcode.removeAdvertising
+    package static let scheduling = ManagementScheduling.immediately
 
     package let instance: UInt8
     package init(instance: UInt8) { self.instance = instance }

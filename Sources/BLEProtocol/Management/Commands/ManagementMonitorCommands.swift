@@ -86,9 +86,12 @@ package struct ManagementAddPatternsMonitorWithRSSI: ManagementCommand {
 }
 
 /// Ends a monitor; handle 0 stands for all.
+///
+/// It leaves at once: a program that ends must not leave the monitor behind because the kernel owes it an answer.
 package struct ManagementRemoveMonitor: ManagementCommand {
     package typealias Response = ManagementMonitorResponse
     package static let opcode = ManagementOpcode.removeMonitor
+    package static let scheduling = ManagementScheduling.immediately
 
     package let handle: UInt16
     package init(handle: UInt16) { self.handle = handle }

@@ -1,0 +1,59 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// Holds back attempts to connect to a peer while the kernel clears away one that was cancelled.
+///
+/// The kernel does that in a worker of its own, some milliseconds after the socket has been closed. An attempt to the
+/// same peer that is made in between is tied to what is about to be cleared away, and fails with it.
+final class SettlingPeers: Sendable {
+    private struct Settling {
+        var waiting: [@Sendable () -> Void] = []
+        var deadline: RadioActivity?
+    }
+
+    private struct State {
+        var peers: [BluetoothAddress: Settling] = [:]
+        var observation: RadioActivity?
+    }
+
+    /// How long the kernel is given where it doesn't tell that it is done: Linux 6.1 doesn't, and tells nobody without
+    /// the capability.
+    private static let patience = Duration.milliseconds(500)
+
+    private let loop: EventLoop
+    private let timeline: any Timeline
+    private let state = Mutex(State())
+
+    init(management: ManagementSocket?, loop: EventLoop, timeline: any Timeline) {
+        self.loop = loop
+        self.timeline = timeline
+        let observation = management?.observe { [weak self] events in
+            for event in events {
+                if case .connectFailed(let address, _) = event.event, let peer = address.lowEnergy {
+                    self?.settle(peer)
+                }
+            }
+        }
+        state.withLock { $0.observation = observation }
+    }
+
+    /// An attempt to connect to this peer has been cancelled.
+    func noteCancellation(of peer: BluetoothAddress) {
+        let deadline = timeline.schedule(after: Self.patience) { [weak self] in self?.settle(peer) }
+        state.withLock { $0.peers[peer, default: Settling()].deadline = deadline }
+    }
+
+    /// Runs a closure on the loop's thread once nothing of an earlier attempt to this peer is left.
+    func whenSettled(_ peer: BluetoothAddress, _ body: @escaping @Sendable () -> Void) {
+        let mustWait = state.withLock { state in
+            state.peers[peer]?.waiting.append(body) != nil
+        }
+        if !mustWait { loop.enqueue(body) }
+    }
+
+    private func settle(_ peer: BluetoothAddress) {
+        let settling = state.withLock { $0.peers.removeValue(forKey: peer) }
+        for body in settling?.waiting ?? [] { loop.enqueue(body) }
+    }
+}

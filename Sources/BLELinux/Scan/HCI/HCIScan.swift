@@ -1,0 +1,211 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// A scan by raw HCI commands, for programs that may not use the management socket but have `CAP_NET_RAW`.
+///
+/// The kernel sees such a scan and goes on with its own business; where the two get in each other's way the scan
+/// starts again, see ``HCIScanMachine``.
+final class HCIScan: ScanWay {
+    private struct State {
+        var machine = HCIScanMachine()
+        var merger = HCIReportMerger()
+        var registration: EventLoop.Registration?
+        var flush: RadioActivity?
+        var timer: RadioActivity?
+        var hasAnnounced = false
+        var isOver = false
+    }
+
+    /// How long, and at most twice that, an advertisement waits for its scan response; a controller reports the two
+    /// within milliseconds.
+    private static let responseDelay = Duration.milliseconds(100)
+
+    private let request: ScanRequest
+    private let socket: SharedDescriptor
+    private let adapter: AdapterFacts
+    private let loop: EventLoop
+    private let timeline: any Timeline
+    private let sink: EventSink<ScanEvent>
+    private let failed: @Sendable (ScanFailure) -> Void
+    private let state = Mutex(State())
+
+    /// Opens the adapter; that alone takes no privilege.
+    init(
+        _ request: ScanRequest,
+        adapter: AdapterFacts,
+        loop: EventLoop,
+        timeline: any Timeline,
+        sink: EventSink<ScanEvent>,
+        failed: @escaping @Sendable (ScanFailure) -> Void
+    ) throws(SystemError) {
+        self.request = request
+        self.adapter = adapter
+        self.loop = loop
+        self.timeline = timeline
+        self.sink = sink
+        self.failed = failed
+        socket = SharedDescriptor(try .rawHCI(adapter: adapter.number))
+        try socket.descriptor.filterScanning()
+        socket.descriptor.prepareForLink()
+    }
+
+    /// Starts, on the loop's thread.
+    func begin() {
+        do throws(SystemError) {
+            let registration = try loop.register(socket.descriptor, for: .readable) { [weak self] readiness, buffer in
+                self?.socketIsReady(readiness, buffer)
+            }
+            let isOver = state.withLock { state in
+                if !state.isOver { state.registration = registration }
+                return state.isOver
+            }
+            if isOver { return loop.unregister(registration, of: socket.descriptor) }
+        } catch {
+            return fail(.system(error))
+        }
+        perform { $0.begin() }
+    }
+
+    /// Ends the scan; the controller is told before this returns.
+    func cancel() {
+        let (output, registration, timers) = state.withLock { state in
+            defer {
+                state.isOver = true
+                state.registration = nil
+                state.flush = nil
+                state.timer = nil
+            }
+            let output = state.isOver ? HCIScanMachine.Output() : state.machine.cancel()
+            return (output, state.registration, [state.flush, state.timer])
+        }
+        for timer in timers { timer?.cancel() }
+        if let command = output.command { try? send(command) }
+        if let registration { loop.unregister(registration, of: socket.descriptor) }
+    }
+}
+
+// MARK: - Commands
+
+extension HCIScan {
+    private func perform(_ input: (inout HCIScanMachine) -> HCIScanMachine.Output) {
+        let output = state.withLock { state in state.isOver ? HCIScanMachine.Output() : input(&state.machine) }
+        if let command = output.command {
+            do throws(SystemError) {
+                try send(command)
+            } catch {
+                return fail(.system(error))
+            }
+        }
+        if let delay = output.timer {
+            let timer = timeline.schedule(after: delay) { [weak self, loop] in
+                loop.enqueue { [weak self] in self?.perform { $0.timerFired() } }
+            }
+            state.withLock { if !$0.isOver { $0.timer = timer } }
+        }
+        switch output.report {
+        case .listening: announce()
+        case .failed(let status): fail(.controller(status))
+        case nil: break
+        }
+    }
+
+    private func send(_ command: HCIScanMachine.Command) throws(SystemError) {
+        try socket.descriptor.sendCommand(opcode: command.opcode, parameters: parameters(of: command))
+    }
+
+    /// Source: Core Specification, Vol 4, Part E, 7.4.2, 7.8.10, 7.8.11, 7.8.64, 7.8.65.
+    private func parameters(of command: HCIScanMachine.Command) -> [UInt8] {
+        let type: UInt8 = request.isActive ? 1 : 0
+        let ownAddress: UInt8 = adapter.hasNoPublicAddress ? 1 : 0
+        let filter: UInt8 = request.reportsDuplicates ? 0 : 1
+        // The controller listens all the time: 10 ms out of every 10 ms.
+        let window: [UInt8] = [0x10, 0x00, 0x10, 0x00]
+        switch command {
+        case .readSupportedCommands: return []
+        case .setParameters(.legacy): return [type] + window + [ownAddress, 0]
+        case .enable(.legacy): return [1, filter]
+        case .disable(.legacy): return [0, 0]
+        case .setParameters(.extended): return [ownAddress, 0, 0x01, type] + window
+        case .enable(.extended): return [1, filter, 0, 0, 0, 0]
+        case .disable(.extended): return [0, 0, 0, 0, 0, 0]
+        }
+    }
+
+    private func announce() {
+        let isFirst = state.withLock { state in
+            defer { state.hasAnnounced = true }
+            return !state.hasAnnounced
+        }
+        if isFirst { sink.send(.started) }
+    }
+
+    private func fail(_ failure: ScanFailure) {
+        cancel()
+        failed(failure)
+    }
+}
+
+// MARK: - Reports
+
+extension HCIScan {
+    private func socketIsReady(_ readiness: Readiness, _ buffer: ReceiveBuffer) {
+        let outcome = SocketDrain.empty(socket.descriptor, readiness: readiness, through: buffer) { count in
+            let reading = timeline.wallTime
+            var reports: [AdvertisingReport] = []
+            for datagram in 0..<count {
+                reports += received(buffer.bytes(datagram), buffer.kernelTime(datagram) ?? reading)
+            }
+            tell(reports)
+        }
+        // The adapter went off or away: the socket says so once.
+        if case .ended(let error) = outcome { fail(.system(error ?? .noDevice)) }
+    }
+
+    private func received(_ packet: [UInt8], _ time: ReceptionTime) -> [AdvertisingReport] {
+        switch HCIEvent(decoding: packet) {
+        case .commandEnded(let opcode, let status, let returned):
+            perform { $0.commandEnded(opcode: opcode, status: status, returned: returned) }
+            return []
+        case .commandStarted(let opcode):
+            perform { $0.commandStarted(opcode: opcode) }
+            return []
+        case .connectionAttemptEnded:
+            perform { $0.connectionAttemptEnded() }
+            return []
+        case .advertisements(let advertisements):
+            let (reports, mustFlush) = state.withLock { state in
+                let reports = advertisements.flatMap {
+                    state.merger.add($0, isActive: request.isActive, time: time)
+                }
+                return (reports, state.merger.isHolding && state.flush == nil && !state.isOver)
+            }
+            if mustFlush { flushLater() }
+            return reports
+        case nil:
+            return []
+        }
+    }
+
+    private func tell(_ reports: [AdvertisingReport]) {
+        guard !reports.isEmpty else { return }
+        announce()
+        sink.send(.reports(reports))
+    }
+
+    private func flushLater() {
+        let timer = timeline.schedule(after: Self.responseDelay) { [weak self, loop] in
+            loop.enqueue { [weak self] in self?.flush() }
+        }
+        state.withLock { if !$0.isOver { $0.flush = timer } }
+    }
+
+    private func flush() {
+        tell(
+            state.withLock { state in
+                state.flush = nil
+                return state.isOver ? [] : state.merger.flush()
+            }
+        )
+    }
+}

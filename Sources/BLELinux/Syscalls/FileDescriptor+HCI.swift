@@ -1,0 +1,22 @@
+internal import CBluetooth
+
+/// Raw HCI packets, through libbluetooth.
+extension FileDescriptor {
+    /// Opens an adapter for raw HCI packets. The corresponding C function is `hci_open_dev`.
+    static func rawHCI(adapter number: UInt16) throws(SystemError) -> FileDescriptor {
+        FileDescriptor(owning: try systemCall { hci_open_dev(Int32(number)) })
+    }
+
+    /// Sends a command and does not wait for its end. The corresponding C function is `hci_send_cmd`.
+    func sendCommand(opcode: UInt16, parameters: [UInt8]) throws(SystemError) {
+        var parameters = parameters
+        try systemCall {
+            hci_send_cmd(rawValue, opcode >> 10, opcode & 0x3FF, UInt8(parameters.count), &parameters)
+        }
+    }
+
+    /// Lets through what a scan needs, and no more. The corresponding C function is `setsockopt` with `HCI_FILTER`.
+    func filterScanning() throws(SystemError) {
+        try systemCall { CBluetooth_filter_scanning(rawValue) }
+    }
+}

@@ -1,0 +1,45 @@
+internal import CBluetooth
+internal import Glibc
+
+/// Starts a thread that nobody waits for; signals of the process go to its other threads.
+func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+    final class Start: Sendable {
+        let name: String
+        let body: @Sendable () -> Void
+        init(name: String, body: @escaping @Sendable () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    defer { pthread_attr_destroy(&attributes) }
+
+    // A new thread inherits the mask: all signals are blocked for as long as it takes to make it.
+    var all = sigset_t()
+    var before = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_SETMASK, &all, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+
+    let start = Unmanaged.passRetained(Start(name: name, body: body))
+    var thread = pthread_t()
+    let error = pthread_create(
+        &thread,
+        &attributes,
+        { argument in
+            guard let argument else { return nil }
+            let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+            CBluetooth_name_thread(String(start.name.prefix(15)))
+            start.body()
+            return nil
+        },
+        start.toOpaque()
+    )
+    if error != 0 {
+        start.release()
+        throw SystemError(rawValue: error)
+    }
+}
