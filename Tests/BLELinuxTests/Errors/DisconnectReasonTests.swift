@@ -1,0 +1,51 @@
+import BLEProtocol
+import Glibc
+import Testing
+
+@testable import BLELinux
+
+@Suite struct DisconnectReasonTests {
+    /// What the kernel makes of HCI statuses (net/bluetooth/lib.c), and what a program is told.
+    @Test(arguments: [
+        (ECONNRESET, DisconnectReason.Kind.closedByPeer),  // 0x13, 0x14, 0x15
+        (ECONNABORTED, .closedLocally),  // 0x16
+        (ETIMEDOUT, .supervisionTimeout),  // 0x08, 0x10
+        (EACCES, .authenticationFailed),  // 0x05, 0x18
+        (EBADE, .keyMissing),  // 0x06
+        (ENOSYS, .failedToEstablish),  // 0x3e, and all that the kernel doesn't know
+        (EIO, .other),  // 0x03
+        (ECONNREFUSED, .other),  // 0x0d, 0x0e, 0x0f, 0x1b
+        (4095, .other),
+    ])
+    func `an error of the socket says why it ended`(_ error: Int32, _ kind: DisconnectReason.Kind) {
+        let reason = DisconnectReason(
+            endOfSocket: SystemError(rawValue: error),
+            hasReceived: false,
+            isAdapterUp: true
+        )
+        #expect(reason.kind == kind)
+        #expect(reason.systemError == error)
+    }
+
+    @Test func `a connection that has carried PDUs was established`() {
+        let reason = DisconnectReason(endOfSocket: .notImplemented, hasReceived: true, isAdapterUp: true)
+        #expect(reason.kind == .other)
+    }
+
+    @Test(arguments: [SystemError.connectionReset, .connectionAborted, .hostUnreachable, .networkDown])
+    func `an adapter that is off has ended the connection`(_ error: SystemError) {
+        let reason = DisconnectReason(endOfSocket: error, hasReceived: true, isAdapterUp: false)
+        #expect(reason.kind == .adapterOff)
+    }
+
+    @Test func `a supervision timeout stays one when the adapter goes off after it`() {
+        let reason = DisconnectReason(endOfSocket: .timedOut, hasReceived: true, isAdapterUp: false)
+        #expect(reason.kind == .supervisionTimeout)
+    }
+
+    @Test func `an end without an error is the peer's`() {
+        let reason = DisconnectReason(endOfSocket: nil, hasReceived: true, isAdapterUp: true)
+        #expect(reason.kind == .closedByPeer)
+        #expect(reason.systemError == nil)
+    }
+}

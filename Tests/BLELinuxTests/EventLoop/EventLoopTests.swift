@@ -1,0 +1,95 @@
+import BLERadio
+import Glibc
+import Synchronization
+import Testing
+
+@testable import BLELinux
+
+@Suite(.timeLimit(.minutes(1)))
+struct EventLoopTests {
+    @Test func `jobs run in order, on one thread that is not the caller's`() async throws {
+        let loop = try EventLoop(name: "test")
+        let jobs = Events<(Int, pthread_t)> { yield in
+            for number in 0..<100 { loop.enqueue { yield((number, pthread_self())) } }
+            return RadioActivity {}
+        }
+        var threads: Set<pthread_t> = []
+        for number in 0..<100 {
+            let job = try #require(await jobs.next())
+            #expect(job.0 == number)
+            threads.insert(job.1)
+        }
+        #expect(threads.count == 1)
+    }
+
+    @Test func `a job may hand over another one`() async throws {
+        let loop = try EventLoop(name: "test")
+        let jobs = Events<Int> { yield in
+            loop.enqueue {
+                loop.enqueue { yield(2) }
+                yield(1)
+            }
+            return RadioActivity {}
+        }
+        #expect(await jobs.next() == 1)
+        #expect(await jobs.next() == 2)
+    }
+
+    @Test func `a handler that unregisters another one keeps it from being called in the same turn`() async throws {
+        let loop = try EventLoop(name: "test")
+        let first = try SocketPair()
+        let second = try SocketPair()
+        let (one, two) = (first.near, second.near)
+        let registrations = Mutex<[EventLoop.Registration]>([])
+        let calls = Events<Int> { yield in
+            // Both are ready before the loop looks again; whichever is called first unregisters both.
+            loop.enqueue {
+                for (number, socket) in [(1, one), (2, two)] {
+                    let registration = try? loop.register(socket.descriptor, for: .readable) { _, _ in
+                        yield(number)
+                        for (registration, socket) in zip(registrations.withLock { $0 }, [one, two]) {
+                            loop.unregister(registration, of: socket.descriptor)
+                        }
+                        loop.enqueue { yield(0) }
+                    }
+                    if let registration { registrations.withLock { $0.append(registration) } }
+                }
+                try? first.far.descriptor.send([1])
+                try? second.far.descriptor.send([1])
+            }
+            return RadioActivity {}
+        }
+        #expect([1, 2].contains(await calls.next()))
+        #expect(await calls.next() == 0)
+    }
+
+    @Test func `the thread ends with the loop, and lets go of what was registered`() async throws {
+        final class Witness: Sendable {
+            let onEnd: @Sendable () -> Void
+            init(_ onEnd: @escaping @Sendable () -> Void) { self.onEnd = onEnd }
+            deinit { onEnd() }
+        }
+        let pair = try SocketPair()
+        let ends = Events<Bool> { yield in
+            guard let loop = try? EventLoop(name: "test") else { return RadioActivity {} }
+            let witness = Witness { yield(true) }
+            _ = try? loop.register(pair.near.descriptor, for: .readable) { _, _ in _ = witness }
+            return RadioActivity {}
+        }
+        #expect(await ends.next() == true)
+    }
+
+    @Test func `a sink calls nobody after it was closed, and its last event is the last`() {
+        let calls = Mutex<[Int]>([])
+        let sink = EventSink<Int> { number in calls.withLock { $0.append(number) } }
+        sink.send(1)
+        sink.finish(2)
+        sink.send(3)
+        sink.finish(4)
+        let closed = EventSink<Int> { number in calls.withLock { $0.append(number) } }
+        closed.close()
+        closed.send(5)
+        #expect(calls.withLock { $0 } == [1, 2])
+        #expect(!sink.isOpen)
+    }
+}

@@ -1,0 +1,224 @@
+import BLEProtocol
+import BLERadio
+import Glibc
+import Testing
+
+@testable import BLELinux
+
+@Suite(.timeLimit(.minutes(1)))
+struct SocketLinkTests {
+    private let loop: EventLoop
+    private let environment = FakeEnvironment()
+
+    init() throws { loop = try EventLoop(name: "test") }
+
+    private func link(over socket: SharedDescriptor) -> SocketLink {
+        socket.descriptor.askForReceptionFacts()
+        return SocketLink(testing: socket, loop: loop, environment: environment)
+    }
+
+    // MARK: Receiving
+
+    @Test func `what came before the start is delivered in order, as one batch, with the kernel's times`() async throws
+    {
+        let pair = try SocketPair()
+        let link = link(over: pair.near)
+        let sent = (0..<50).map { [0x1B, UInt8($0), 0] }
+        for pdu in sent { try pair.far.descriptor.send(pdu) }
+
+        let receiver = LinkRecorder()
+        link.start(receiver)
+        #expect(await receiver.next(50) == sent.map { .received($0) })
+        #expect(receiver.batches == [50])
+        #expect(receiver.times.allSatisfy { $0.source == .kernel })
+        #expect(receiver.times.map(\.sinceEpoch) == receiver.times.map(\.sinceEpoch).sorted())
+        let age = RealTimeline().wallTime.sinceEpoch - (receiver.times.first?.sinceEpoch ?? .zero)
+        #expect(age >= .zero && age < .seconds(60))
+    }
+
+    @Test func `more than a batch comes in several, none lost, none twice`() async throws {
+        let pair = try SocketPair()
+        let link = link(over: pair.near)
+        let count = 200
+        let sent = (0..<count).map { [0x1B, UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+        // What the socket has no room for yet is sent when it has.
+        let sender = SocketLink(testing: pair.far, loop: loop)
+        let writability = LinkRecorder()
+        sender.start(writability)
+        let receiver = LinkRecorder()
+        var next = 0
+        while next < count, sender.send(sent[next]) == .sent { next += 1 }
+        link.start(receiver)
+        while next < count {
+            if sender.send(sent[next]) == .sent { next += 1 } else { #expect(await writability.next() == .writable) }
+        }
+        #expect(await receiver.next(count) == sent.map { .received($0) })
+        #expect(receiver.batches.reduce(0, +) == count)
+        #expect(receiver.batches.allSatisfy { $0 <= ReceiveBuffer.slots })
+    }
+
+    @Test func `an empty datagram is no PDU and no end`() async throws {
+        let pair = try SocketPair()
+        let link = link(over: pair.near)
+        let receiver = LinkRecorder()
+        link.start(receiver)
+        try pair.far.descriptor.send([])
+        try pair.far.descriptor.send([0x1B, 0x10, 0x00])
+        #expect(await receiver.next() == .received([0x1B, 0x10, 0x00]))
+    }
+
+    @Test func `what the kernel dropped is told where it is missing, and at the end`() async throws {
+        // Of the sockets that are at hand everywhere UDP's drop what they have no room for, as L2CAP's do.
+        let near = try UDPSocket()
+        let far = try UDPSocket()
+        try near.connect(to: far)
+        try far.connect(to: near)
+        try near.shrinkReceiveQueue()
+        let link = link(over: near.shared)
+
+        let count = 300
+        for number in 0..<count { try far.shared.descriptor.send([UInt8(number & 0xFF), UInt8(number >> 8)]) }
+        let receiver = LinkRecorder()
+        link.start(receiver)
+        // The queue is read; then one more comes, which has the count with it.
+        let marker: [UInt8] = [0xFF, 0xFF]
+        var order: [LinkRecorder.Event] = []
+        while let event = await receiver.next() {
+            if order.isEmpty { try far.shared.descriptor.send(marker) }
+            order.append(event)
+            if event == .received(marker) { link.disconnect() }
+        }
+        let received = order.count { if case .received = $0 { true } else { false } }
+        let lost = order.compactMap { if case .dropped(let lost) = $0 { lost } else { nil } }
+        #expect(lost.reduce(0, +) == count + 1 - received)
+        #expect(lost.count == 1)
+        // The gap is where the PDUs are missing: behind what the queue had room for, before the next one.
+        let gap = try #require(order.firstIndex { if case .dropped = $0 { true } else { false } })
+        #expect(gap > 0 && order[gap + 1] == .received(marker))
+    }
+
+    // MARK: Sending
+
+    @Test func `a full socket refuses whole PDUs and says when it takes them again`() async throws {
+        let pair = try SocketPair()
+        let link = link(over: pair.near)
+        let receiver = LinkRecorder()
+        link.start(receiver)
+        let pdu = [UInt8](repeating: 0x52, count: 500)
+        var taken = 0
+        while link.send(pdu) == .sent { taken += 1 }
+        #expect(taken > 0)
+        #expect(link.send(pdu) == .full)
+
+        let buffer = ReceiveBuffer()
+        var arrived = 0
+        while let count = try? pair.far.descriptor.receive(into: buffer) {
+            for index in 0..<count { #expect(buffer.bytes(index) == pdu) }
+            arrived += count
+        }
+        #expect(arrived == taken)
+        #expect(await receiver.next() == .writable)
+        #expect(link.send(pdu) == .sent)
+    }
+
+    @Test func `a PDU that is refused before the start is announced after it`() async throws {
+        let pair = try SocketPair()
+        let link = link(over: pair.near)
+        let pdu = [UInt8](repeating: 0x52, count: 500)
+        while link.send(pdu) == .sent {}
+        let receiver = LinkRecorder()
+        link.start(receiver)
+        let buffer = ReceiveBuffer()
+        while (try? pair.far.descriptor.receive(into: buffer)) != nil {}
+        #expect(await receiver.next() == .writable)
+    }
+
+    // MARK: The end
+
+    @Test func `PDUs that came before the end are delivered before it`() async throws {
+        let pair = try SocketPair()
+        let link = link(over: pair.near)
+        for number in UInt8(0)..<5 { try pair.far.descriptor.send([0x1B, number, 0]) }
+        shutdown(pair.far.descriptor.rawValue, Int32(SHUT_RDWR))
+        let receiver = LinkRecorder()
+        link.start(receiver)
+        let (pdus, reason) = await receiver.untilEnd()
+        #expect(pdus == (UInt8(0)..<5).map { [0x1B, $0, 0] })
+        #expect(reason?.kind == .closedByPeer)
+        #expect(link.send([0x02, 0x17, 0x00]) == .ended)
+        #expect(link.security == .none)
+    }
+
+    @Test func `the end comes once, and nothing after it`() async throws {
+        let pair = try SocketPair()
+        let link = link(over: pair.near)
+        let receiver = LinkRecorder()
+        link.start(receiver)
+        shutdown(pair.far.descriptor.rawValue, Int32(SHUT_WR))
+        #expect(await receiver.next() == .ended(DisconnectReason(.closedByPeer)))
+        link.disconnect()
+        link.disconnect()
+        // The recorder's stream is finished by the end; a second one would have come first.
+        #expect(await receiver.next() == nil)
+        #expect(environment.drops.isEmpty)
+    }
+
+    @Test func `disconnecting delivers what has come, closes the socket, then has the connection dropped`() async throws
+    {
+        let pair = try SocketPair()
+        let link = link(over: pair.near)
+        let receiver = LinkRecorder()
+        link.start(receiver)
+        try pair.far.descriptor.send([0x1B, 0x10, 0x00])
+        link.disconnect()
+        #expect(link.send([0x02, 0x17, 0x00]) == .ended)
+        let (pdus, reason) = await receiver.untilEnd()
+        #expect(pdus == [[0x1B, 0x10, 0x00]])
+        #expect(reason?.kind == .closedLocally)
+        #expect(environment.drops == [.example])
+    }
+
+    @Test func `a link that has ended before its start says so at once`() async throws {
+        let pair = try SocketPair()
+        let link = link(over: pair.near)
+        link.disconnect()
+        let receiver = LinkRecorder()
+        link.start(receiver)
+        #expect(await receiver.untilEnd().reason?.kind == .closedLocally)
+        #expect(environment.drops == [.example])
+    }
+
+    @Test func `a receiver may send and disconnect from within its calls`() async throws {
+        final class Echo: ATTLinkReceiver {
+            let link: SocketLink
+            let recorder = LinkRecorder()
+            init(_ link: SocketLink) { self.link = link }
+            func linkReceived(_ pdus: [ReceivedPDU]) {
+                for pdu in pdus { #expect(link.send(pdu.bytes) == .sent) }
+                link.disconnect()
+            }
+            func linkDropped(_ count: Int) {}
+            func linkBecameWritable() {}
+            func linkEnded(_ reason: DisconnectReason) { recorder.linkEnded(reason) }
+        }
+        let pair = try SocketPair()
+        let link = link(over: pair.near)
+        let echo = Echo(link)
+        link.start(echo)
+        try pair.far.descriptor.send([0x1B, 0x10, 0x00])
+        #expect(await echo.recorder.untilEnd().reason?.kind == .closedLocally)
+        let buffer = ReceiveBuffer()
+        #expect(try pair.far.descriptor.receive(into: buffer) >= 1)
+        #expect(buffer.bytes(0) == [0x1B, 0x10, 0x00])
+    }
+
+    @Test func `the signal strength is asked of the radio`() async throws {
+        let pair = try SocketPair()
+        let link = link(over: pair.near)
+        let strength = Events<Int8?> { yield in
+            link.readRSSI(yield)
+            return RadioActivity {}
+        }
+        #expect(await strength.next() == -60)
+    }
+}

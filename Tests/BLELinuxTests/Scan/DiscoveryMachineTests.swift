@@ -1,0 +1,123 @@
+import BLEProtocol
+import Testing
+
+@testable import BLELinux
+
+@Suite struct DiscoveryMachineTests {
+    private typealias Output = DiscoveryMachine.Output
+
+    private static let busy = ManagementFailure.status(.busy, .startDiscovery)
+    private static let failed = ManagementFailure.status(.failed, .startDiscovery)
+    private static let denied = ManagementFailure.status(.permissionDenied, .startDiscovery)
+
+    private func running() -> DiscoveryMachine {
+        var machine = DiscoveryMachine()
+        #expect(machine.begin() == Output(command: .start))
+        #expect(machine.startAnswered(nil) == Output(report: .listening))
+        return machine
+    }
+
+    @Test func `a discovery that ends is started again`() {
+        var machine = running()
+        #expect(machine.discoveryEnded() == Output(command: .start))
+        #expect(machine.startAnswered(nil) == Output(report: .listening))
+        #expect(machine.discoveryEnded() == Output(command: .start))
+    }
+
+    @Test func `cancelling stops a discovery of its own`() {
+        var machine = running()
+        #expect(machine.cancel() == Output(command: .stop))
+        #expect(machine.cancel() == Output())
+        #expect(machine.discoveryEnded() == Output())
+    }
+
+    @Test func `another program's discovery is used, and left alone`() {
+        var machine = DiscoveryMachine()
+        _ = machine.begin()
+        #expect(
+            machine.startAnswered(Self.busy)
+                == Output(timer: .start(DiscoveryMachine.sharingDeadline), report: .listening)
+        )
+        #expect(machine.isSharing)
+        #expect(machine.cancel() == Output(timer: .cancel))
+    }
+
+    @Test func `when the other program's discovery ends, its own begins`() {
+        var machine = DiscoveryMachine()
+        _ = machine.begin()
+        _ = machine.startAnswered(Self.busy)
+        #expect(machine.discoveryEnded() == Output(command: .start, timer: .cancel))
+        #expect(machine.startAnswered(nil) == Output(report: .listening))
+        #expect(!machine.isSharing)
+    }
+
+    @Test func `the end of a discovery before the answer to a start is somebody else's`() {
+        var machine = DiscoveryMachine()
+        _ = machine.begin()
+        #expect(machine.discoveryEnded() == Output())
+        #expect(machine.startAnswered(nil) == Output(report: .listening))
+    }
+
+    @Test func `a missed end of another program's discovery does not end the scan in silence`() {
+        var machine = DiscoveryMachine()
+        _ = machine.begin()
+        _ = machine.startAnswered(Self.busy)
+        #expect(machine.timerFired() == Output(command: .start))
+    }
+
+    @Test func `a discovery that starts after the cancellation is stopped`() {
+        var machine = DiscoveryMachine()
+        _ = machine.begin()
+        #expect(machine.cancel() == Output())
+        #expect(machine.startAnswered(nil) == Output(command: .stop))
+        #expect(machine.startAnswered(nil) == Output())
+    }
+
+    @Test func `a start that is refused after the cancellation stops nobody's discovery`() {
+        var machine = DiscoveryMachine()
+        _ = machine.begin()
+        _ = machine.cancel()
+        #expect(machine.startAnswered(Self.busy) == Output())
+    }
+
+    @Test func `a passing failure is tried again for a while, and then told`() {
+        var machine = DiscoveryMachine()
+        _ = machine.begin()
+        for _ in 1..<DiscoveryMachine.patience {
+            #expect(machine.startAnswered(Self.failed) == Output(timer: .start(DiscoveryMachine.retryDelay)))
+            #expect(machine.timerFired() == Output(command: .start))
+        }
+        #expect(machine.startAnswered(Self.failed) == Output(report: .failed(Self.failed)))
+        #expect(machine.timerFired() == Output())
+    }
+
+    @Test func `a success wipes out earlier failures`() {
+        var machine = DiscoveryMachine()
+        _ = machine.begin()
+        for _ in 0..<10 {
+            #expect(machine.startAnswered(Self.failed).timer != nil)
+            #expect(machine.timerFired() == Output(command: .start))
+            #expect(machine.startAnswered(nil) == Output(report: .listening))
+            #expect(machine.discoveryEnded() == Output(command: .start))
+        }
+    }
+
+    @Test(arguments: [
+        ManagementStatus.permissionDenied, .notPowered, .invalidIndex, .blockedByRFKill, .rejected, .notSupported,
+        .unknownCommand,
+    ])
+    func `a lasting failure is told at once`(_ status: ManagementStatus) {
+        var machine = DiscoveryMachine()
+        _ = machine.begin()
+        let failure = ManagementFailure.status(status, .startDiscovery)
+        #expect(machine.startAnswered(failure) == Output(report: .failed(failure)))
+    }
+
+    @Test func `cancelling while it waits stops the timer`() {
+        var machine = DiscoveryMachine()
+        _ = machine.begin()
+        _ = machine.startAnswered(Self.failed)
+        #expect(machine.cancel() == Output(timer: .cancel))
+        #expect(machine.timerFired() == Output())
+    }
+}

@@ -1,0 +1,83 @@
+import BLEProtocol
+import BLERadio
+import Testing
+
+@testable import BLELinux
+
+@Suite struct HCIReportMergerTests {
+    private static let time = ReceptionTime(sinceEpoch: .seconds(1), source: .kernel)
+
+    /// A legacy report of the given type from one of a few devices.
+    private func advertisement(_ type: UInt8, _ data: [UInt8], device: UInt8 = 1) throws -> HCIAdvertisement {
+        var reader = ByteReader([type, 1, device, 0, 0, 0, 0, 0xC0, UInt8(data.count)] + data + [0xD0])
+        return try #require(HCIAdvertisement(legacy: &reader))
+    }
+
+    private func add(
+        _ merger: inout HCIReportMerger,
+        _ advertisement: HCIAdvertisement,
+        isActive: Bool = true
+    ) -> [[UInt8]] {
+        merger.add(advertisement, isActive: isActive, time: Self.time).map(\.data.bytes)
+    }
+
+    @Test func `an advertisement and its scan response are one report`() throws {
+        var merger = HCIReportMerger()
+        #expect(add(&merger, try advertisement(0x00, [2, 1, 6])).isEmpty)
+        #expect(merger.isHolding)
+        #expect(add(&merger, try advertisement(0x04, [2, 10, 4])) == [[2, 1, 6, 2, 10, 4]])
+        #expect(!merger.isHolding)
+    }
+
+    @Test func `responses find their device whatever comes between`() throws {
+        var merger = HCIReportMerger()
+        #expect(add(&merger, try advertisement(0x00, [1], device: 1)).isEmpty)
+        #expect(add(&merger, try advertisement(0x02, [2], device: 2)).isEmpty)
+        #expect(add(&merger, try advertisement(0x03, [3], device: 3)) == [[3]])
+        #expect(add(&merger, try advertisement(0x04, [9], device: 1)) == [[1, 9]])
+        #expect(add(&merger, try advertisement(0x04, [8], device: 2)) == [[2, 8]])
+    }
+
+    @Test func `without a response an advertisement goes out with the next one, or after two flushes`() throws {
+        var merger = HCIReportMerger()
+        #expect(add(&merger, try advertisement(0x00, [1])).isEmpty)
+        #expect(add(&merger, try advertisement(0x00, [2])) == [[1]])
+        #expect(merger.flush().isEmpty)
+        #expect(merger.flush().map(\.data.bytes) == [[2]])
+        #expect(!merger.isHolding)
+    }
+
+    @Test func `in a passive scan nothing is held back`() throws {
+        var merger = HCIReportMerger()
+        #expect(add(&merger, try advertisement(0x00, [1]), isActive: false) == [[1]])
+        #expect(!merger.isHolding)
+    }
+
+    @Test func `a response alone is a report of its own`() throws {
+        var merger = HCIReportMerger()
+        #expect(add(&merger, try advertisement(0x04, [9])) == [[9]])
+    }
+
+    @Test func `what is held is bounded`() throws {
+        var merger = HCIReportMerger()
+        var given = 0
+        for device in UInt8(0)..<200 { given += add(&merger, try advertisement(0x00, [device], device: device)).count }
+        #expect(given == 200 - HCIReportMerger.maximumHeld)
+    }
+
+    @Test func `the fragments of a long advertisement are joined, up to what there can be`() throws {
+        var merger = HCIReportMerger()
+        var fragment = try advertisement(0x03, [UInt8](repeating: 7, count: 200))
+        fragment.isIncomplete = true
+        #expect(add(&merger, fragment).isEmpty)
+        #expect(add(&merger, fragment).isEmpty)
+        var last = fragment
+        last.isIncomplete = false
+        #expect(add(&merger, last).map(\.count) == [600])
+
+        var lengths: [Int] = []
+        for _ in 0..<20 { lengths += add(&merger, fragment).map(\.count) }
+        #expect(lengths.allSatisfy { $0 == HCIReportMerger.maximumData })
+        #expect(!lengths.isEmpty)
+    }
+}

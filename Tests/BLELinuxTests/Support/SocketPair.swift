@@ -1,0 +1,61 @@
+import BLEProtocol
+import BLERadio
+import Glibc
+import Synchronization
+
+@testable import BLELinux
+
+/// Two sockets that carry datagrams to each other in order, as L2CAP's do.
+struct SocketPair: ~Copyable {
+    let near: SharedDescriptor
+    let far: SharedDescriptor
+
+    init() throws {
+        var numbers: [Int32] = [-1, -1]
+        let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        try systemCall { socketpair(AF_UNIX, type, 0, &numbers) }
+        near = SharedDescriptor(FileDescriptor(owning: numbers[0]))
+        far = SharedDescriptor(FileDescriptor(owning: numbers[1]))
+    }
+}
+
+/// The radio behind a link of these tests: it notes what is asked of it.
+final class FakeEnvironment: LinkEnvironment {
+    let timeline: any Timeline = RealTimeline()
+    let isAdapterUp: Bool
+    private let dropped = Mutex<[BluetoothAddress]>([])
+
+    init(isAdapterUp: Bool = true) { self.isAdapterUp = isAdapterUp }
+
+    /// Whom it was told to drop.
+    var drops: [BluetoothAddress] { dropped.withLock { $0 } }
+
+    func drop(_ peer: BluetoothAddress, _ result: @escaping @Sendable (Bool) -> Void) {
+        dropped.withLock { $0.append(peer) }
+        result(true)
+    }
+
+    func readRSSI(of peer: BluetoothAddress, _ result: @escaping @Sendable (Int8?) -> Void) { result(-60) }
+}
+
+extension SocketLink {
+    /// A link over one end of a pair.
+    convenience init(
+        testing socket: SharedDescriptor,
+        loop: EventLoop,
+        environment: FakeEnvironment = FakeEnvironment()
+    ) {
+        self.init(
+            socket,
+            peer: .example,
+            local: nil,
+            isResumed: false,
+            loop: loop,
+            environment: environment
+        )
+    }
+}
+
+extension BluetoothAddress {
+    static let example = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
+}
