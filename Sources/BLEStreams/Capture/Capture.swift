@@ -60,6 +60,6 @@ extension AdapterChoice {
     /// The same adapter, with the ATT traffic of all its links recorded.
     public func captured(in capture: Capture) -> AdapterChoice {
         let makeRadio = makeRadio
-        return AdapterChoice { CaptureRadio(try makeRadio(), capture: capture) }
+        return AdapterChoice(isOfThisMachine: isOfThisMachine) { CaptureRadio(try makeRadio(), capture: capture) }
     }
 }

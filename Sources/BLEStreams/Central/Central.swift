@@ -18,10 +18,15 @@ public final class Central: Sendable {
 
     /// Opens an adapter for the central role.
     ///
+    /// - Parameters:
+    ///   - choice: which adapter; the first one that is switched on unless told otherwise.
+    ///   - store: where bonds and what else is known of peers are kept; `nil`: ``PeerStore/standard`` for an adapter
+    ///     of this machine, memory for ``AdapterChoice/radio(_:)``.
     /// - Throws: ``BLEError/Code/adapterNotFound``, ``BLEError/Code/unsupportedSystem`` or another `BLEError` that says
     ///   what is missing. An adapter that is switched off can be opened: watch ``adapterStates``.
-    public static func open(_ choice: AdapterChoice = .default) async throws -> Central {
-        Central(core: CentralCore(radio: try choice.makeRadio()))
+    public static func open(_ choice: AdapterChoice = .default, store: PeerStore? = nil) async throws -> Central {
+        let store = store ?? (choice.isOfThisMachine ? .standard : .inMemory())
+        return Central(core: CentralCore(radio: try choice.makeRadio(), store: store))
     }
 
     /// The adapter as it is now.
@@ -129,16 +134,22 @@ public final class Central: Sendable {
 
 /// Which adapter to use.
 public struct AdapterChoice: Sendable {
+    /// Whether it is one of this machine's: what is learned of its peers is worth keeping.
+    let isOfThisMachine: Bool
     let makeRadio: @Sendable () throws -> any Radio
 
     /// The first adapter that is switched on, or else the first one that there is.
-    public static let `default` = AdapterChoice { try LinuxRadio() }
+    public static let `default` = AdapterChoice(isOfThisMachine: true) { try LinuxRadio() }
 
     /// The adapter with this name: `hci1`.
-    public static func adapter(_ name: String) -> AdapterChoice { AdapterChoice { try LinuxRadio(adapter: name) } }
+    public static func adapter(_ name: String) -> AdapterChoice {
+        AdapterChoice(isOfThisMachine: true) { try LinuxRadio(adapter: name) }
+    }
 
     /// A radio that is open already, such as an adapter of a simulated air.
-    public static func radio(_ radio: any Radio) -> AdapterChoice { AdapterChoice { radio } }
+    public static func radio(_ radio: any Radio) -> AdapterChoice {
+        AdapterChoice(isOfThisMachine: false) { radio }
+    }
 }
 
 /// How a scan listens.

@@ -7,9 +7,11 @@ final class CentralCore: Sendable {
     let radio: any Radio
     let scans: ScanBroker
     let states: ConnectionBoard
+    let store: PeerStore
 
-    init(radio: any Radio) {
+    init(radio: any Radio, store: PeerStore) {
         self.radio = radio
+        self.store = store
         scans = ScanBroker(radio: radio)
         states = ConnectionBoard()
     }

@@ -1,0 +1,73 @@
+public import BLEProtocol
+
+/// What two devices keep of a pairing, so that their next link is encrypted without another one.
+///
+/// Printing, interpolating or dumping it shows no key. Source: Core Specification, Vol 3, Part C, 9.4, and Part H, 2.4.
+public struct Bond: Hashable, Sendable {
+    /// The peer's identity address.
+    public var peer: BluetoothAddress
+
+    /// The adapter that the keys belong to: another one of the same machine is a stranger to the peer.
+    public var adapter: BluetoothAddress
+
+    /// The keys that encrypt a link; two where both roles have one.
+    package var encryptionKeys: [EncryptionKey]
+
+    /// The key that finds the peer behind its private addresses, where it gave one.
+    package var identityKey: SecretKey?
+
+    package init(
+        peer: BluetoothAddress,
+        adapter: BluetoothAddress,
+        encryptionKeys: [EncryptionKey] = [],
+        identityKey: SecretKey? = nil
+    ) {
+        self.peer = peer
+        self.adapter = adapter
+        self.encryptionKeys = encryptionKeys
+        self.identityKey = identityKey
+    }
+
+    /// Whether somebody made sure, with a passkey or by comparing numbers, that nobody stood between the two devices.
+    public var isAuthenticated: Bool { encryptionKeys.contains { $0.isAuthenticated } }
+
+    /// A key that encrypts a link, with what the kernel needs to know of it.
+    package struct EncryptionKey: Hashable, Sendable {
+        /// As the management interface numbers it: legacy or Secure Connections, authenticated or not.
+        package var kind: UInt8
+        /// For which of the two roles it counts, as the kernel numbers it.
+        package var initiator: UInt8
+        /// In octets, 7 to 16.
+        package var size: UInt8
+        package var diversifier: UInt16
+        package var random: UInt64
+        package var value: SecretKey
+
+        package init(
+            kind: UInt8,
+            initiator: UInt8,
+            size: UInt8,
+            diversifier: UInt16,
+            random: UInt64,
+            value: SecretKey
+        ) {
+            self.kind = kind
+            self.initiator = initiator
+            self.size = size
+            self.diversifier = diversifier
+            self.random = random
+            self.value = value
+        }
+
+        package var isAuthenticated: Bool { kind == 1 || kind == 3 }
+    }
+}
+
+extension Bond: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The two addresses, and nothing of the keys.
+    public var description: String { "bond of \(adapter) with \(peer)" }
+    /// As ``description``.
+    public var debugDescription: String { description }
+    /// The two addresses, and nothing of the keys.
+    public var customMirror: Mirror { Mirror(self, children: ["peer": peer, "adapter": adapter]) }
+}

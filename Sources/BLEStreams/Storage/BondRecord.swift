@@ -1,0 +1,58 @@
+import BLEProtocol
+import BLERadio
+import FoundationEssentials
+
+/// A ``Bond`` as it stands in a peer's file: keys in Base64, octets in the order of the management interface.
+struct BondRecord: Codable, Equatable, Sendable {
+    struct Key: Codable, Equatable, Sendable {
+        var kind: UInt8
+        var initiator: UInt8
+        var size: UInt8
+        var diversifier: UInt16
+        var random: UInt64
+        var value: Data
+    }
+
+    var adapter: String
+    var encryptionKeys: [Key]
+    var identityKey: Data?
+
+    init(_ bond: Bond) {
+        adapter = "\(bond.adapter)/\(bond.adapter.kind.rawValue)"
+        encryptionKeys = bond.encryptionKeys.map { key in
+            Key(
+                kind: key.kind,
+                initiator: key.initiator,
+                size: key.size,
+                diversifier: key.diversifier,
+                random: key.random,
+                value: Data(key.value.octets)
+            )
+        }
+        identityKey = bond.identityKey.map { Data($0.octets) }
+    }
+
+    /// The bond; `nil` when an address or a key in the file is none.
+    func bond(with peer: BluetoothAddress) -> Bond? {
+        guard let adapter = BluetoothAddress(adapter) else { return nil }
+        var bond = Bond(peer: peer, adapter: adapter)
+        for key in encryptionKeys {
+            guard let value = SecretKey(octets: key.value) else { return nil }
+            bond.encryptionKeys.append(
+                Bond.EncryptionKey(
+                    kind: key.kind,
+                    initiator: key.initiator,
+                    size: key.size,
+                    diversifier: key.diversifier,
+                    random: key.random,
+                    value: value
+                )
+            )
+        }
+        if let identityKey {
+            guard let value = SecretKey(octets: identityKey) else { return nil }
+            bond.identityKey = value
+        }
+        return bond
+    }
+}

@@ -1,0 +1,129 @@
+import BLEProtocol
+import BLERadio
+import Foundation
+import Synchronization
+import Testing
+
+@testable import BLEStreams
+
+struct PeerStoreTests {
+    private let peer = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
+    private let other = BluetoothAddress(rawValue: 0x00AA_0101_0001, kind: .public)
+
+    private func bond(_ first: UInt8 = 1) throws -> Bond {
+        let key = try #require(SecretKey(octets: (0..<16).map { first + $0 }))
+        let encryption = Bond.EncryptionKey(kind: 2, initiator: 0, size: 16, diversifier: 7, random: .max, value: key)
+        return Bond(peer: peer, adapter: other, encryptionKeys: [encryption], identityKey: key)
+    }
+
+    private func note(_ bond: Bond) -> PeerStore.Change { { $0.bonds = [BondRecord(bond)] } }
+
+    @Test func `what was written is read by the next program, keys and all`() async throws {
+        try await withFolder { folder in
+            let store = PeerStore(folder: folder)
+            let bond = try bond()
+            store.update(peer, note(bond))
+            #expect(store.record(of: peer).bonds?.first?.bond(with: peer) == bond, "before it is on the disk")
+            await store.flush()
+            let next = PeerStore(folder: folder)
+            #expect(next.record(of: peer).bonds?.first?.bond(with: peer) == bond)
+            #expect(next.peers() == [peer])
+            #expect(next.record(of: other).isEmpty)
+        }
+    }
+
+    @Test func `nobody else can read the files`() async throws {
+        try await withFolder { folder in
+            let store = PeerStore(folder: folder)
+            store.update(peer, note(try bond()))
+            await store.flush()
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+            #expect(names.sorted() == [".lock", "C4-F2-17-1A-1D-BB-random.json"])
+            for name in names {
+                let mode = try FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)")[.posixPermissions]
+                #expect(mode as? Int == 0o600, "\(name)")
+            }
+            let mode = try FileManager.default.attributesOfItem(atPath: folder)[.posixPermissions]
+            #expect(mode as? Int == 0o700)
+        }
+    }
+
+    @Test(arguments: ["", "{", "[]", #"{"version":1}"#, #"{"version":2,"peer":"x","record":{}}"#])
+    func `a file that makes no sense is set aside, and the rest goes on`(contents: String) async throws {
+        try await withFolder { folder in
+            let name = "\(folder)/C4-F2-17-1A-1D-BB-random.json"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try Data(contents.utf8).write(to: URL(filePath: name))
+            let warnings = Mutex<[String]>([])
+            let store = PeerStore(folder: folder) { error in warnings.withLock { $0.append("\(error)") } }
+            #expect(store.record(of: peer).isEmpty)
+            let told = warnings.withLock { $0 }
+            #expect(told.count == 1 && told.first?.contains("set aside as \(name).1") == true, "\(told)")
+            let kept = try String(contentsOfFile: "\(name).1", encoding: .utf8)
+            #expect(kept == contents)
+            store.update(peer, note(try bond()))
+            await store.flush()
+            #expect(PeerStore(folder: folder).record(of: peer).bonds?.count == 1)
+        }
+    }
+
+    @Test func `two programs that change one file lose nothing of each other's`() async throws {
+        try await withFolder { folder in
+            let first = PeerStore(folder: folder)
+            let second = PeerStore(folder: folder)
+            let change: PeerStore.Change = { [bond = try bond()] record in
+                record.bonds = (record.bonds ?? []) + [BondRecord(bond)]
+            }
+            for _ in 0..<50 {
+                first.update(peer, change)
+                second.update(peer, change)
+            }
+            await first.flush()
+            await second.flush()
+            #expect(PeerStore(folder: folder).record(of: peer).bonds?.count == 100)
+        }
+    }
+
+    @Test func `a peer of which nothing is known any more has no file`() async throws {
+        try await withFolder { folder in
+            let store = PeerStore(folder: folder)
+            store.update(peer, note(try bond()))
+            store.update(peer) { $0.bonds = nil }
+            #expect(store.peers().isEmpty)
+            await store.flush()
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [".lock"])
+        }
+    }
+
+    @Test func `a folder that can't be made is a warning that names it`() async throws {
+        let warnings = Mutex<[BLEError]>([])
+        let store = PeerStore(folder: "/dev/null/blestreams") { error in warnings.withLock { $0.append(error) } }
+        store.update(peer, note(try bond()))
+        await store.flush()
+        let told = warnings.withLock { $0 }
+        #expect(told.contains { $0.object.hasPrefix("/dev/null/blestreams") && !$0.remedy.isEmpty }, "\(told)")
+    }
+
+    @Test func `without a folder everything goes with the store`() throws {
+        let store = PeerStore.inMemory()
+        store.update(peer, note(try bond()))
+        #expect(store.peers() == [peer] && store.record(of: peer).bonds?.count == 1)
+        #expect(PeerStore.inMemory().peers().isEmpty)
+    }
+
+    @Test func `no key is printed`() throws {
+        let bond = try bond(0xA0)
+        let key = try #require(bond.identityKey)
+        let octets = key.octets.map { String($0) }.joined(separator: ", ")
+        #expect(!"\(bond)".contains(octets) && !String(reflecting: bond).contains("160"))
+        var dumped = ""
+        dump(bond, to: &dumped)
+        #expect(!dumped.contains("160") && dumped.contains("C4:F2:17:1A:1D:BB"))
+    }
+
+    private func withFolder(_ body: (String) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "blestreams-\(UUID())/state").path()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await body(folder)
+    }
+}
