@@ -19,6 +19,7 @@ public final class LinuxRadio: Radio {
     let management: ManagementSocket?
     let watch: AdapterWatch
     let settling: SettlingPeers
+    let keys: KernelKeys
     /// Whether somebody scans.
     let isScanning = Mutex(false)
 
@@ -43,5 +44,6 @@ public final class LinuxRadio: Radio {
         management = try? ManagementSocket(adapter: adapter.number, loop: loop, timeline: timeline)
         watch = AdapterWatch(adapter, management: management, loop: loop)
         settling = SettlingPeers(management: management, loop: loop, timeline: timeline)
+        keys = KernelKeys(management: management)
     }
 }

@@ -29,6 +29,12 @@ public protocol ATTLink: AnyObject, Sendable {
     /// Asks for the signal strength of the link in dBm; `nil` where the radio can't tell.
     func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void)
 
+    /// Encrypts the link with the keys of a bond; the central's part.
+    ///
+    /// - Parameter result: Is called once: at once where the link is encrypted already, and at the latest when the link
+    ///   ends. There is no time limit here. While it is pending ``send(_:)`` may refuse PDUs as it does when it is full.
+    func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void)
+
     /// How the link is secured now.
     var security: LinkSecurity { get }
 }

@@ -32,6 +32,34 @@ public protocol Radio: Sendable {
         _ request: AdvertiseRequest,
         events: @escaping @Sendable (AdvertiseEvent) -> Void
     ) -> RadioActivity
+
+    /// Pairs with a peer that is connected, without asking anybody: what the specification calls Just Works.
+    ///
+    /// - Parameter result: Is called once, unless the activity is cancelled before, with the keys that are worth
+    ///   keeping; `nil` where the peer does not bond, or the adapter has the keys already.
+    func pair(
+        with peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+    ) -> RadioActivity
+
+    /// Gives the adapter the keys of bonds that an earlier run of the program has made.
+    ///
+    /// - Parameters:
+    ///   - bonds: All bonds of this adapter: an adapter may know only the last list that it was given.
+    ///   - result: Is called once, unless the activity is cancelled before. That the adapter can't be given keys is no
+    ///     reason not to connect: it may have them from elsewhere.
+    func restore(
+        _ bonds: [Bond],
+        result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) -> RadioActivity
+
+    /// Has the adapter forget the keys of a peer, and drops a link to it.
+    ///
+    /// - Parameter result: Is called once, unless the activity is cancelled before, with whether it had any.
+    func unpair(
+        _ peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<Bool, BLEError>) -> Void
+    ) -> RadioActivity
 }
 
 /// What a scan asks of the radio. Filtering beyond this is done above.

@@ -7,7 +7,7 @@ internal import Synchronization
 /// Receiving and all calls to the receiver happen on the loop's thread; sending happens on the caller's, under the
 /// link's lock. Nothing is read before ``start(_:)``: until then the kernel keeps what comes.
 final class SocketLink: ATTLink {
-    private enum Phase {
+    enum Phase {
         /// Not started.
         case idle
         /// Delivering.
@@ -16,15 +16,25 @@ final class SocketLink: ATTLink {
         case closing
         /// Over; the reason waits for a receiver, if none was there.
         case ended(DisconnectReason)
+
+        /// Whether nothing is sent any more.
+        var isOver: Bool {
+            switch self {
+            case .idle, .open: false
+            case .closing, .ended: true
+            }
+        }
     }
 
-    private struct State {
+    struct State {
         var phase = Phase.idle
         var socket: SharedDescriptor?
         var registration: EventLoop.Registration?
         var receiver: (any ATTLinkReceiver)?
         var isWaitingToWrite = false
         var hasReceived = false
+        /// Who waits for the link to be encrypted.
+        var encryptions: [@Sendable (Result<Void, BLEError>) -> Void] = []
         /// Ends a prompt drop that the controller does not complete.
         var deadline: RadioActivity?
     }
@@ -39,7 +49,7 @@ final class SocketLink: ATTLink {
 
     private let loop: EventLoop
     private let environment: any LinkEnvironment
-    private let state: Mutex<State>
+    let state: Mutex<State>
     private let dropped = Mutex(DropCounter())
 
     init(
@@ -72,11 +82,7 @@ extension SocketLink {
         precondition(!pdu.isEmpty, "an ATT PDU has at least its opcode")
         precondition(pdu.count <= maximumPDUSize, "a PDU is at most maximumPDUSize octets long")
         return state.withLock { state in
-            switch state.phase {
-            case .closing, .ended: return .ended
-            case .idle, .open: break
-            }
-            guard let socket = state.socket else { return .ended }
+            guard let socket = state.socket, !state.phase.isOver else { return .ended }
             do throws(SystemError) {
                 try socket.descriptor.send(pdu)
                 return .sent
@@ -94,11 +100,14 @@ extension SocketLink {
         case .notConnected where !socket.descriptor.readinessNow(for: .writable).isEnd: break
         default: return .ended
         }
-        state.isWaitingToWrite = true
-        if let registration = state.registration {
-            try? loop.change(registration, of: socket.descriptor, to: [.readable, .peerClosed, .writable])
-        }
+        waitUntilWritable(&state)
         return .full
+    }
+
+    func waitUntilWritable(_ state: inout State) {
+        state.isWaitingToWrite = true
+        guard let registration = state.registration, let socket = state.socket else { return }
+        try? loop.change(registration, of: socket.descriptor, to: [.readable, .peerClosed, .writable])
     }
 }
 
@@ -191,17 +200,20 @@ extension SocketLink {
 
     /// Ends the link, on the loop's thread: the socket is closed, the receiver is told and let go.
     private func end(_ reason: DisconnectReason) {
-        let (socket, registration, receiver, deadline) = state.withLock { state in
+        let (last, encryptions) = state.withLock { state in
             defer {
                 state.socket = nil
                 state.registration = nil
                 state.receiver = nil
                 state.deadline = nil
+                state.encryptions = []
                 if case .ended = state.phase {} else { state.phase = .ended(reason) }
             }
-            return (state.socket, state.registration, state.receiver, state.deadline)
+            return ((state.socket, state.registration, state.receiver, state.deadline), state.encryptions)
         }
+        let (socket, registration, receiver, deadline) = last
         deadline?.cancel()
+        for result in encryptions { result(.failure(.encryptionFailed(peer))) }
         if let socket {
             socket.descriptor.noteDeath()
             if let registration { loop.unregister(registration, of: socket.descriptor) }
@@ -230,14 +242,17 @@ extension SocketLink {
         switch outcome {
         case .ended(let error):
             end(reasonForEnd(error))
-        case .open where readiness.contains(.writable):
+        // Asked once more: since the event the kernel may have been told to encrypt.
+        case .open where readiness.contains(.writable) && socket.descriptor.readinessNow(for: .writable) == .writable:
             let wasWaiting = state.withLock { state in
                 guard state.isWaitingToWrite, let registration = state.registration else { return false }
                 state.isWaitingToWrite = false
                 try? loop.change(registration, of: socket.descriptor, to: [.readable, .peerClosed])
                 return true
             }
-            if wasWaiting { receiver.linkBecameWritable() }
+            guard wasWaiting else { return }
+            encryptionEnded(socket)
+            receiver.linkBecameWritable()
         case .open:
             break
         }

@@ -41,6 +41,14 @@ extension FileDescriptor {
         return (value.level, value.key_size)
     }
 
+    /// Asks the kernel to encrypt the connection of a connected L2CAP socket, with a bond's key or by pairing.
+    ///
+    /// Until that is done the socket is neither writable nor, for `send`, connected. A refusal is told nowhere here.
+    /// The corresponding C function is `setsockopt` with `BT_SECURITY`.
+    func requireEncryption() throws(SystemError) {
+        try setOption(SOL_BLUETOOTH, BT_SECURITY, bt_security(level: UInt8(BT_SECURITY_MEDIUM), key_size: 0))
+    }
+
     /// How many datagrams the socket has dropped since it was made; `nil` where the kernel can't tell.
     /// The corresponding C function is `getsockopt` with `SO_MEMINFO`.
     func droppedSinceOpening() -> UInt32? {

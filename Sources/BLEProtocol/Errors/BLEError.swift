@@ -35,6 +35,8 @@ public struct BLEError: Error, Sendable {
         public static let timedOut = Code("timedOut")
         /// The peer answered with an error; ``BLEError/attError`` has the octet.
         public static let attributeError = Code("attributeError")
+        /// Pairing failed, or the link could not be encrypted.
+        public static let securityFailed = Code("securityFailed", isFinal: true)
         /// The peer sent what the protocol doesn't allow.
         public static let protocolViolation = Code("protocolViolation")
         /// The peer has no such service, characteristic or descriptor.

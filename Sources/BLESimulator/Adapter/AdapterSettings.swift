@@ -18,13 +18,17 @@ public struct AdapterSettings: Hashable, Sendable {
     /// How many PDUs a link keeps for an owner that has not yet called `start`; the rest is dropped and counted.
     public var receiveBufferCount: Int
 
+    /// Whether it lets a central pair with it, without asking anybody.
+    public var acceptsPairing: Bool
+
     /// Makes settings; what isn't given is as on Linux, except that advertising is ten times as frequent.
     public init(
         advertisingInterval: Duration = .milliseconds(100),
         linkTiming: LinkTiming = .linux,
         maximumPDUSize: Int = 672,
         sendBufferSize: Int = 56_000,
-        receiveBufferCount: Int = 300
+        receiveBufferCount: Int = 300,
+        acceptsPairing: Bool = true
     ) {
         precondition(advertisingInterval > .zero, "advertising needs time")
         precondition(maximumPDUSize >= 23, "no PDU below the smallest ATT_MTU")
@@ -33,5 +37,6 @@ public struct AdapterSettings: Hashable, Sendable {
         self.maximumPDUSize = maximumPDUSize
         self.sendBufferSize = sendBufferSize
         self.receiveBufferCount = receiveBufferCount
+        self.acceptsPairing = acceptsPairing
     }
 }

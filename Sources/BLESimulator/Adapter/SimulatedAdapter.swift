@@ -91,6 +91,33 @@ extension SimulatedAdapter: Radio {
         activity(core.perform { $0.startAdvertisement(request, on: id, events: events) })
     }
 
+    /// Pairs by Just Works, where the peer's settings accept it.
+    public func pair(
+        with peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+    ) -> RadioActivity {
+        activity(core.perform { $0.startPairing(with: peer, on: id, result: result) })
+    }
+
+    public func restore(
+        _ bonds: [Bond],
+        result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) -> RadioActivity {
+        core.perform { $0.restore(bonds, on: id) }
+        return timeline.schedule(after: .zero) { result(.success(())) }
+    }
+
+    public func unpair(
+        _ peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<Bool, BLEError>) -> Void
+    ) -> RadioActivity {
+        let hadKey = core.perform { $0.unpair(peer, on: id) }
+        return timeline.schedule(after: .zero) { result(.success(hadKey)) }
+    }
+
+    /// Loses the keys of all bonds, as a device does that is reset to what it was when it left the factory.
+    public func forgetBonds() { core.perform { $0.adapters[id].keys = [:] } }
+
     private func activity(_ id: ActivityID) -> RadioActivity {
         RadioActivity { [core] in _ = core.perform { $0.cancel(id) } }
     }

@@ -12,6 +12,7 @@ struct Activity: Sendable {
         case connect(BluetoothAddress, @Sendable (Result<any ATTLink, BLEError>) -> Void)
         case listen(@Sendable (ListenEvent) -> Void)
         case advertise(AdvertiseRequest, @Sendable (AdvertiseEvent) -> Void)
+        case pair(BluetoothAddress, @Sendable (Result<Bond?, BLEError>) -> Void)
     }
 
     var adapter: AdapterID
@@ -34,5 +35,7 @@ enum Delivery: Sendable {
     indirect case advertise(ActivityID, AdvertiseEvent)
     /// Whatever has gathered for one end of a link.
     case link(LinkEndID)
+    indirect case paired(ActivityID, Result<Bond?, BLEError>)
+    indirect case encrypted(Result<Void, BLEError>, @Sendable (Result<Void, BLEError>) -> Void)
     indirect case rssi(Int8?, @Sendable (Int8?) -> Void)
 }

@@ -92,6 +92,10 @@ final class AirCore: Sendable {
             if case .listen(let events) = listener(id) { events(.accepted(link)) }
         case .link(let end):
             deliverNews(to: end)
+        case .paired(let id, let outcome):
+            if case .pair(_, let result) = listener(id, isLast: true) { result(outcome) }
+        case .encrypted(let outcome, let result):
+            result(outcome)
         case .rssi(let level, let result):
             result(level)
         }

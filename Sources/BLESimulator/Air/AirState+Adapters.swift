@@ -46,6 +46,7 @@ extension AirState {
     mutating func setState(_ state: AdapterState, of adapter: AdapterID) {
         guard adapters[adapter].state != state else { return }
         adapters[adapter].state = state
+        if state == .absent { adapters[adapter].keys = [:] }
         for observer in adapters[adapter].observers {
             outbox.append(.adapter(observer, adapters[adapter].info))
         }
@@ -56,11 +57,14 @@ extension AirState {
         let record = adapters[adapter]
         let ids =
             scans.filter { $0.adapter == adapter }.map(\.activity) + record.attempts + record.listeners
-            + record.advertisements.map(\.activity)
+            + record.advertisements.map(\.activity) + record.pairings
         for id in ids.sorted() {
             guard let activity = activities[id] else { continue }
             var peer: BluetoothAddress?
-            if case .connect(let address, _) = activity.kind { peer = address }
+            switch activity.kind {
+            case .connect(let address, _), .pair(let address, _): peer = address
+            default: break
+            }
             if let error = unavailable(adapter, for: activity.operation, to: peer) { fail(id, error) }
         }
         for id in record.links.values.sorted(by: { $0.link < $1.link }) {
@@ -104,6 +108,7 @@ extension Activity {
         case .connect: "connect"
         case .listen: "listen"
         case .advertise: "advertise"
+        case .pair: "pair"
         }
     }
 }

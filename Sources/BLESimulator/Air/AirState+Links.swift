@@ -144,6 +144,11 @@ extension AirState {
         guard !link[role].isOver else { return }
         link[role].phase = link[role].isOwned ? .ended(reason) : .gone
         link[role].outgoing.removeAll()
+        if role == .central {
+            let peer = adapters[link.peripheral.adapter].address
+            for result in link.encryptions { outbox.append(.encrypted(.failure(.notEncrypted(peer)), result)) }
+            link.encryptions = []
+        }
         link.held.removeAll { $0.receiver == role.opposite }
         let adapter = link[role].adapter
         let peer = adapters[link[role.opposite].adapter].address

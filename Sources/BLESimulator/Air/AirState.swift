@@ -9,6 +9,8 @@ struct AirState {
         case advertise(ActivityID)
         case connectionEvent(LinkID)
         case supervision(LinkID, silence: UInt32)
+        case pairing(ActivityID, LinkEndID)
+        case encryption(LinkEndID)
         indirect case fault(FaultTimer)
     }
 
@@ -68,6 +70,8 @@ struct AirState {
         case .advertise(let id): runAdvertisingEvent(id)
         case .connectionEvent(let id): runConnectionEvent(id, due: due)
         case .supervision(let id, let silence): runSupervisionTimeout(id, silence: silence)
+        case .pairing(let id, let end): runPairing(id, end)
+        case .encryption(let end): runEncryption(end)
         case .fault(let timer): runFaultTimer(timer)
         }
     }
@@ -99,6 +103,7 @@ struct AirState {
         case .connect: outbox.append(.connectFailed(id, error))
         case .listen: outbox.append(.listen(id, .failed(error)))
         case .advertise: outbox.append(.advertise(id, .failed(error)))
+        case .pair: outbox.append(.paired(id, .failure(error)))
         }
     }
 
@@ -118,6 +123,7 @@ struct AirState {
         case .connect(let peer, _): removeAttempt(id, to: peer)
         case .listen: adapters[activity.adapter].listeners.removeAll { $0 == id }
         case .advertise: adapters[activity.adapter].advertisements.removeAll { $0.activity == id }
+        case .pair: adapters[activity.adapter].pairings.removeAll { $0 == id }
         }
         return activity
     }
@@ -165,10 +171,14 @@ struct AdapterRecord: Sendable {
     var listeners: [ActivityID] = []
     var advertisements: [Advertisement] = []
     var attempts: [ActivityID] = []
+    var pairings: [ActivityID] = []
 
     /// The links that haven't ended on this side, by peer.
     var links: [BluetoothAddress: LinkEndID] = [:]
     var peripheralLinkCount = 0
+
+    /// The keys that it has of others; lost when it is unplugged, as the kernel's are.
+    var keys: [BluetoothAddress: SimulatedKey] = [:]
 
     var info: AdapterInfo { AdapterInfo(name: name, address: state == .absent ? nil : address, state: state) }
 }

@@ -33,6 +33,12 @@ final class LinkRecord {
     /// When the connection event comes for which an entry stands in the agenda.
     var eventDue: Duration?
 
+    /// How it is protected, as its two ends have brought about.
+    var security = LinkSecurity.none
+
+    /// Who waits for it to be encrypted.
+    var encryptions: [AirState.Encrypted] = []
+
     /// Whether nothing is heard: out of range, or one side is gone.
     var isSilent = false
 

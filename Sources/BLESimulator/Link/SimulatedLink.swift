@@ -30,6 +30,10 @@ final class SimulatedLink: ATTLink {
 
     func send(_ pdu: [UInt8]) -> SendResult { core.perform { $0.send(pdu, from: id) } }
 
+    func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
+        core.perform { $0.encrypt(id, result) }
+    }
+
     func disconnect() { core.perform { $0.disconnect(id) } }
 
     func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void) { core.perform { $0.readRSSI(of: id, result) } }
@@ -41,11 +45,6 @@ extension AirState {
         let near = adapters[link[id.role].adapter]
         let far = adapters[link[id.role.opposite].adapter]
         return (far.address, near.address, link.maximumPDUSize)
-    }
-
-    fileprivate func security(of id: LinkEndID) -> LinkSecurity {
-        guard let link = links[id.link] else { return .none }
-        return securities[AdapterPair(link.central.adapter, link.peripheral.adapter)] ?? .none
     }
 
     fileprivate mutating func readRSSI(of id: LinkEndID, _ result: @escaping @Sendable (Int8?) -> Void) {

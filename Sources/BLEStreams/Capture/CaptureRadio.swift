@@ -48,4 +48,25 @@ public final class CaptureRadio: Radio {
     ) -> RadioActivity {
         radio.advertise(request, events: events)
     }
+
+    public func pair(
+        with peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+    ) -> RadioActivity {
+        radio.pair(with: peer, result: result)
+    }
+
+    public func restore(
+        _ bonds: [Bond],
+        result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) -> RadioActivity {
+        radio.restore(bonds, result: result)
+    }
+
+    public func unpair(
+        _ peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<Bool, BLEError>) -> Void
+    ) -> RadioActivity {
+        radio.unpair(peer, result: result)
+    }
 }

@@ -37,6 +37,8 @@ final class CapturedLink: ATTLink {
 
     func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void) { link.readRSSI(result) }
 
+    func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) { link.encrypt(result) }
+
     fileprivate func received(_ pdus: [ReceivedPDU]) {
         guard let id else { return }
         noteMissing()

@@ -19,6 +19,8 @@ final class ConnectAttempt: Sendable {
         var repetitionsLeft = 3
         var timer: RadioActivity?
         var isOver = false
+        /// Why the adapter could not be given the keys of the bond with the peripheral.
+        var keysNotRestored: BLEError?
         /// The link, while its MTU is being negotiated.
         var link: Link?
     }
@@ -68,7 +70,25 @@ final class ConnectAttempt: Sendable {
         core.states.whenDown(peripheral.address) {
             guard !self.state.withLock({ $0.isOver }) else { return }
             self.core.states.set(.connecting, of: self.peripheral.address)
+            self.restoreBonds()
+        }
+    }
+
+    /// The adapter must have the keys before it connects: it looks behind private addresses with them too.
+    private func restoreBonds() {
+        let activity = core.restoreBonds(for: peripheral.address) { error in
+            self.state.withLock { state in
+                state.keysNotRestored = error
+                state.activity = nil
+            }
             self.connect()
+        }
+        guard let activity else { return }
+        store {
+            // The answer may have come already, and the first turn begun.
+            if $0.turn == 0 { $0.activity = activity }
+        } orCancel: {
+            activity
         }
     }
 
@@ -138,7 +158,7 @@ final class ConnectAttempt: Sendable {
             return
         }
         endOfTurn?.cancel()
-        link.start { self.negotiated(link, turn, $0) }
+        link.start(keysNotRestored: state.withLock { $0.keysNotRestored }) { self.negotiated(link, turn, $0) }
     }
 
     /// The MTU is known, or the link ended before that.

@@ -64,12 +64,25 @@ public final class Link: Sendable {
 // MARK: - The beginning and the end
 
 extension Link {
-    /// Starts the bearer and negotiates the MTU.
-    func start(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
+    /// Starts the bearer, encrypts the link where there is a bond, and negotiates the MTU.
+    ///
+    /// - Parameter keysNotRestored: why the adapter could not be given the bond's keys, where it could not.
+    func start(keysNotRestored: BLEError?, _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
         lifetime.onEnd { [core = peripheral.core, peripheral] reason in
             core.states.set(.disconnected(reason), of: peripheral.address)
         }
         bearer.start()
+        protect(keysNotRestored: keysNotRestored) { outcome in
+            switch outcome {
+            case .success: self.negotiateMTU(result)
+            case .failure(let error):
+                self.beginClosing()
+                result(.failure(error))
+            }
+        }
+    }
+
+    private func negotiateMTU(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
         guard !bearer.radioLink.isResumed else {
             // The peer still has the MTU of the program before us, and a client may ask once only.
             result(.success(()))

@@ -1,0 +1,24 @@
+import BLEStreams
+
+/// Removes the bond with a peripheral.
+struct Unpair: Command {
+    static let name = "unpair"
+    static let summary = "remove the bond with a device, on this side"
+    static let parameters = ["ADDRESS"]
+    static let options: [Option] = []
+
+    private let peripheral: PeripheralName
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        peripheral = try PeripheralName(try arguments.parameters(Self.parameters)[0])
+    }
+
+    func run(in session: Session) async throws {
+        let peripheral = try session.peripheral(peripheral)
+        try await peripheral.unpair()
+        try session.output.print(
+            .object(("address", .string("\(peripheral)")), ("bonded", .bool(false))),
+            "\(peripheral)  not paired any more"
+        )
+    }
+}

@@ -1,0 +1,168 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// One pairing with a peer that is connected, from the question whether the adapter may to the keys or the error.
+///
+/// Nobody is asked anything: the adapter says that it can neither show nor read a number, which makes it Just Works.
+/// The kernel asks the program all the same whether it agrees, and takes silence for a no.
+final class Pairing: Sendable {
+    typealias Outcome = Result<Bond?, BLEError>
+
+    private struct State {
+        var observation: RadioActivity?
+        /// The peer as the keys name it: its identity, where it told one.
+        var identity: BluetoothAddress
+        var encryptionKeys: [Bond.EncryptionKey] = []
+        var identityKey: SecretKey?
+        /// Whether the adapter has to be told again not to bond.
+        var mustUnsetBondable = false
+        var isUnderWay = false
+        var isOver = false
+    }
+
+    private let peer: BluetoothAddress
+    private let radio: LinuxRadio
+    private let sink: EventSink<Outcome>
+    private let state: Mutex<State>
+
+    private var object: String { "with \(peer)" }
+
+    init(with peer: BluetoothAddress, on radio: LinuxRadio, sink: EventSink<Outcome>) {
+        self.peer = peer
+        self.radio = radio
+        self.sink = sink
+        state = Mutex(State(identity: peer))
+    }
+
+    /// Starts, on the loop's thread.
+    func begin() {
+        do throws(BLEError) {
+            _ = try radio.adapter.usable(for: "pair", object: object)
+        } catch {
+            return finish(.failure(error))
+        }
+        guard let management = radio.management else {
+            return finish(.failure(.missingCapability(.networkAdministration, operation: "pair", object: object)))
+        }
+        let observation = management.observe { [weak self] events in
+            for event in events { self?.received(event.event, management) }
+        }
+        state.withLock { if !$0.isOver { $0.observation = observation } }
+        management.submit(ManagementReadInformation()) { [self] answer in
+            switch answer {
+            case .failure(let failure): fail(failure)
+            case .success(let information):
+                information.current.contains(.bondable) ? pair(management) : setBondable(management)
+            }
+        }
+    }
+
+    /// Ends the pairing; the kernel is told before this returns.
+    func cancel() {
+        sink.close()
+        end(isCancelled: true)
+    }
+
+    private func setBondable(_ management: ManagementSocket) {
+        guard !state.withLock({ $0.isOver }) else { return }
+        management.submit(ManagementSetBondable(true)) { [self] answer in
+            if case .failure(let failure) = answer { return fail(failure) }
+            let isOver = state.withLock { state in
+                if !state.isOver { state.mustUnsetBondable = true }
+                return state.isOver
+            }
+            if isOver { management.submit(ManagementSetBondable(false)) { _ in } } else { pair(management) }
+        }
+    }
+
+    private func pair(_ management: ManagementSocket) {
+        let mayBegin = state.withLock { state in
+            state.isUnderWay = !state.isOver
+            return !state.isOver
+        }
+        guard mayBegin else { return }
+        management.submit(ManagementPairDevice(ManagementAddress(peer), capability: .noInputNoOutput)) { [self] answer in
+            state.withLock { $0.isUnderWay = false }
+            switch answer {
+            case .success: finish(.success(bond))
+            case .failure(let failure) where failure.status == .alreadyPaired: finish(.success(nil))
+            case .failure(let failure): fail(failure)
+            }
+        }
+    }
+
+    /// What was learned of the peer's keys; they come before the answer to the command.
+    private var bond: Bond? {
+        let (identity, keys, identityKey) = state.withLock { ($0.identity, $0.encryptionKeys, $0.identityKey) }
+        guard !keys.isEmpty, let adapter = radio.adapter.facts?.address else { return nil }
+        radio.keys.note(identity)
+        return Bond(peer: identity, adapter: adapter, encryptionKeys: keys, identityKey: identityKey)
+    }
+
+    private func received(_ event: ManagementEvent, _ management: ManagementSocket) {
+        switch event {
+        case .userConfirmationRequest(let request) where request.address.lowEnergy == peer:
+            // Numbers can't be compared where none can be shown.
+            if request.value == nil {
+                management.submit(ManagementUserConfirmationReply(request.address)) { _ in }
+            } else {
+                management.submit(ManagementUserConfirmationNegativeReply(request.address)) { _ in }
+            }
+        case .userPasskeyRequest(let address) where address.lowEnergy == peer:
+            management.submit(ManagementUserPasskeyNegativeReply(address)) { _ in }
+        case .newIdentityResolvingKey(let new):
+            guard let identity = new.key.address.lowEnergy, new.privateAddress == peer || identity == peer else { return }
+            state.withLock { state in
+                state.identity = identity
+                state.identityKey = new.storeHint ? new.key.value : nil
+            }
+        case .newLongTermKey(let new):
+            guard new.storeHint, let address = new.key.address.lowEnergy else { return }
+            state.withLock { state in
+                guard address == peer || address == state.identity else { return }
+                state.encryptionKeys.append(Bond.EncryptionKey(new.key))
+            }
+        default:
+            break
+        }
+    }
+
+    private func fail(_ failure: ManagementFailure) {
+        if failure.status == .authenticationFailed { return finish(.failure(.pairingRefused(by: peer))) }
+        finish(.failure(failure.error(operation: "pair", object: object, adapter: radio.adapter)))
+    }
+
+    private func finish(_ outcome: Outcome) {
+        end(isCancelled: false)
+        sink.finish(outcome)
+    }
+
+    private func end(isCancelled: Bool) {
+        let (observation, isUnderWay, mustUnsetBondable) = state.withLock { state in
+            defer {
+                state.isOver = true
+                state.observation = nil
+                state.mustUnsetBondable = false
+            }
+            return (state.observation, state.isUnderWay, state.mustUnsetBondable)
+        }
+        observation?.cancel()
+        if isCancelled, isUnderWay {
+            radio.management?.submit(ManagementCancelPairDevice(ManagementAddress(peer))) { _ in }
+        }
+        if mustUnsetBondable { radio.management?.submit(ManagementSetBondable(false)) { _ in } }
+    }
+}
+
+extension BLEError {
+    fileprivate static func pairingRefused(by peer: BluetoothAddress) -> BLEError {
+        BLEError(
+            .securityFailed,
+            operation: "pair",
+            object: "with \(peer)",
+            cause: "the peripheral refused, or wants a passkey, which this library can't give yet",
+            remedy: "Put the peripheral into its pairing mode; look whether it pairs without a passkey."
+        )
+    }
+}

@@ -1,0 +1,60 @@
+public import BLEProtocol
+
+// What a radio that can't pair does. Pairing and bonds are optional for a radio of one's own.
+extension Radio {
+    /// Fails with ``BLEError/Code/notSupported``.
+    public func pair(
+        with peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+    ) -> RadioActivity {
+        RadioActivity.told(on: timeline, result, .failure(.noPairing(operation: "pair", peer)))
+    }
+
+    /// Fails with ``BLEError/Code/notSupported``, unless there is nothing to restore.
+    public func restore(
+        _ bonds: [Bond],
+        result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) -> RadioActivity {
+        let outcome: Result<Void, BLEError> =
+            if let peer = bonds.first?.peer { .failure(.noPairing(operation: "restore bond", peer)) } else { .success(()) }
+        return RadioActivity.told(on: timeline, result, outcome)
+    }
+
+    /// Fails with ``BLEError/Code/notSupported``.
+    public func unpair(
+        _ peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<Bool, BLEError>) -> Void
+    ) -> RadioActivity {
+        RadioActivity.told(on: timeline, result, .failure(.noPairing(operation: "unpair", peer)))
+    }
+}
+
+extension ATTLink {
+    /// Fails with ``BLEError/Code/notSupported`` where the link isn't encrypted already.
+    public func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
+        result(security.isEncrypted ? .success(()) : .failure(.noPairing(operation: "encrypt link", peer)))
+    }
+}
+
+extension RadioActivity {
+    /// Tells an outcome that is known at once, as a radio must: later, and unless the activity is cancelled before.
+    fileprivate static func told<Success: Sendable>(
+        on timeline: any Timeline,
+        _ result: @escaping @Sendable (Result<Success, BLEError>) -> Void,
+        _ outcome: Result<Success, BLEError>
+    ) -> RadioActivity {
+        timeline.schedule(after: .zero) { result(outcome) }
+    }
+}
+
+extension BLEError {
+    fileprivate static func noPairing(operation: String, _ peer: BluetoothAddress) -> BLEError {
+        BLEError(
+            .notSupported,
+            operation: operation,
+            object: "with \(peer)",
+            cause: "this radio can't pair",
+            remedy: "Use a radio that implements pair(with:result:), or do without encryption."
+        )
+    }
+}

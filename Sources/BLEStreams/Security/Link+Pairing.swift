@@ -1,0 +1,167 @@
+import BLEProtocol
+public import BLERadio
+import Synchronization
+
+extension Link {
+    /// Pairs with the peripheral where that is needed, so that the link is encrypted when it returns.
+    ///
+    /// It asks nobody: what the specification calls Just Works, which protects from listeners, and not from somebody
+    /// who stands between the two devices while they pair. The keys are kept in the central's ``PeerStore``; later
+    /// links to this peripheral are encrypted with them before ``Peripheral/withLink(timeout:_:)`` hands them out.
+    /// Where the link is encrypted already nothing is done.
+    ///
+    /// Pairing takes the capability `CAP_NET_ADMIN`. Cancellation ends it. Source: Core Specification, Vol 3, Part H, 2.
+    ///
+    /// - Parameter timeout: how long it may take; the Security Manager gives each step 30 s.
+    /// - Throws: ``BLEError/Code/securityFailed`` when the peripheral refuses or its keys don't fit,
+    ///   ``BLEError/Code/permissionDenied``, ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``,
+    ///   ``BLEError/Code/notSupported`` where the radio can't pair, `CancellationError`.
+    public func pair(timeout: Duration = .seconds(60)) async throws {
+        guard !security.isEncrypted else { return }
+        let (radio, address) = (peripheral.core.radio, peripheral.address)
+        if let end = bearer.end { throw BLEError.linkEnded(end, operation: "pair", object: "with \(address)") }
+        let limit: @Sendable () -> any Error = {
+            BLEError.timedOut("pair", object: "with \(address)", after: timeout, waitingFor: "pairing did not end")
+        }
+        let bond: Bond? = try await reply(on: timeline, limit: (timeout, limit)) { finish in
+            let activity = radio.pair(with: address) { finish($0.mapError { $0 as any Error }) }
+            return { activity.cancel() }
+        }
+        if let bond { peripheral.core.remember(bond) }
+        try await encrypt(operation: "pair", timeout: timeout)
+    }
+
+    private func encrypt(operation: String, timeout: Duration) async throws {
+        let object = "with \(peripheral)"
+        let limit: @Sendable () -> any Error = { BLEError.keysDoNotFit(operation: operation, object: object) }
+        try await reply(on: timeline, limit: (timeout, limit)) { finish in
+            self.bearer.radioLink.encrypt { finish($0.mapError { $0 as any Error }) }
+            return {}
+        }
+    }
+
+    /// How long the encryption with the keys of a bond may take: it is a matter of some connection events.
+    private static let encryptionTime = Duration.seconds(10)
+
+    /// Encrypts the link where there is a bond with the peripheral; calls back, at once or later, exactly once.
+    ///
+    /// - Parameter keysNotRestored: why the adapter could not be given the keys, where it could not.
+    func protect(
+        keysNotRestored: BLEError?,
+        _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) {
+        guard
+            let local = bearer.radioLink.local,
+            peripheral.core.bonds(with: peripheral.address).contains(where: { $0.adapter == local })
+        else { return result(.success(())) }
+        let object = "to \(peripheral)"
+        let failure: @Sendable () -> BLEError = {
+            keysNotRestored.map { .keysNotRestored(object: object, because: $0) }
+                ?? .keysDoNotFit(operation: "connect", object: object)
+        }
+        let waiting = Mutex<(@Sendable (Result<Void, BLEError>) -> Void)?>(result)
+        let timer = timeline.schedule(after: Self.encryptionTime) {
+            waiting.withLock { $0.take() }?(.failure(failure()))
+        }
+        bearer.radioLink.encrypt { outcome in
+            timer.cancel()
+            waiting.withLock { $0.take() }?(outcome.mapError { _ in failure() })
+        }
+    }
+}
+
+extension CentralCore {
+    /// The bonds with a peer, of all adapters.
+    func bonds(with peer: BluetoothAddress) -> [Bond] {
+        (store.record(of: peer).bonds ?? []).compactMap { $0.bond(with: peer) }
+    }
+
+    func remember(_ bond: Bond) {
+        let adapter = "\(bond.adapter)/\(bond.adapter.kind.rawValue)"
+        store.update(bond.peer) { record in
+            record.bonds = (record.bonds ?? []).filter { $0.adapter != adapter } + [BondRecord(bond)]
+        }
+    }
+
+    /// Gives the radio the keys of all bonds, where there is one with the peer; calls back, at once or later.
+    ///
+    /// - Parameter result: is given what went wrong, which is no reason not to try: the radio may have the keys.
+    /// - Returns: the activity, where it takes one.
+    func restoreBonds(for peer: BluetoothAddress, _ result: @escaping @Sendable (BLEError?) -> Void) -> RadioActivity? {
+        guard !bonds(with: peer).isEmpty else {
+            result(nil)
+            return nil
+        }
+        return radio.restore(store.peers().flatMap { bonds(with: $0) }) { outcome in
+            if case .failure(let error) = outcome { result(error) } else { result(nil) }
+        }
+    }
+}
+
+extension Central {
+    /// The bonds that this library has made and kept, in the order of the peers' addresses; of all adapters.
+    ///
+    /// Bonds that bluetoothd has made are not among them.
+    public var bonds: [Bond] { core.store.peers().flatMap { core.bonds(with: $0) } }
+}
+
+extension Peripheral {
+    /// Whether there is a bond with it, made by this library with any adapter of this machine.
+    public var isBonded: Bool { ([address] + alternatives).contains { !core.bonds(with: $0).isEmpty } }
+
+    /// Removes the bond with the peripheral, here and in the adapter, and drops a link to it. The peripheral keeps its
+    /// part until somebody removes it there.
+    ///
+    /// - Parameter timeout: how long the adapter may take to answer.
+    /// - Throws: ``BLEError/Code/notFound`` where there is no bond; ``BLEError/Code/permissionDenied``,
+    ///   ``BLEError/Code/timedOut``, an error of the adapter; `CancellationError`.
+    public func unpair(timeout: Duration = .seconds(10)) async throws {
+        var hadBond = false
+        let (radio, object) = (core.radio, "from \(self)")
+        for address in [address] + alternatives {
+            let limit: @Sendable () -> any Error = {
+                BLEError.timedOut("unpair", object: object, after: timeout, waitingFor: "the adapter did not answer")
+            }
+            let hadKey: Bool = try await reply(on: core.timeline, limit: (timeout, limit)) { finish in
+                let activity = radio.unpair(address) { finish($0.mapError { $0 as any Error }) }
+                return { activity.cancel() }
+            }
+            hadBond = hadBond || hadKey || !core.bonds(with: address).isEmpty
+            core.store.update(address) { $0.bonds = nil }
+        }
+        await core.store.flush()
+        guard hadBond else { throw BLEError.noBond(object: object) }
+    }
+}
+
+extension BLEError {
+    fileprivate static func keysDoNotFit(operation: String, object: String) -> BLEError {
+        BLEError(
+            .securityFailed,
+            operation: operation,
+            object: object,
+            cause: "the link could not be encrypted: the peripheral no longer has the keys of the bond",
+            remedy: "Remove the bond with \"ble unpair\" or Peripheral.unpair(), then pair again."
+        )
+    }
+
+    fileprivate static func keysNotRestored(object: String, because error: BLEError) -> BLEError {
+        BLEError(
+            .securityFailed,
+            operation: "connect",
+            object: object,
+            cause: "the link could not be encrypted, since the adapter could not be given the bond's keys: \(error.cause)",
+            remedy: error.remedy
+        )
+    }
+
+    fileprivate static func noBond(object: String) -> BLEError {
+        BLEError(
+            .notFound,
+            operation: "unpair",
+            object: object,
+            cause: "there is no bond with it",
+            remedy: "List the bonds with \"ble bonds\" or Central.bonds."
+        )
+    }
+}

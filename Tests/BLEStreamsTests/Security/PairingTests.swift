@@ -1,0 +1,133 @@
+import BLEProtocol
+import BLERadio
+import BLESimulator
+import Testing
+
+@testable import BLEStreams
+
+/// Pairing, bonds and what becomes of them, between a central and a peripheral with a value that asks for encryption.
+struct PairingTests {
+    private static let secret = BluetoothUUID(0xB001)
+
+    private static let peripheral = LocalPeripheral(name: "Secret") {
+        LocalService(BluetoothUUID(0xB000)) {
+            LocalCharacteristic(secret, [.read], value: .stored([42]), access: .encrypted)
+        }
+    }
+
+    private func withBench(_ body: @escaping @Sendable (Bench) async throws -> Void) async throws {
+        try await Bench.run(description: Self.peripheral, body)
+    }
+
+    @Test func `after pairing the protected value is read, on this link and on the next`() async throws {
+        try await withBench { bench in
+            try await bench.peripheral.withLink { link in
+                let refused = await #expect(throws: BLEError.self) { try await link.read(Self.secret) }
+                #expect(refused?.attError == .insufficientEncryption || refused?.attError == .insufficientAuthentication)
+                try await link.pair()
+                #expect(link.security.isEncrypted && !link.security.isAuthenticated)
+                let value = try await link.read(Self.secret)
+                #expect(value.bytes == [42])
+            }
+            #expect(bench.peripheral.isBonded)
+            #expect(bench.central.bonds.map(\.peer) == [bench.peripheralAdapter.address])
+            try await bench.peripheral.withLink { link in
+                #expect(link.security.isEncrypted, "encrypted before the link is handed out")
+                let value = try await link.read(Self.secret)
+                #expect(value.bytes == [42])
+                try await link.pair()
+            }
+        }
+    }
+
+    @Test func `without pairing nothing is encrypted`() async throws {
+        try await withBench { bench in
+            try await bench.peripheral.withLink { link in #expect(!link.security.isEncrypted) }
+            #expect(!bench.peripheral.isBonded && bench.central.bonds.isEmpty)
+        }
+    }
+
+    @Test func `the keys are given to an adapter that was unplugged meanwhile`() async throws {
+        try await withBench { bench in
+            try await bench.peripheral.withLink { try await $0.pair() }
+            bench.centralAdapter.unplug()
+            bench.centralAdapter.plugIn()
+            try await bench.peripheral.withLink { link in #expect(link.security.isEncrypted) }
+        }
+    }
+
+    @Test func `the next program with the same store encrypts with the bond`() async throws {
+        try await withBench { bench in
+            let store = PeerStore.inMemory()
+            let first = try await Central.open(.radio(bench.centralAdapter), store: store)
+            try await first.peripheral(bench.peripheralAdapter.address).withLink { try await $0.pair() }
+            bench.centralAdapter.forgetBonds()
+            let next = try await Central.open(.radio(bench.centralAdapter), store: store)
+            try await next.peripheral(bench.peripheralAdapter.address).withLink { link in
+                #expect(link.security.isEncrypted)
+            }
+        }
+    }
+
+    @Test func `a peripheral that lost its keys is told as such, and can be paired with again`() async throws {
+        try await withBench { bench in
+            try await bench.peripheral.withLink { try await $0.pair() }
+            bench.peripheralAdapter.forgetBonds()
+            let error = await #expect(throws: BLEError.self) { try await bench.peripheral.withLink { _ in } }
+            #expect(error?.code == .securityFailed && error?.remedy.contains("unpair") == true, "\(error as Any)")
+            try await bench.peripheral.unpair()
+            #expect(!bench.peripheral.isBonded)
+            try await bench.peripheral.withLink { link in
+                try await link.pair()
+                #expect(link.security.isEncrypted)
+            }
+        }
+    }
+
+    @Test func `a peripheral that refuses is an error, and the link goes on`() async throws {
+        try await withBench { bench in
+            bench.peripheralAdapter.settings.acceptsPairing = false
+            try await bench.peripheral.withLink { link in
+                let error = await #expect(throws: BLEError.self) { try await link.pair() }
+                #expect(error?.code == .securityFailed)
+                let name = try await link.read(BluetoothUUID(0x2A00))
+                #expect(name.bytes.elementsEqual("Secret".utf8))
+            }
+            #expect(!bench.peripheral.isBonded)
+        }
+    }
+
+    @Test func `a link that is lost while pairing ends the call`() async throws {
+        try await withBench { bench in
+            try await bench.peripheral.withLink { link in
+                bench.air.setSignal(.outOfRange, between: bench.centralAdapter, and: bench.peripheralAdapter)
+                let error = await #expect(throws: BLEError.self) { try await link.pair() }
+                #expect(error?.code == .disconnected, "\(error as Any)")
+            }
+        }
+    }
+
+    @Test func `cancelling ends the pairing and leaves nothing behind`() async throws {
+        try await withBench { bench in
+            try await bench.peripheral.withLink { link in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        await #expect(throws: CancellationError.self) { try await link.pair() }
+                    }
+                    group.addTask { try await bench.time.sleep(for: .milliseconds(10)) }
+                    try await group.next()
+                    group.cancelAll()
+                }
+                #expect(!link.security.isEncrypted)
+            }
+            #expect(!bench.peripheral.isBonded && bench.centralAdapter.activity.isIdle)
+        }
+    }
+
+    @Test func `where there is no bond there is none to remove`() async throws {
+        try await withBench { bench in
+            let error = await #expect(throws: BLEError.self) { try await bench.peripheral.unpair() }
+            #expect(error?.code == .notFound && error?.operation == "unpair")
+        }
+    }
+}
