@@ -16,7 +16,9 @@ extension Radio {
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity {
         let outcome: Result<Void, BLEError> =
-            if let peer = bonds.first?.peer { .failure(.noPairing(operation: "restore bond", peer)) } else { .success(()) }
+            if let peer = bonds.first?.peer { .failure(.noPairing(operation: "restore bond", peer)) } else {
+                .success(())
+            }
         return RadioActivity.told(on: timeline, result, outcome)
     }
 

@@ -15,10 +15,38 @@ final class Pairing: Sendable {
         var identity: BluetoothAddress
         var encryptionKeys: [Bond.EncryptionKey] = []
         var identityKey: SecretKey?
-        /// Whether the adapter has to be told again not to bond.
-        var mustUnsetBondable = false
+        /// What was switched on for the pairing and was off before.
+        var switchedOn: [Switch] = []
         var isUnderWay = false
         var isOver = false
+    }
+
+    /// A setting of the adapter that a pairing needs.
+    private enum Switch {
+        /// Without it keys are made for this link alone.
+        case bondable
+        /// Without it everybody who hears the pairing has the key. An adapter that can't do it pairs all the same.
+        case secureConnections
+
+        static func missing(in information: ManagementReadInformation.Response) -> [Switch] {
+            var missing: [Switch] = []
+            if !information.current.contains(.bondable) { missing.append(.bondable) }
+            let isPossible = information.supported.contains(.secureConnections)
+            if isPossible, !information.current.contains(.secureConnections) { missing.append(.secureConnections) }
+            return missing
+        }
+
+        func set(
+            _ isOn: Bool,
+            _ management: ManagementSocket,
+            _ answer: @escaping @Sendable (ManagementFailure?) -> Void
+        ) {
+            switch self {
+            case .bondable: management.submit(ManagementSetBondable(isOn)) { answer($0.failure) }
+            case .secureConnections:
+                management.submit(ManagementSetSecureConnections(isOn ? .on : .off)) { answer($0.failure) }
+            }
+        }
     }
 
     private let peer: BluetoothAddress
@@ -52,8 +80,7 @@ final class Pairing: Sendable {
         management.submit(ManagementReadInformation()) { [self] answer in
             switch answer {
             case .failure(let failure): fail(failure)
-            case .success(let information):
-                information.current.contains(.bondable) ? pair(management) : setBondable(management)
+            case .success(let information): switchOn(Switch.missing(in: information)[...], management)
             }
         }
     }
@@ -64,15 +91,18 @@ final class Pairing: Sendable {
         end(isCancelled: true)
     }
 
-    private func setBondable(_ management: ManagementSocket) {
+    /// Sets one after the other, then pairs.
+    private func switchOn(_ switches: ArraySlice<Switch>, _ management: ManagementSocket) {
         guard !state.withLock({ $0.isOver }) else { return }
-        management.submit(ManagementSetBondable(true)) { [self] answer in
-            if case .failure(let failure) = answer { return fail(failure) }
+        guard let next = switches.first else { return pair(management) }
+        next.set(true, management) { [self] failure in
+            if let failure, next == .bondable { return fail(failure) }
             let isOver = state.withLock { state in
-                if !state.isOver { state.mustUnsetBondable = true }
+                if !state.isOver, failure == nil { state.switchedOn.append(next) }
                 return state.isOver
             }
-            if isOver { management.submit(ManagementSetBondable(false)) { _ in } } else { pair(management) }
+            if isOver, failure == nil { next.set(false, management) { _ in } }
+            switchOn(switches.dropFirst(), management)
         }
     }
 
@@ -82,7 +112,8 @@ final class Pairing: Sendable {
             return !state.isOver
         }
         guard mayBegin else { return }
-        management.submit(ManagementPairDevice(ManagementAddress(peer), capability: .noInputNoOutput)) { [self] answer in
+        management.submit(ManagementPairDevice(ManagementAddress(peer), capability: .noInputNoOutput)) {
+            [self] answer in
             state.withLock { $0.isUnderWay = false }
             switch answer {
             case .success: finish(.success(bond))
@@ -112,7 +143,9 @@ final class Pairing: Sendable {
         case .userPasskeyRequest(let address) where address.lowEnergy == peer:
             management.submit(ManagementUserPasskeyNegativeReply(address)) { _ in }
         case .newIdentityResolvingKey(let new):
-            guard let identity = new.key.address.lowEnergy, new.privateAddress == peer || identity == peer else { return }
+            guard let identity = new.key.address.lowEnergy, new.privateAddress == peer || identity == peer else {
+                return
+            }
             state.withLock { state in
                 state.identity = identity
                 state.identityKey = new.storeHint ? new.key.value : nil
@@ -139,19 +172,20 @@ final class Pairing: Sendable {
     }
 
     private func end(isCancelled: Bool) {
-        let (observation, isUnderWay, mustUnsetBondable) = state.withLock { state in
+        let (observation, isUnderWay, switchedOn) = state.withLock { state in
             defer {
                 state.isOver = true
                 state.observation = nil
-                state.mustUnsetBondable = false
+                state.switchedOn = []
             }
-            return (state.observation, state.isUnderWay, state.mustUnsetBondable)
+            return (state.observation, state.isUnderWay, state.switchedOn)
         }
         observation?.cancel()
         if isCancelled, isUnderWay {
             radio.management?.submit(ManagementCancelPairDevice(ManagementAddress(peer))) { _ in }
         }
-        if mustUnsetBondable { radio.management?.submit(ManagementSetBondable(false)) { _ in } }
+        guard let management = radio.management else { return }
+        for setting in switchedOn { setting.set(false, management) { _ in } }
     }
 }
 

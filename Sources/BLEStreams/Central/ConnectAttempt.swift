@@ -169,7 +169,11 @@ final class ConnectAttempt: Sendable {
             core.states.set(.connected, of: peripheral.address)
             result(.success(link))
         case .failure(let error):
-            state.withLock { $0.link = nil }
+            state.withLock { state in
+                state.link = nil
+                // The peripheral was there: it is of this kind.
+                state.candidates = [link.peripheral.address]
+            }
             failed(error, turn)
         }
     }

@@ -150,7 +150,8 @@ extension BLEError {
             .securityFailed,
             operation: "connect",
             object: object,
-            cause: "the link could not be encrypted, since the adapter could not be given the bond's keys: \(error.cause)",
+            cause:
+                "the link could not be encrypted, since the adapter could not be given the bond's keys: \(error.cause)",
             remedy: error.remedy
         )
     }

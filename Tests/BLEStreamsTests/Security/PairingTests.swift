@@ -23,7 +23,9 @@ struct PairingTests {
         try await withBench { bench in
             try await bench.peripheral.withLink { link in
                 let refused = await #expect(throws: BLEError.self) { try await link.read(Self.secret) }
-                #expect(refused?.attError == .insufficientEncryption || refused?.attError == .insufficientAuthentication)
+                #expect(
+                    refused?.attError == .insufficientEncryption || refused?.attError == .insufficientAuthentication
+                )
                 try await link.pair()
                 #expect(link.security.isEncrypted && !link.security.isAuthenticated)
                 let value = try await link.read(Self.secret)

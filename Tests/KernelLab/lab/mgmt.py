@@ -27,7 +27,9 @@ READ_INFO = 0x0004
 SET_POWERED = 0x0005
 SET_LE = 0x000D
 DISCONNECT = 0x0014
+LOAD_LONG_TERM_KEYS = 0x0013
 GET_CONNECTIONS = 0x0015
+UNPAIR = 0x001B
 START_DISCOVERY = 0x0023
 STOP_DISCOVERY = 0x0024
 READ_ADV_MONITOR_FEATURES = 0x0051
@@ -37,6 +39,8 @@ LE_ONLY = b"\x06"
 
 BUSY = 0x0A
 REJECTED = 0x0B
+NOT_PAIRED = 0x06
+RANDOM = 2
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -132,6 +136,20 @@ class Management:
         if on:
             self.command(SET_LE, index, b"\x01")
         self.command(SET_POWERED, index, bytes([on]))
+
+    # Bonds
+
+    def unpair(self, index: int, address: str) -> None:
+        """Has the kernel forget a random address's keys, where it has any, and drops a connection to it."""
+        try:
+            self.command(UNPAIR, index, address_octets(address) + bytes([RANDOM, 1]))
+        except ManagementError as error:
+            if error.status != NOT_PAIRED:
+                raise
+
+    def forget_keys(self, index: int) -> None:
+        """Takes the keys of all bonds from the kernel, as a restart does."""
+        self.command(LOAD_LONG_TERM_KEYS, index, b"\x00\x00")
 
     # What a test must find undone
 

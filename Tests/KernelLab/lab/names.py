@@ -41,12 +41,14 @@ EARLY = vendor(0x0015)  # subscribe: three values before the write response, two
 BROKEN = vendor(0x0016)  # subscribe: BROKEN_CHUNKS chunks of MTU-3, then the peripheral drops the link
 SILENT = vendor(0x0017)  # a read of it is never answered, but for `silence off`
 INDICATED = vendor(0x0018)  # subscribe: INDICATIONS values, each after the last one's confirmation
+SECRET = vendor(0x0019)  # read on an encrypted link only
 UNKNOWN = vendor(0x0099)  # not there
 
 VALUE_BYTES = bytes.fromhex("0102030405")
 LONG_BYTES = bytes((i * 7 + i // 256) & 0xFF for i in range(400))
 READ_ONLY_BYTES = b"read me"
 SILENT_BYTES = b"spoken"
+SECRET_BYTES = b"between us"
 MESSAGE_BYTES = bytes((i * 31 + i // 251) & 0xFF for i in range(10_000))
 END_MARK = b"EOM"
 EARLY_VALUES = [b"early 0", b"early 1", b"early 2", b"late 3", b"late 4"]

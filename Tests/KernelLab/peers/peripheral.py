@@ -11,6 +11,7 @@ Says `ready adapter=hciN` when both advertise, and `scanning` whenever the kerne
     advertise on|off   NEAR's advertising
     silence on|off     whether reads of SILENT stay unanswered
     notify HEX         one heart rate measurement to whoever subscribed
+    forget             loses the keys of every bond
     tree               the GATT server's attributes as JSON
 """
 
@@ -25,6 +26,8 @@ import sys
 from bumble import hci
 from bumble.core import AdvertisingData, UUID
 from bumble.device import AdvertisingType, Device, DeviceConfiguration
+from bumble.keys import MemoryKeyStore
+from bumble.pairing import PairingConfig, PairingDelegate
 
 from lab import names
 from peers import air
@@ -49,17 +52,21 @@ class Near:
         self.link = link
         self.control = control
         self.device = device(link, names.NEAR_NAME, names.NEAR, names.NEAR_RSSI)
+        # Like a sensor without buttons: Just Works, and the keys are kept.
+        delegate = PairingDelegate(PairingDelegate.NO_OUTPUT_NO_INPUT)
+        self.device.pairing_config_factory = lambda _: PairingConfig(sc=True, mitm=False, bonding=True, delegate=delegate)
         self.services = Services(self.device, control)
         self.connections: list = []
         self.changed = asyncio.Condition()
         self.advertiser = asyncio.Lock()
         self.advertising_wanted = True
         self.device.on("connection", self.on_connection)
-        for command in (self.reset, self.drop, self.lose, self.advertise, self.silence, self.notify, self.tree):
+        for command in (self.reset, self.drop, self.lose, self.advertise, self.silence, self.notify, self.forget, self.tree):
             control.commands[command.__name__] = command
 
     async def run(self) -> None:
         await self.device.power_on()
+        await self.forget()
         kinds = AdvertisingData.Type
         company = struct.pack("<H", names.COMPANY)
         self.device.advertising_data = bytes(
@@ -149,6 +156,9 @@ class Near:
 
     async def notify(self, value: str) -> None:
         await self.device.notify_subscribers(self.services.heart_rate, bytes.fromhex(value))
+
+    async def forget(self) -> None:
+        self.device.keystore = MemoryKeyStore()
 
     async def tree(self) -> str:
         return json.dumps(self.services.tree())

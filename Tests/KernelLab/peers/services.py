@@ -60,6 +60,12 @@ class Services:
             self.notifying("broken", names.BROKEN, self.send_and_drop),
             Characteristic(names.SILENT, Properties.READ, READABLE, silent),
             self.notifying("indicated", names.INDICATED, self.indicate, properties=Properties.INDICATE),
+            Characteristic(
+                names.SECRET,
+                Properties.READ,
+                READABLE | Characteristic.READ_REQUIRES_ENCRYPTION,
+                names.SECRET_BYTES,
+            ),
         ]
 
     # What characteristics do

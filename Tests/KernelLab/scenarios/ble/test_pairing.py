@@ -1,0 +1,68 @@
+"""Pairing without numbers: the bond is kept by the command, used by its next run, and removed again."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from lab import names
+
+
+@pytest.fixture
+def strangers(bumble, tmp_path, monkeypatch):
+    """No bonds anywhere, before and after; answers the folder in which the command keeps its own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    yield tmp_path / "blestreams"
+    bumble.peer.command("forget")
+    bumble.management.unpair(bumble.index, names.NEAR)
+
+
+def refused(ble):
+    ble.bad("read", names.NEAR, names.SECRET, status=1, says=[("encrypt", "authenti"), "pair"])
+
+
+def test_a_protected_value_is_read_after_pairing(ble, bumble, strangers):
+    refused(ble)
+    record = ble.good("pair", names.NEAR, "--json").records[-1]
+    assert record == {"address": names.NEAR, "addressType": "random", "encrypted": True, "authenticated": False}
+    assert ble.good("read", names.NEAR, names.SECRET, "--json").values == [names.SECRET_BYTES]
+    bonds = ble.good("bonds", "--json").records
+    assert [bond["address"] for bond in bonds] == [names.NEAR]
+
+
+def test_nobody_else_reads_the_keys(ble, bumble, strangers):
+    ble.good("pair", names.NEAR)
+    files = [path for path in strangers.iterdir() if path.suffix == ".json"]
+    assert len(files) == 1
+    assert stat.S_IMODE(os.stat(files[0]).st_mode) == 0o600
+    key = json.loads(files[0].read_text())["record"]["bonds"][0]["encryptionKeys"][0]["value"]
+    said = "".join(run.stdout + run.stderr for run in ble.runs)
+    assert key not in said
+
+
+def test_the_bond_outlives_the_kernel(ble, bumble, strangers):
+    """What a restart of the machine does to the kernel's keys: they are gone, and given to it again."""
+    ble.good("pair", names.NEAR)
+    bumble.management.forget_keys(bumble.index)
+    assert ble.good("read", names.NEAR, names.SECRET, "--json").values == [names.SECRET_BYTES]
+
+
+def test_a_peripheral_that_was_reset(ble, bumble, strangers):
+    ble.good("pair", names.NEAR)
+    bumble.peer.command("forget")
+    ble.bad("read", names.NEAR, names.SECRET, status=1, says=["unpair"])
+    ble.good("unpair", names.NEAR)
+    assert ble.good("bonds", "--json").records == []
+    refused(ble)
+    ble.good("pair", names.NEAR)
+    assert ble.good("read", names.NEAR, names.SECRET, "--json").values == [names.SECRET_BYTES]
+
+
+def test_pairing_needs_a_permission_that_is_named(ble, bumble, strangers):
+    ble.unprivileged().bad("pair", names.NEAR, status=1, says=["cap_net_admin"])
+
+
+def test_no_bond_to_remove(ble, bumble, strangers):
+    ble.bad("unpair", names.NEAR, status=1, says=["no bond"])
