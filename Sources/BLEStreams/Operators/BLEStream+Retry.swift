@@ -1,4 +1,4 @@
-import BLEProtocol
+public import BLEProtocol
 import BLERadio
 
 extension BLEStream {

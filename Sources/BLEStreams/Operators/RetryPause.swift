@@ -1,3 +1,4 @@
+import BLEProtocol
 import BLERadio
 
 /// What `retry` knows of the failures of one iteration: how many in a row, since when, and how long to pause.

@@ -1,0 +1,18 @@
+/// A trigger that came in a state that doesn't accept it.
+public struct IllegalTrigger: Error, Sendable, CustomStringConvertible {
+    /// The state in which it came, and which stays.
+    public let state: SessionState
+
+    /// What came.
+    public let trigger: SessionTrigger
+
+    /// What would have been accepted.
+    public var accepted: [SessionTrigger.Kind] { ConnectionMachine.accepted(in: state.kind) }
+
+    /// One line that names both, and what the state does accept.
+    public var description: String {
+        let others = accepted.map(\.words).joined(separator: ", ")
+        return
+            "'\(trigger.kind.words)' is not possible while the connection is '\(state.kind.words)': it accepts \(others)"
+    }
+}

@@ -1,0 +1,188 @@
+/// One row of the table of transitions.
+public struct SessionRule: Hashable, Sendable {
+    /// What has to hold for a rule beyond state and trigger. Of several that hold the first one counts.
+    public enum Condition: Hashable, Sendable {
+        case always
+        /// It is known to whom to connect.
+        case peerKnown
+        /// The connection failed to be established, and not for the last time in a row.
+        case failedToEstablish
+        /// Trying again may help, and the policy has an attempt left.
+        case attemptsLeft
+        /// The same, and there has been a link before.
+        case attemptsLeftOnceConnected
+        /// What was kept of the peripheral's attributes seems wrong, and hasn't been thrown away for that yet.
+        case staleCache
+        /// Reading, writing or subscribing began in this state.
+        case startedIn(SessionState.Kind)
+    }
+
+    /// The state before.
+    public let from: SessionState.Kind
+    /// What happens.
+    public let trigger: SessionTrigger.Kind
+    /// What has to hold.
+    public let condition: Condition
+    /// The state after.
+    public let to: SessionState.Kind
+    /// What is to be done.
+    public let effects: [SessionEffect]
+}
+
+extension SessionRule.Condition: CustomStringConvertible {
+    /// The condition in words, empty where there is none.
+    public var description: String {
+        switch self {
+        case .always: ""
+        case .peerKnown: "peer known"
+        case .failedToEstablish: "failed to establish, attempts at once left"
+        case .attemptsLeft: "attempts left"
+        case .attemptsLeftOnceConnected: "attempts left, was connected before"
+        case .staleCache: "stale cache"
+        case .startedIn(let kind): "started in \(kind.words)"
+        }
+    }
+}
+
+extension ConnectionMachine {
+    /// The table: every transition that there is. Where two rules have one state and trigger, the first whose
+    /// condition holds counts.
+    public static let rules: [SessionRule] = disconnectedRules + connectedRules + [rule(.failed, .reset, .initial)]
+
+    /// What a state accepts, in the order of the table; under a condition or without.
+    public static func accepted(in state: SessionState.Kind) -> [SessionTrigger.Kind] {
+        var seen: Set<SessionTrigger.Kind> = []
+        return rules.filter { $0.from == state }.map(\.trigger).filter { seen.insert($0).inserted }
+    }
+
+    private static func rule(
+        _ from: SessionState.Kind,
+        _ trigger: SessionTrigger.Kind,
+        _ to: SessionState.Kind,
+        if condition: SessionRule.Condition = .always,
+        _ effects: SessionEffect...
+    ) -> SessionRule {
+        SessionRule(from: from, trigger: trigger, condition: condition, to: to, effects: effects)
+    }
+
+    private static let disconnectedRules: [SessionRule] = [
+        rule(.initial, .scan, .scanning, .startScan),
+        rule(.initial, .connect, .connecting, .connect),
+        rule(.initial, .adapterLost, .waitingToReconnect, .wait),
+
+        rule(.scanning, .discovered, .discovered, .stopScan),
+        rule(.scanning, .searchFailed, .waitingToReconnect, if: .attemptsLeftOnceConnected, .stopScan, .wait),
+        rule(.scanning, .searchFailed, .failed, .stopScan),
+        rule(.scanning, .adapterLost, .waitingToReconnect, .stopScan, .wait),
+        rule(.scanning, .disconnect, .initial, .stopScan),
+
+        rule(.discovered, .connect, .connecting, .connect),
+        rule(.discovered, .adapterLost, .waitingToReconnect, .wait),
+        rule(.discovered, .disconnect, .initial),
+
+        rule(.connecting, .linkEstablished, .idle),
+        rule(.connecting, .connectFailed, .connecting, if: .failedToEstablish, .connect),
+        rule(.connecting, .connectFailed, .waitingToReconnect, if: .attemptsLeft, .wait),
+        rule(.connecting, .connectFailed, .failed),
+        rule(.connecting, .adapterLost, .waitingToReconnect, .cancelConnect, .wait),
+        rule(.connecting, .disconnect, .initial, .cancelConnect),
+
+        rule(.waitingToReconnect, .resume, .connecting, if: .peerKnown, .connect),
+        rule(.waitingToReconnect, .resume, .scanning, .startScan),
+        rule(.waitingToReconnect, .adapterReturned, .connecting, if: .peerKnown, .connect),
+        rule(.waitingToReconnect, .adapterReturned, .scanning, .startScan),
+        rule(.waitingToReconnect, .adapterLost, .waitingToReconnect, .wait),
+        rule(.waitingToReconnect, .disconnect, .initial),
+    ]
+
+    private static let connectedRules: [SessionRule] =
+        [
+            rule(.idle, .discoverServices, .discoveringServices),
+            rule(.idle, .read, .reading),
+            rule(.idle, .write, .writing),
+            rule(.idle, .becomeReady, .ready),
+
+            rule(.discoveringServices, .servicesDiscovered, .servicesReady),
+
+            rule(.servicesReady, .discoverCharacteristics, .discoveringCharacteristics),
+            rule(.servicesReady, .read, .reading),
+            rule(.servicesReady, .write, .writing),
+            rule(.servicesReady, .becomeReady, .ready),
+
+            rule(.discoveringCharacteristics, .characteristicDiscovered, .discoveredCharacteristic),
+
+            rule(.discoveredCharacteristic, .discoverCharacteristics, .discoveringCharacteristics),
+            rule(.discoveredCharacteristic, .read, .reading),
+            rule(.discoveredCharacteristic, .write, .writing),
+            rule(.discoveredCharacteristic, .subscribe, .subscribing),
+            rule(.discoveredCharacteristic, .becomeReady, .ready),
+
+            rule(.subscribing, .subscribed, .notificationsEnabled),
+
+            rule(.notificationsEnabled, .subscribe, .subscribing),
+            rule(.notificationsEnabled, .read, .reading),
+            rule(.notificationsEnabled, .write, .writing),
+            rule(.notificationsEnabled, .becomeReady, .ready),
+
+            rule(.ready, .read, .reading),
+            rule(.ready, .write, .writing),
+            rule(.ready, .subscribe, .subscribing),
+            rule(.ready, .discoverServices, .discoveringServices),
+        ]
+        + returns(from: .reading, on: .readFinished, .operationFailed)
+        + returns(from: .writing, on: .writeFinished, .operationFailed)
+        + returns(from: .subscribing, on: .subscriptionRefused)
+        + [.discoveringServices, .discoveringCharacteristics].flatMap {
+            remedy(in: $0, .discoveryFailed) + anotherAttempt(in: $0, .discoveryFailed)
+        }
+        + anotherAttempt(in: .idle, .initialisationFailed)
+        + [.servicesReady, .discoveredCharacteristic].flatMap {
+            remedy(in: $0, .initialisationFailed) + anotherAttempt(in: $0, .initialisationFailed)
+        }
+        + remedy(in: .subscribing, .subscriptionFailed) + anotherAttempt(in: .subscribing, .subscriptionFailed)
+        + lack(in: .discoveringServices, .notFound)
+        + lack(in: .discoveringCharacteristics, .notFound) + lack(in: .discoveringCharacteristics, .notSupported)
+        + lack(in: .subscribing, .notFound) + lack(in: .subscribing, .notSupported)
+        + SessionState.Kind.allCases.filter { $0.phase == .connected }.flatMap { kind in
+            [
+                rule(kind, .linkLost, .waitingToReconnect, if: .attemptsLeft, .closeLink, .wait),
+                rule(kind, .linkLost, .failed, .closeLink),
+                rule(kind, .adapterLost, .waitingToReconnect, .closeLink, .wait),
+                rule(kind, .disconnect, .initial, .closeLink),
+            ]
+        }
+
+    /// Back to where it began; a value that could not be had may mean that the attributes are others by now.
+    private static func returns(
+        from kind: SessionState.Kind,
+        on triggers: SessionTrigger.Kind...
+    ) -> [SessionRule] {
+        let origins: [SessionState.Kind] =
+            kind == .subscribing
+            ? [.discoveredCharacteristic, .notificationsEnabled, .ready]
+            : [.idle, .servicesReady, .discoveredCharacteristic, .notificationsEnabled, .ready]
+        return triggers.flatMap { trigger in
+            let remedy =
+                trigger == .readFinished || trigger == .writeFinished ? [] : remedy(in: kind, trigger)
+            return remedy + origins.map { rule(kind, trigger, $0, if: .startedIn($0)) }
+        }
+    }
+
+    /// With other attributes than those that were kept it may go better.
+    private static func remedy(in kind: SessionState.Kind, _ trigger: SessionTrigger.Kind) -> [SessionRule] {
+        [rule(kind, trigger, .waitingToReconnect, if: .staleCache, .closeLink, .dropCache, .wait)]
+    }
+
+    /// At another time it may go better.
+    private static func anotherAttempt(in kind: SessionState.Kind, _ trigger: SessionTrigger.Kind) -> [SessionRule] {
+        [
+            rule(kind, trigger, .waitingToReconnect, if: .attemptsLeft, .closeLink, .wait),
+            rule(kind, trigger, .failed, .closeLink),
+        ]
+    }
+
+    /// What a peripheral has not it won't have at another time either.
+    private static func lack(in kind: SessionState.Kind, _ trigger: SessionTrigger.Kind) -> [SessionRule] {
+        remedy(in: kind, trigger) + [rule(kind, trigger, .failed, .closeLink)]
+    }
+}

@@ -1,0 +1,153 @@
+/// Where the connection to one peripheral stands: one state of the hierarchy of ``ConnectionMachine``.
+public enum SessionState: Sendable {
+    /// There is no link.
+    case disconnected(Disconnected)
+    /// There is a link.
+    case connected(Connected)
+    /// Given up, for this reason; only a reset leads out.
+    case failed(BLEError)
+
+    /// The states without a link.
+    public enum Disconnected: Hashable, Sendable {
+        /// Nothing has been asked for yet, or it was disconnected in order.
+        case initial
+        /// Advertisements are listened for.
+        case scanning
+        /// It was heard, and isn't connected to yet.
+        case discovered
+        /// A link is being made; the attempts since the session was last ready are counted, from 1 on.
+        case connecting(attempt: Int)
+        /// The next attempt will be made later; so many in a row have failed.
+        case waitingToReconnect(attempt: Int, until: Resumption)
+    }
+
+    /// What ends the waiting for the next attempt.
+    public enum Resumption: Hashable, Sendable {
+        /// So much time.
+        case delay(Duration)
+        /// The adapter, which can't be used now: it is switched off, blocked or unplugged.
+        case adapter(AdapterState)
+    }
+
+    /// The states with a link.
+    public enum Connected: String, Hashable, Sendable, CaseIterable {
+        /// The link is up and its MTU negotiated; nothing is under way.
+        case idle
+        /// The peripheral is asked what it has.
+        case discoveringServices
+        /// What it has is known.
+        case servicesReady
+        /// A characteristic that the session needs is looked for.
+        case discoveringCharacteristics
+        /// All that were looked for so far have been found.
+        case discoveredCharacteristic
+        /// A value is being read.
+        case reading
+        /// A value is being written.
+        case writing
+        /// Notifications or indications are being switched on.
+        case subscribing
+        /// They are on.
+        case notificationsEnabled
+        /// Everything that was asked for is done; values flow.
+        case ready
+    }
+
+    /// Whether everything that the session was asked for is in place.
+    public var isReady: Bool { kind == .ready }
+}
+
+extension SessionState {
+    /// A state without what it carries: what the table of transitions is about.
+    public enum Kind: String, Hashable, Sendable, CaseIterable {
+        case initial, scanning, discovered, connecting, waitingToReconnect
+        case idle, discoveringServices, servicesReady, discoveringCharacteristics, discoveredCharacteristic
+        case reading, writing, subscribing, notificationsEnabled, ready
+        case failed
+
+        /// The state of the upper level to which it belongs.
+        public var phase: Phase {
+            switch self {
+            case .initial, .scanning, .discovered, .connecting, .waitingToReconnect: .disconnected
+            case .failed: .failed
+            default: .connected
+            }
+        }
+    }
+
+    /// The upper level of the hierarchy.
+    public enum Phase: String, Hashable, Sendable, CaseIterable {
+        case disconnected, connected, failed
+    }
+
+    /// Which state it is, whatever it carries.
+    public var kind: Kind {
+        switch self {
+        case .disconnected(.initial): .initial
+        case .disconnected(.scanning): .scanning
+        case .disconnected(.discovered): .discovered
+        case .disconnected(.connecting): .connecting
+        case .disconnected(.waitingToReconnect): .waitingToReconnect
+        case .connected(.idle): .idle
+        case .connected(.discoveringServices): .discoveringServices
+        case .connected(.servicesReady): .servicesReady
+        case .connected(.discoveringCharacteristics): .discoveringCharacteristics
+        case .connected(.discoveredCharacteristic): .discoveredCharacteristic
+        case .connected(.reading): .reading
+        case .connected(.writing): .writing
+        case .connected(.subscribing): .subscribing
+        case .connected(.notificationsEnabled): .notificationsEnabled
+        case .connected(.ready): .ready
+        case .failed: .failed
+        }
+    }
+}
+
+extension SessionState: Equatable {
+    /// Errors are taken for the same when they have the same code, operation, object and cause.
+    public static func == (left: SessionState, right: SessionState) -> Bool {
+        switch (left, right) {
+        case (.disconnected(let left), .disconnected(let right)): left == right
+        case (.connected(let left), .connected(let right)): left == right
+        case (.failed(let left), .failed(let right)):
+            left.code == right.code && left.operation == right.operation && left.object == right.object
+                && left.cause == right.cause
+        default: false
+        }
+    }
+}
+
+extension SessionState: CustomStringConvertible {
+    /// The state in words: `waiting to reconnect (failure 3, 1.0 seconds)`.
+    public var description: String {
+        switch self {
+        case .disconnected(.connecting(let attempt)) where attempt > 1: "connecting (attempt \(attempt))"
+        case .disconnected(.waitingToReconnect(let attempt, .delay(let delay))):
+            "waiting to reconnect (failure \(attempt), \(delay))"
+        case .disconnected(.waitingToReconnect(_, .adapter(let state))):
+            "waiting to reconnect (the adapter is \(state.words))"
+        case .failed(let error): "failed: \(error)"
+        default: kind.words
+        }
+    }
+}
+
+extension SessionState.Kind {
+    /// The name in words: `discovering services`.
+    public var words: String {
+        rawValue.reduce(into: "") { words, letter in
+            words += letter.isUppercase ? " \(letter.lowercased())" : "\(letter)"
+        }
+    }
+}
+
+extension AdapterState {
+    fileprivate var words: String {
+        switch self {
+        case .absent: "not plugged in"
+        case .poweredOff: "switched off"
+        case .blocked: "blocked"
+        case .poweredOn: "on"
+        }
+    }
+}

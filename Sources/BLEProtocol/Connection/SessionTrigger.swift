@@ -1,0 +1,170 @@
+/// What a program asks of a connection, and what happens to it: what moves a ``ConnectionMachine``.
+public enum SessionTrigger: Sendable {
+    // What a program asks for.
+
+    /// Look for the peripheral.
+    case scan
+    /// Make a link to it.
+    case connect
+    /// Ask what it has; while ready: ask again.
+    case discoverServices
+    /// Look for a characteristic that is needed.
+    case discoverCharacteristics
+    /// Read a value.
+    case read
+    /// Write a value.
+    case write
+    /// Switch notifications or indications on.
+    case subscribe
+    /// Everything that was asked for is done.
+    case becomeReady
+    /// Take leave: switch notifications off, wait for that, drop the link, or give up what leads to one.
+    case disconnect
+    /// Begin anew after a failure.
+    case reset
+
+    // What went well.
+
+    /// An advertisement of it was heard.
+    case discovered(BluetoothAddress)
+    /// The link is up and its MTU, in octets, negotiated.
+    case linkEstablished(mtu: Int)
+    /// What it has is known: it was asked, or what was kept from an earlier connection is still right.
+    case servicesDiscovered(fromCache: Bool)
+    /// The characteristic is there.
+    case characteristicDiscovered(BluetoothUUID)
+    /// The value was read.
+    case readFinished
+    /// The value was written.
+    case writeFinished
+    /// The characteristic sends its values from now on.
+    case subscribed(BluetoothUUID)
+    /// The time to wait is over.
+    case resume
+    /// The adapter can be used again.
+    case adapterReturned
+
+    // What went wrong.
+
+    /// It wasn't heard in time, or the radio can't listen.
+    case searchFailed(BLEError)
+    /// No link came about: not in time, refused, lost before it stood.
+    case connectFailed(BLEError)
+    /// What it has could not be found out.
+    case discoveryFailed(BLEError)
+    /// It lacks a service or a characteristic.
+    case notFound(BLEError)
+    /// A characteristic can't do what is asked of it.
+    case notSupported(BLEError)
+    /// What the program does first on each link did not succeed.
+    case initialisationFailed(BLEError)
+    /// A value could not be read or written; the link goes on.
+    case operationFailed(BLEError)
+    /// Notifications that the session can't do without could not be switched on.
+    case subscriptionFailed(BLEError)
+    /// Notifications that one stream wanted could not be switched on; the session goes on without.
+    case subscriptionRefused(BLEError)
+    /// The link ended.
+    case linkLost(DisconnectReason)
+    /// The adapter can't be used any more: it is in this state.
+    case adapterLost(AdapterState)
+}
+
+extension SessionTrigger {
+    /// A trigger without what it carries: what the table of transitions is about.
+    public enum Kind: String, Hashable, Sendable, CaseIterable {
+        case scan, connect, discoverServices, discoverCharacteristics, read, write, subscribe, becomeReady
+        case disconnect, reset
+        case discovered, linkEstablished, servicesDiscovered, characteristicDiscovered, readFinished, writeFinished
+        case subscribed, resume, adapterReturned
+        case searchFailed, connectFailed, discoveryFailed, notFound, notSupported, initialisationFailed
+        case operationFailed, subscriptionFailed, subscriptionRefused, linkLost, adapterLost
+    }
+
+    /// Which trigger it is, whatever it carries.
+    public var kind: Kind {
+        switch self {
+        case .scan: .scan
+        case .connect: .connect
+        case .discoverServices: .discoverServices
+        case .discoverCharacteristics: .discoverCharacteristics
+        case .read: .read
+        case .write: .write
+        case .subscribe: .subscribe
+        case .becomeReady: .becomeReady
+        case .disconnect: .disconnect
+        case .reset: .reset
+        case .discovered: .discovered
+        case .linkEstablished: .linkEstablished
+        case .servicesDiscovered: .servicesDiscovered
+        case .characteristicDiscovered: .characteristicDiscovered
+        case .readFinished: .readFinished
+        case .writeFinished: .writeFinished
+        case .subscribed: .subscribed
+        case .resume: .resume
+        case .adapterReturned: .adapterReturned
+        case .searchFailed: .searchFailed
+        case .connectFailed: .connectFailed
+        case .discoveryFailed: .discoveryFailed
+        case .notFound: .notFound
+        case .notSupported: .notSupported
+        case .initialisationFailed: .initialisationFailed
+        case .operationFailed: .operationFailed
+        case .subscriptionFailed: .subscriptionFailed
+        case .subscriptionRefused: .subscriptionRefused
+        case .linkLost: .linkLost
+        case .adapterLost: .adapterLost
+        }
+    }
+
+    /// The error that it brings, where it tells of a failure of the peripheral's.
+    public var error: BLEError? {
+        switch self {
+        case .searchFailed(let error), .connectFailed(let error), .discoveryFailed(let error), .notFound(let error),
+            .notSupported(let error), .initialisationFailed(let error), .operationFailed(let error),
+            .subscriptionFailed(let error), .subscriptionRefused(let error):
+            error
+        case .linkLost(let reason): .lostLink(reason)
+        default: nil
+        }
+    }
+}
+
+extension SessionTrigger: CustomStringConvertible {
+    /// The trigger in words, with what it carries: `link lost: closed by the peer (HCI 0x13)`.
+    public var description: String {
+        switch self {
+        case .discovered(let address): "discovered: \(address)"
+        case .linkEstablished(let mtu): "link established: MTU \(mtu)"
+        case .servicesDiscovered(let fromCache): fromCache ? "services known from before" : "services discovered"
+        case .characteristicDiscovered(let uuid): "characteristic discovered: \(uuid)"
+        case .subscribed(let uuid): "subscribed: \(uuid)"
+        case .linkLost(let reason): "link lost: \(reason)"
+        case .adapterLost(let state): "adapter lost: \(state)"
+        default: error.map { "\(kind.words): \($0)" } ?? kind.words
+        }
+    }
+}
+
+extension SessionTrigger.Kind {
+    /// The name in words: `link lost`.
+    public var words: String {
+        rawValue.reduce(into: "") { words, letter in
+            words += letter.isUppercase ? " \(letter.lowercased())" : "\(letter)"
+        }
+    }
+}
+
+extension BLEError {
+    fileprivate static func lostLink(_ reason: DisconnectReason) -> BLEError {
+        var error = BLEError(
+            .disconnected,
+            operation: "session",
+            cause: "the link ended: \(reason)",
+            remedy: "Let the session reconnect: give it a policy with more attempts."
+        )
+        error.reason = reason
+        error.systemError = reason.systemError
+        return error
+    }
+}

@@ -1,0 +1,213 @@
+import BLEProtocol
+import Testing
+
+@Suite struct ConnectionMachineTests {
+    /// What each state must accept, and where it must be able to lead; written by hand from the design, so that a
+    /// change of the table doesn't pass unseen.
+    static let expected: [SessionState.Kind: [SessionTrigger.Kind: Set<SessionState.Kind>]] = {
+        let linked: [SessionTrigger.Kind: Set<SessionState.Kind>] = [
+            .linkLost: [.waitingToReconnect, .failed], .adapterLost: [.waitingToReconnect], .disconnect: [.initial],
+        ]
+        func connected(
+            _ own: [SessionTrigger.Kind: Set<SessionState.Kind>]
+        ) -> [SessionTrigger.Kind: Set<SessionState.Kind>] {
+            linked.merging(own) { first, _ in first }
+        }
+        let trouble: Set<SessionState.Kind> = [.waitingToReconnect, .failed]
+        let origins: Set<SessionState.Kind> = [
+            .idle, .servicesReady, .discoveredCharacteristic, .notificationsEnabled, .ready,
+        ]
+        return [
+            .initial: [.scan: [.scanning], .connect: [.connecting], .adapterLost: [.waitingToReconnect]],
+            .scanning: [
+                .discovered: [.discovered], .searchFailed: trouble, .adapterLost: [.waitingToReconnect],
+                .disconnect: [.initial],
+            ],
+            .discovered: [.connect: [.connecting], .adapterLost: [.waitingToReconnect], .disconnect: [.initial]],
+            .connecting: [
+                .linkEstablished: [.idle], .connectFailed: [.connecting, .waitingToReconnect, .failed],
+                .adapterLost: [.waitingToReconnect], .disconnect: [.initial],
+            ],
+            .waitingToReconnect: [
+                .resume: [.connecting, .scanning], .adapterReturned: [.connecting, .scanning],
+                .adapterLost: [.waitingToReconnect], .disconnect: [.initial],
+            ],
+            .idle: connected([
+                .discoverServices: [.discoveringServices], .read: [.reading], .write: [.writing],
+                .becomeReady: [.ready], .initialisationFailed: trouble,
+            ]),
+            .discoveringServices: connected([
+                .servicesDiscovered: [.servicesReady], .discoveryFailed: trouble, .notFound: trouble,
+            ]),
+            .servicesReady: connected([
+                .discoverCharacteristics: [.discoveringCharacteristics], .read: [.reading], .write: [.writing],
+                .becomeReady: [.ready], .initialisationFailed: trouble,
+            ]),
+            .discoveringCharacteristics: connected([
+                .characteristicDiscovered: [.discoveredCharacteristic], .discoveryFailed: trouble,
+                .notFound: trouble, .notSupported: trouble,
+            ]),
+            .discoveredCharacteristic: connected([
+                .discoverCharacteristics: [.discoveringCharacteristics], .read: [.reading], .write: [.writing],
+                .subscribe: [.subscribing], .becomeReady: [.ready], .initialisationFailed: trouble,
+            ]),
+            .reading: connected([
+                .readFinished: origins, .operationFailed: origins.union([.waitingToReconnect]),
+            ]),
+            .writing: connected([
+                .writeFinished: origins, .operationFailed: origins.union([.waitingToReconnect]),
+            ]),
+            .subscribing: connected([
+                .subscribed: [.notificationsEnabled],
+                .subscriptionRefused: [.discoveredCharacteristic, .notificationsEnabled, .ready, .waitingToReconnect],
+                .subscriptionFailed: trouble, .notFound: trouble, .notSupported: trouble,
+            ]),
+            .notificationsEnabled: connected([
+                .subscribe: [.subscribing], .read: [.reading], .write: [.writing], .becomeReady: [.ready],
+            ]),
+            .ready: connected([
+                .read: [.reading], .write: [.writing], .subscribe: [.subscribing],
+                .discoverServices: [.discoveringServices],
+            ]),
+            .failed: [.reset: [.initial]],
+        ]
+    }()
+
+    @Test(arguments: SessionState.Kind.allCases)
+    func `a state accepts what the design says, leads where it says, and refuses all else`(
+        _ state: SessionState.Kind
+    ) throws {
+        let ways = Paths.all(to: state)
+        #expect(!ways.isEmpty, "no way leads to \(state)")
+        for trigger in SessionTrigger.Kind.allCases {
+            var reached: Set<SessionState.Kind> = []
+            var refusals = 0
+            for machine in ways {
+                for sample in Paths.samples(of: trigger) {
+                    var copy = machine
+                    do throws(IllegalTrigger) {
+                        try copy.handle(sample)
+                        reached.insert(copy.state.kind)
+                    } catch {
+                        refusals += 1
+                        if "\(copy)" != "\(machine)" { Issue.record("\(trigger) changed something in \(state)") }
+                        if error.state != machine.state || error.trigger.kind != trigger
+                            || !"\(error)".contains(state.words) || !"\(error)".contains(trigger.words)
+                            || error.accepted.contains(trigger) || error.accepted.isEmpty
+                        {
+                            Issue.record("the error says something else: \(error)")
+                        }
+                    }
+                }
+            }
+            let wanted = Self.expected[state]?[trigger] ?? []
+            #expect(reached == wanted, "\(state), \(trigger)")
+            #expect(wanted.isEmpty == (refusals > 0), "\(state), \(trigger): refused \(refusals) times")
+        }
+    }
+
+    @Test func `every rule of the table is made use of`() throws {
+        var unused = Set(ConnectionMachine.rules)
+        for state in SessionState.Kind.allCases {
+            for machine in Paths.all(to: state) {
+                for sample in SessionTrigger.Kind.allCases.flatMap(Paths.samples) {
+                    var copy = machine
+                    guard let effects = try? copy.handle(sample) else { continue }
+                    // The first rule that fits is the one that was used.
+                    let used = unused.filter {
+                        $0.from == state && $0.trigger == sample.kind && $0.to == copy.state.kind
+                            && $0.effects == effects
+                    }
+                    unused.subtract(used)
+                }
+            }
+        }
+        #expect(unused.isEmpty, "\(unused)")
+    }
+
+    @Test func `both lists of states come in their order in a plain connection`() throws {
+        var machine = ConnectionMachine()
+        var seen = [machine.state.kind]
+        for trigger in Paths.plain {
+            try machine.handle(trigger)
+            seen.append(machine.state.kind)
+        }
+        #expect(
+            seen == [
+                .initial, .scanning, .discovered, .connecting, .idle, .discoveringServices, .servicesReady,
+                .discoveringCharacteristics, .discoveredCharacteristic, .subscribing, .notificationsEnabled, .ready,
+            ]
+        )
+    }
+
+    @Test func `pauses follow the policy, and being ready starts them afresh`() throws {
+        let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), jitter: 0.5, attempts: 5)
+        var machine = ConnectionMachine(policy: .init(reconnecting: policy), isPeerKnown: true)
+        try machine.handle(.connect)
+        for failure in 1...5 {
+            let random = UInt64(failure) &* 0x9E37_79B9_7F4A_7C15
+            let effects = try machine.handle(.connectFailed(Paths.timeout), random: random)
+            let delay = try #require(policy.delay(afterFailure: failure, random: random))
+            #expect(machine.state == .disconnected(.waitingToReconnect(attempt: failure, until: .delay(delay))))
+            #expect(effects == [.wait])
+            try machine.handle(.resume)
+            #expect(machine.state == .disconnected(.connecting(attempt: failure + 1)))
+        }
+        var exhausted = machine
+        try exhausted.handle(.connectFailed(Paths.timeout))
+        #expect(exhausted.state == .failed(Paths.timeout))
+        try machine.handle(.linkEstablished(mtu: 23))
+        try machine.handle(.becomeReady)
+        try machine.handle(.linkLost(DisconnectReason(.supervisionTimeout)))
+        #expect(machine.failures == 1)
+    }
+
+    @Test func `a connection that fails to be established is repeated at once a few times`() throws {
+        var machine = ConnectionMachine(policy: .init(immediateAttempts: 2), isPeerKnown: true)
+        try machine.handle(.connect)
+        for attempt in 2...3 {
+            let effects = try machine.handle(.connectFailed(Paths.failedToEstablish))
+            #expect(effects == [.connect])
+            #expect(machine.state == .disconnected(.connecting(attempt: attempt)))
+        }
+        try machine.handle(.connectFailed(Paths.failedToEstablish))
+        #expect(machine.state.kind == .waitingToReconnect && machine.failures == 1)
+    }
+
+    @Test func `the remedy for a stale cache is tried once, after one to two seconds`() throws {
+        for random in [0, 999, UInt64.max] {
+            var machine = ConnectionMachine(isPeerKnown: true)
+            for trigger in [.connect, .linkEstablished(mtu: 23), .discoverServices] as [SessionTrigger] {
+                try machine.handle(trigger)
+            }
+            try machine.handle(.servicesDiscovered(fromCache: true))
+            try machine.handle(.discoverCharacteristics)
+            let effects = try machine.handle(.notFound(Paths.notFound), random: random)
+            #expect(effects == [.closeLink, .dropCache, .wait])
+            guard case .disconnected(.waitingToReconnect(0, .delay(let delay))) = machine.state else {
+                Issue.record("\(machine.state)")
+                return
+            }
+            #expect(delay >= .seconds(1) && delay <= .seconds(2))
+            for trigger in [.resume, .linkEstablished(mtu: 23), .discoverServices] as [SessionTrigger] {
+                try machine.handle(trigger)
+            }
+            // Even if somebody kept something again: once is enough.
+            try machine.handle(.servicesDiscovered(fromCache: true))
+            try machine.handle(.discoverCharacteristics)
+            try machine.handle(.notFound(Paths.notFound))
+            #expect(machine.state == .failed(Paths.notFound))
+        }
+    }
+
+    @Test func `an adapter that is gone is waited for without counting a failure`() throws {
+        var machine = ConnectionMachine(policy: .init(reconnecting: nil), isPeerKnown: true)
+        try machine.handle(.connect)
+        try machine.handle(.adapterLost(.poweredOff))
+        #expect(machine.state == .disconnected(.waitingToReconnect(attempt: 0, until: .adapter(.poweredOff))))
+        try machine.handle(.adapterLost(.absent))
+        #expect("\(machine.state)".contains("not plugged in"))
+        try machine.handle(.adapterReturned)
+        #expect(machine.state.kind == .connecting && machine.failures == 0)
+    }
+}
