@@ -90,7 +90,7 @@ public final class Central: Sendable {
         let criteria = ScanCriteria(filters)
         // Services are not handed to the radio: kernels look for them in service lists only, not in service data.
         let options = ScanBroker.Options(services: [], isActive: mode == .active, reportsDuplicates: duplicates)
-        let subject = StreamSubject(operation: "scan")
+        let subject = StreamSubject(operation: "scan", object: filters.inWords)
         return BLEStream(subject, timeline: core.radio.timeline, buffer: buffer) { mailbox in
             let seen = Mutex(SeenAddresses())
             return core.scans.add(

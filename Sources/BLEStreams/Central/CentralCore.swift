@@ -8,12 +8,14 @@ final class CentralCore: Sendable {
     let scans: ScanBroker
     let states: ConnectionBoard
     let store: PeerStore
+    let connectQueue: ConnectQueue
 
     init(radio: any Radio, store: PeerStore) {
         self.radio = radio
         self.store = store
         scans = ScanBroker(radio: radio)
         states = ConnectionBoard()
+        connectQueue = ConnectQueue(timeline: radio.timeline)
     }
 
     var timeline: any Timeline { radio.timeline }

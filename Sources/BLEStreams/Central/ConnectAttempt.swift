@@ -16,7 +16,7 @@ final class ConnectAttempt: Sendable {
         var turn = 0
         /// Ends the turn, where there are other candidates.
         var endOfTurn: RadioActivity?
-        var repetitionsLeft = 3
+        var repetitionsLeft: Int
         var timer: RadioActivity?
         var isOver = false
         /// Why the adapter could not be given the keys of the bond with the peripheral.
@@ -37,12 +37,15 @@ final class ConnectAttempt: Sendable {
     private var core: CentralCore { peripheral.core }
 
     /// Starts connecting; exactly one result comes, unless the returned closure is called before.
+    ///
+    /// - Parameter repetitions: how often it is tried again at once when the connection failed to be established.
     static func start(
         to peripheral: Peripheral,
         timeout: Duration,
+        repetitions: Int = 3,
         result: @escaping @Sendable (Result<Link, BLEError>) -> Void
     ) -> @Sendable () -> Void {
-        let attempt = ConnectAttempt(peripheral, timeout, result)
+        let attempt = ConnectAttempt(peripheral, timeout, repetitions, result)
         attempt.start()
         return { attempt.cancel() }
     }
@@ -50,13 +53,14 @@ final class ConnectAttempt: Sendable {
     private init(
         _ peripheral: Peripheral,
         _ timeout: Duration,
+        _ repetitions: Int,
         _ result: @escaping @Sendable (Result<Link, BLEError>) -> Void
     ) {
         self.peripheral = peripheral
         self.timeout = timeout
         self.result = result
         begin = peripheral.core.timeline.now
-        state = Mutex(State(candidates: [peripheral.address] + peripheral.alternatives))
+        state = Mutex(State(candidates: [peripheral.address] + peripheral.alternatives, repetitionsLeft: repetitions))
     }
 
     private func start() {
@@ -238,7 +242,7 @@ final class ConnectAttempt: Sendable {
 }
 
 extension BLEError {
-    fileprivate static func connectTimedOut(_ address: BluetoothAddress, after limit: Duration) -> BLEError {
+    static func connectTimedOut(_ address: BluetoothAddress, after limit: Duration) -> BLEError {
         var error = BLEError(
             .timedOut,
             operation: "connect",

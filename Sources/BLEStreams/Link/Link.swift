@@ -98,6 +98,9 @@ extension Link {
         }
     }
 
+    /// Calls the closure when the link is down; at once where it is.
+    func onEnd(_ action: @escaping @Sendable (DisconnectReason) -> Void) { lifetime.onEnd(action) }
+
     /// Drops the link without waiting for it: subscriptions are switched off first, for at most two seconds.
     func beginClosing() {
         guard lifetime.beginClosing() else { return }

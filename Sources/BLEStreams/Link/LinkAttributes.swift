@@ -10,6 +10,8 @@ final class LinkAttributes: Sendable {
         let deliver: @Sendable (CharacteristicValue) -> Void
         /// Ends the consumer's stream; without an error when this side closed the link.
         let finish: @Sendable (BLEError?) -> Void
+        /// Called when the peer has confirmed that it sends the values.
+        var armed: (@Sendable () -> Void)?
     }
 
     private struct State {
@@ -168,7 +170,7 @@ final class LinkAttributes: Sendable {
             guard state.subscribers[id] != nil else { return (false, nil) }
             return (true, state.table.add(id, valueHandle: handle, descriptorHandle: descriptor?.handle, configuration))
         }
-        if let write { carryOut(write) }
+        if let write { carryOut(write) } else { tellArmed(handle) }
         // It may have left between the two locks.
         if !isWanted { bearer.removeRoute(handle, id: id) }
         return isWanted
@@ -198,9 +200,23 @@ final class LinkAttributes: Sendable {
             if case .failure(let failure) = outcome, !failed.isEmpty {
                 self.fail(failed) { BLEError(failure, operation: "notifications", object: $0.object) }
             }
+            if succeeded { self.tellArmed(write.valueHandle) }
             if let next { self.carryOut(next) }
             whenQuiet?()
         }
+    }
+
+    /// Tells the subscribers of a characteristic that their values are sent from now on; each once.
+    private func tellArmed(_ valueHandle: UInt16) {
+        let armed = state.withLock { state in
+            state.subscribers.compactMap { id, entry -> (@Sendable () -> Void)? in
+                guard entry.handle == valueHandle, entry.subscriber.armed != nil,
+                    state.table.isArmed(id, valueHandle: valueHandle)
+                else { return nil }
+                return state.subscribers[id]?.subscriber.armed.take()
+            }
+        }
+        for action in armed { action() }
     }
 
     private func fail(_ ids: [Int], with error: (Subscriber) -> BLEError) {

@@ -45,6 +45,27 @@ public struct ScanFilter: Hashable, Sendable {
     public static let connectable = ScanFilter(rule: .connectable)
 }
 
+extension ScanFilter: CustomStringConvertible {
+    /// What it looks for, in words: `name 'Bench…'`.
+    public var description: String {
+        switch rule {
+        case .service(let uuid): "service \(uuid)"
+        case .name(let name): "name '\(name)'"
+        case .namePrefix(let prefix): "name '\(prefix)…'"
+        case .rssi(let range) where range.upperBound >= 127: "at least \(range.lowerBound) dBm"
+        case .rssi(let range): "\(range.lowerBound) to \(range.upperBound) dBm"
+        case .manufacturer(let company, _): "data of manufacturer \(company.hexadecimal)"
+        case .address(let address): "address \(address)"
+        case .connectable: "connectable"
+        }
+    }
+}
+
+extension [ScanFilter] {
+    /// The object of a scan's errors: `for service 180D, at least -80 dBm`; empty where everything is looked for.
+    var inWords: String { isEmpty ? "" : "for " + map(\.description).joined(separator: ", ") }
+}
+
 /// All filters of one scan, sorted by kind.
 struct ScanCriteria: Sendable {
     private var services: [BluetoothUUID] = []

@@ -1,0 +1,108 @@
+public import BLEProtocol
+import BLERadio
+
+extension Session {
+    /// Reads a characteristic once the session is ready; its state is reading meanwhile.
+    ///
+    /// - Parameters:
+    ///   - uuid: its type; where the peripheral has several of it, the first one.
+    ///   - service: the service that it is looked for in; `nil`: all.
+    ///   - timeout: how long to wait for the session to be ready, and then for the answer; `nil`: for as long as it
+    ///     takes, and 30 s a request.
+    /// - Throws: why the session failed, as far as it has; the errors of ``Link/read(_:in:timeout:)``. A link that is
+    ///   lost meanwhile is ``BLEError/Code/disconnected``: nothing is read a second time by itself.
+    public func read(
+        _ uuid: BluetoothUUID,
+        in service: BluetoothUUID? = nil,
+        timeout: Duration? = nil
+    ) async throws -> CharacteristicValue {
+        try await operate(.read, .readFinished, timeout) { link in
+            try await link.read(uuid, in: service, timeout: timeout)
+        }
+    }
+
+    /// Writes a characteristic once the session is ready; its state is writing meanwhile.
+    ///
+    /// Parameters and errors are those of ``read(_:in:timeout:)`` and ``Link/write(_:to:in:_:timeout:)``. Whether a
+    /// value was written whose link was lost meanwhile nobody knows; nothing is written a second time by itself.
+    public func write(
+        _ value: some Collection<UInt8> & Sendable,
+        to uuid: BluetoothUUID,
+        in service: BluetoothUUID? = nil,
+        _ kind: WriteKind = .withResponse,
+        timeout: Duration? = nil
+    ) async throws {
+        try await operate(.write, .writeFinished, timeout) { link in
+            try await link.write(value, to: uuid, in: service, kind, timeout: timeout)
+        }
+    }
+
+    /// Runs the closure with the link, once the session is ready; for everything that has no function here.
+    ///
+    /// - Parameter timeout: how long to wait for the session to be ready; `nil`: for as long as it takes.
+    /// - Throws: why the session failed, as far as it has; ``BLEError/Code/timedOut``; what the closure throws.
+    public func withLink<Output>(
+        timeout: Duration? = nil,
+        _ body: (Link) async throws -> Output
+    ) async throws -> Output {
+        while true {
+            try await ready(timeout: timeout)
+            if let link { return try await body(link) }
+        }
+    }
+
+    /// Waits until the session is ready.
+    ///
+    /// - Parameter timeout: how long to wait; `nil`: for as long as it takes.
+    /// - Throws: why the session failed, as far as it has; ``BLEError/Code/timedOut``; `CancellationError`.
+    public func ready(timeout: Duration? = nil) async throws {
+        let (board, object) = (board, "with \(self)")
+        let limit = timeout.map { timeout -> (Duration, @Sendable () -> any Error) in
+            (
+                timeout,
+                {
+                    let state = board.current.kind.words
+                    return BLEError.timedOut("session", object: object, after: timeout, waitingFor: "it is \(state)")
+                }
+            )
+        }
+        try await reply(on: core.timeline, limit: limit) { finish in
+            board.wait { state in
+                switch state {
+                case .connected(.ready): finish(.success(()))
+                case .failed(let error): finish(.failure(error))
+                default: return false
+                }
+                return true
+            }
+        }
+    }
+
+    private func operate<Output: Sendable>(
+        _ begin: SessionTrigger,
+        _ end: SessionTrigger,
+        _ timeout: Duration?,
+        _ body: (Link) async throws -> Output
+    ) async throws -> Output {
+        while true {
+            try await ready(timeout: timeout)
+            let output: Output? = try await turns.run(on: core.timeline) {
+                // It may have been lost while others had their turn.
+                guard let link, (try? handle(begin)) != nil else { return nil }
+                do {
+                    let output = try await body(link)
+                    try? handle(end)
+                    return output
+                } catch let error as BLEError {
+                    // The end of the link is told to the machine by the one who drives the session.
+                    if error.code != .disconnected { try? handle(.operationFailed(error)) }
+                    throw error
+                } catch {
+                    try? handle(end)
+                    throw error
+                }
+            }
+            if let output { return output }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+public import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// One peripheral, kept connected for months: found, connected to, asked, subscribed to, and all of that again whenever
+/// the link is lost, the adapter was away, or its attributes turn out to be others.
+///
+/// ```swift
+/// let plan = SessionPlan(finding: .service(.heartRate)).subscribing(to: .heartRateMeasurement)
+/// try await central.withSession(plan) { session in
+///     for try await beat in session.notifications(of: .heartRateMeasurement) { print(beat.beatsPerMinute) }
+/// }
+/// ```
+///
+/// Streams taken from a session outlive its links: values go on behind a gap, which ``BLEStream/withGaps()`` shows to
+/// those who ask. What it is doing can be watched: ``states``. It is given up only where nothing can help, or where the
+/// plan limits the attempts: then its state is failed with the cause, its streams throw that, and ``reset()`` begins
+/// anew.
+public final class Session: Sendable {
+    /// What the session is to do.
+    public let plan: SessionPlan
+
+    let core: CentralCore
+    let central: Central
+    let channels: SessionChannels
+    let board: SessionStates
+
+    /// Who has the link for an operation that the state shows, one at a time.
+    let turns: TurnQueue
+
+    /// What the program does first on each link.
+    let initialise: @Sendable (Link) async throws -> Void
+
+    private struct Facts {
+        /// To whom to connect: one address, or the two that it may have.
+        var addresses: [BluetoothAddress] = []
+        var name: String?
+        var link: Link?
+        /// The last link, which may still be closing.
+        var lastLink: Link?
+        var isStopped = false
+        /// Wakes the one who drives the session.
+        var wake: (@Sendable () -> Void)?
+        var whenStopped: (@Sendable () -> Void)?
+    }
+
+    private let facts: Mutex<Facts>
+
+    /// Held while a trigger is handled together with what must follow before the next one.
+    private let handling = Mutex(())
+
+    init(
+        _ plan: SessionPlan,
+        on central: Central,
+        initialise: @escaping @Sendable (Link) async throws -> Void = { _ in }
+    ) {
+        self.plan = plan
+        self.central = central
+        self.initialise = initialise
+        core = central.core
+        turns = TurnQueue()
+        var facts = Facts()
+        if case .addresses(let known) = plan.target { facts.addresses = known }
+        let machine = ConnectionMachine(
+            policy: .init(reconnecting: plan.reconnecting, immediateAttempts: plan.immediateAttempts),
+            isPeerKnown: !facts.addresses.isEmpty
+        )
+        self.facts = Mutex(facts)
+        channels = SessionChannels(plan.subscriptions, timeline: core.timeline)
+        board = SessionStates(machine, timeline: core.timeline)
+    }
+
+    // MARK: - What it is doing
+
+    /// What it is doing now.
+    public var state: SessionState { board.current }
+
+    /// What it is doing: the last transition at once, with the present state, then every one, none merged away.
+    ///
+    /// It never ends by itself.
+    public var states: BLEStream<SessionTransition> {
+        let board = board
+        let subject = StreamSubject(operation: "session states", object: "of \(self)")
+        return BLEStream(subject, timeline: core.timeline, buffer: .standard) { mailbox in board.watch(mailbox) }
+    }
+
+    /// The peripheral; `nil` while it is yet to be found.
+    public var peripheral: Peripheral? {
+        let addresses = facts.withLock { $0.addresses }
+        return addresses.first.map {
+            Peripheral(core: core, address: $0, alternatives: Array(addresses.dropFirst()))
+        }
+    }
+
+    /// The name that it advertised when it was found; `nil` where it was not looked for, or has none.
+    public var name: String? { facts.withLock { $0.name } }
+
+    /// The link; `nil` while there is none. It is of use until it is lost.
+    public var link: Link? { facts.withLock { $0.link } }
+
+    // MARK: - What a program asks for
+
+    /// Begins anew after a failure.
+    ///
+    /// - Throws: ``IllegalTrigger`` in every state but failed.
+    public func reset() throws(IllegalTrigger) {
+        try handle(.reset)
+        wake()
+    }
+
+    /// Ends the session in order: subscriptions are switched off, the link is dropped, streams end. For a session that
+    /// is one of a fleet, or that somebody else runs; it can't be run again.
+    public func stop() {
+        let action = facts.withLock { facts in
+            facts.isStopped = true
+            return facts.whenStopped.take()
+        }
+        action?()
+    }
+
+    // MARK: - For the driver
+
+    /// Hands a trigger to the machine, and carries out what doesn't take time.
+    func handle(_ trigger: SessionTrigger) throws(IllegalTrigger) {
+        let result: Result<[SessionEffect], IllegalTrigger> = handling.withLock { _ in
+            do throws(IllegalTrigger) {
+                let mustForget = mustForget(at: trigger)
+                let effects = try board.handle(trigger) { if mustForget { $0.isPeerKnown = false } }
+                if mustForget { facts.withLock { $0.addresses = [] } }
+                switch state {
+                case .failed(let error): channels.finish(throwing: error)
+                case .disconnected(.initial): channels.reopen()
+                default: break
+                }
+                return .success(effects)
+            } catch {
+                return .failure(error)
+            }
+        }
+        let effects = try result.get()
+        if effects.contains(.dropCache) { link?.attributes.forgetDatabase() }
+        if effects.contains(.closeLink) {
+            channels.interrupted(by: trigger.error ?? .interrupted(by: trigger))
+            link?.beginClosing()
+            linked(nil)
+        }
+    }
+
+    /// Whether it has to be looked for again: it was found by a scan, and has an address that changes by design, or the
+    /// session begins anew.
+    private func mustForget(at trigger: SessionTrigger) -> Bool {
+        guard case .found = plan.target, let address = facts.withLock({ $0.addresses.first }) else { return false }
+        switch trigger {
+        case .reset: return true
+        case .resume, .adapterReturned:
+            return address.subkind == .resolvablePrivate || address.subkind == .nonResolvablePrivate
+        default: return false
+        }
+    }
+
+    /// The last link, which may still be closing.
+    var lastLink: Link? { facts.withLock { $0.lastLink } }
+
+    var isStopped: Bool { facts.withLock { $0.isStopped } }
+
+    /// Calls the closure once it is to be stopped; at once where it is.
+    func whenStopped(_ action: @escaping @Sendable () -> Void) {
+        let isStopped = facts.withLock { facts in
+            if !facts.isStopped { facts.whenStopped = action }
+            return facts.isStopped
+        }
+        if isStopped { action() }
+    }
+
+    /// Whoever drives the session looks again for what there is to do.
+    func wake() {
+        let wake = facts.withLock { $0.wake }
+        wake?()
+    }
+
+    /// Takes over driving; `false` where somebody does already.
+    func beginDriving(_ wake: @escaping @Sendable () -> Void) -> Bool {
+        facts.withLock { facts in
+            guard facts.wake == nil else { return false }
+            facts.wake = wake
+            return true
+        }
+    }
+
+    func endDriving() { facts.withLock { $0.wake = nil } }
+
+    func found(_ discovery: Discovery) {
+        facts.withLock { facts in
+            facts.addresses = [discovery.address]
+            facts.name = discovery.name ?? facts.name
+        }
+    }
+
+    /// The link that is up, and the address that turned out to be right.
+    func linked(_ link: Link?) {
+        facts.withLock { facts in
+            facts.link = link
+            facts.lastLink = link ?? facts.lastLink
+            if let link { facts.addresses = [link.peripheral.address] }
+        }
+    }
+}
+
+extension Session: CustomStringConvertible {
+    /// Whom it is for: an address, or what is looked for.
+    public var description: String {
+        if let peripheral { return "\(peripheral)" }
+        if case .found(let filters, _) = plan.target { return "a peripheral \(filters.inWords)" }
+        return "nobody"
+    }
+}
+
+extension BLEError {
+    fileprivate static func interrupted(by trigger: SessionTrigger) -> BLEError {
+        BLEError(
+            .disconnected,
+            operation: "session",
+            cause: "\(trigger)",
+            remedy: "The session connects again as soon as it can."
+        )
+    }
+}

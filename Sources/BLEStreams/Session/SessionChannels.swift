@@ -1,0 +1,132 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// All subscriptions of a session: those of its plan, and those of streams that somebody iterates.
+final class SessionChannels: Sendable {
+    private struct State {
+        var channels: [SessionSubscription: SessionChannel] = [:]
+        /// In the order in which they were first wanted.
+        var order: [SessionSubscription] = []
+        var nextID = 0
+        var failure: BLEError?
+    }
+
+    private let timeline: any Timeline
+    private let state: Mutex<State>
+    private let onWish = Mutex<(@Sendable () -> Void)?>(nil)
+
+    init(_ planned: [SessionSubscription], timeline: any Timeline) {
+        self.timeline = timeline
+        var state = State()
+        for subscription in planned where state.channels[subscription] == nil {
+            state.channels[subscription] = SessionChannel(isPlanned: true)
+            state.order.append(subscription)
+        }
+        self.state = Mutex(state)
+    }
+
+    /// Called whenever a subscription is wanted that isn't on.
+    func whenWished(_ action: (@Sendable () -> Void)?) { onWish.withLock { $0 = action } }
+
+    // MARK: - Consumers
+
+    /// Adds a consumer; what is returned takes it away, and the subscription with the last one.
+    func add(
+        _ subscription: SessionSubscription,
+        _ mailbox: Mailbox<CharacteristicValue>
+    ) -> @Sendable () -> Void {
+        let (id, failure) = state.withLock { state in
+            defer { state.nextID += 1 }
+            guard state.failure == nil else { return (state.nextID, state.failure) }
+            if state.channels[subscription] == nil {
+                state.channels[subscription] = SessionChannel(isPlanned: false)
+                state.order.append(subscription)
+            }
+            state.channels[subscription]?.add(state.nextID, mailbox)
+            return (state.nextID, nil)
+        }
+        if let failure { mailbox.finish(throwing: failure) } else { wish() }
+        return { self.remove(id, subscription) }
+    }
+
+    private func remove(_ id: Int, _ subscription: SessionSubscription) {
+        let cancel = state.withLock { state -> (@Sendable () -> Void)? in
+            state.channels[subscription]?.remove(id)
+            guard let channel = state.channels[subscription], !channel.isWanted else { return nil }
+            state.channels[subscription] = nil
+            state.order.removeAll { $0 == subscription }
+            return channel.cancel
+        }
+        cancel?()
+    }
+
+    private func wish() {
+        let action = onWish.withLock { $0 }
+        action?()
+    }
+
+    // MARK: - The driver
+
+    /// What is wanted and isn't on, the oldest wish first.
+    var pending: [(subscription: SessionSubscription, isPlanned: Bool)] {
+        state.withLock { state in
+            state.order.compactMap { subscription in
+                guard let channel = state.channels[subscription], !channel.isOn else { return nil }
+                return (subscription, channel.isPlanned)
+            }
+        }
+    }
+
+    /// Keeps how a subscription on the present link is taken back; at once where nobody wants it any more.
+    func keep(_ cancel: @escaping @Sendable () -> Void, of subscription: SessionSubscription) {
+        let isWanted = state.withLock { state in
+            state.channels[subscription]?.cancel = cancel
+            return state.channels[subscription] != nil
+        }
+        if !isWanted { cancel() }
+    }
+
+    func switchedOn(_ subscription: SessionSubscription) {
+        let now = timeline.now
+        state.withLock { $0.channels[subscription]?.switchedOn(now: now) }
+    }
+
+    func deliver(_ value: CharacteristicValue, of subscription: SessionSubscription) {
+        let now = timeline.now
+        state.withLock { $0.channels[subscription]?.deliver(value, now: now) }
+    }
+
+    /// The link is gone.
+    func interrupted(by reason: any Error) {
+        let now = timeline.now
+        state.withLock { state in
+            for subscription in state.order { state.channels[subscription]?.interrupted(by: reason, now: now) }
+        }
+    }
+
+    /// A subscription can't be had: its streams end with the error.
+    func refuse(_ subscription: SessionSubscription, _ error: BLEError) {
+        state.withLock { state in
+            state.channels[subscription]?.finish(throwing: error)
+            guard state.channels[subscription]?.isWanted == false else { return }
+            state.channels[subscription] = nil
+            state.order.removeAll { $0 == subscription }
+        }
+    }
+
+    /// The session is over or has failed: all streams end, those that begin later too, until it begins anew.
+    func finish(throwing error: BLEError?) {
+        state.withLock { state in
+            state.failure = error
+            for subscription in state.order {
+                state.channels[subscription]?.finish(throwing: error)
+                if state.channels[subscription]?.isWanted == false { state.channels[subscription] = nil }
+            }
+            state.order.removeAll { state.channels[$0] == nil }
+        }
+    }
+
+    /// Streams may begin again.
+    func reopen() { state.withLock { $0.failure = nil } }
+}

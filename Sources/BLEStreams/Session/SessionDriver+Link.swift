@@ -1,0 +1,240 @@
+import BLEProtocol
+import BLERadio
+
+/// The steps with a link.
+extension SessionDriver {
+    /// Brings a link to where the plan wants it, and then does what comes up, until the link is gone.
+    func use(_ link: Link) async throws {
+        guard try await prepare(link) else { return }
+        while true {
+            switch session.state.kind {
+            case .ready, .reading, .writing: break
+            default: return
+            }
+            let next: Next = try await until {
+                if let end = self.linkEnd { return .ended(end) }
+                return self.session.channels.pending.first.map { .subscribe($0.subscription, $0.isPlanned) }
+            }
+            switch next {
+            case .ended(let reason):
+                return handle(reason.kind == .adapterOff ? .adapterLost(adapterState) : .linkLost(reason))
+            case .subscribe(let subscription, let isPlanned):
+                try await session.turns.run(on: core.timeline) {
+                    guard session.state.isReady, linkEnd == nil else { return }
+                    await subscribeMeanwhile(subscription, isPlanned, link)
+                }
+            }
+        }
+    }
+
+    private enum Next {
+        case ended(DisconnectReason)
+        case subscribe(SessionSubscription, Bool)
+    }
+
+    private var adapterState: AdapterState { unusableAdapter ?? .poweredOff }
+
+    /// All steps up to ready; whether it is.
+    private func prepare(_ link: Link) async throws -> Bool {
+        guard session.state.kind == .idle else { return session.state.isReady }
+        if plan.discovers, try await !discover(link) { return false }
+        guard try await initialised(link) else { return false }
+        for (subscription, isPlanned) in session.channels.pending {
+            guard session.state.kind.phase == .connected else { return false }
+            if plan.discovers || isPlanned {
+                guard try await subscribe(subscription, isPlanned, link) else { return false }
+            }
+        }
+        handle(.becomeReady)
+        return true
+    }
+
+    // MARK: - Discovery
+
+    private func discover(_ link: Link) async throws -> Bool {
+        handle(.discoverServices)
+        do {
+            let database = try await link.discover(timeout: plan.limits.discover)
+            for service in plan.requiredServices where database.service(service) == nil {
+                handle(.notFound(.lacksService(service, link.peripheral)))
+                return false
+            }
+            handle(.servicesDiscovered(fromCache: false))
+            return findCharacteristics(in: database, of: link.peripheral)
+        } catch let error as BLEError {
+            handle(unless(error, .discoveryFailed(error)))
+            return false
+        }
+    }
+
+    /// Looks for what is to be subscribed to. A stream that wants what isn't there ends; a plan that does is a failure.
+    private func findCharacteristics(in database: GATTDatabase, of peripheral: Peripheral) -> Bool {
+        for (subscription, isPlanned) in session.channels.pending {
+            let found = LinkAttributes.find(
+                .uuid(subscription.characteristic, service: subscription.service),
+                in: database,
+                operation: "session",
+                peripheral.address
+            )
+            switch found {
+            case .success(let characteristic):
+                handle(.discoverCharacteristics)
+                let properties = characteristic.properties
+                if isPlanned, !properties.contains(.notify), !properties.contains(.indicate) {
+                    handle(.notSupported(.cannotSend(characteristic, of: peripheral.address)))
+                    return false
+                }
+                handle(.characteristicDiscovered(characteristic.uuid))
+            case .failure(let error) where isPlanned:
+                handle(.discoverCharacteristics)
+                handle(.notFound(error))
+                return false
+            case .failure(let error):
+                session.channels.refuse(subscription, error)
+            }
+        }
+        return true
+    }
+
+    // MARK: - The program's own first steps
+
+    private func initialised(_ link: Link) async throws -> Bool {
+        do {
+            try await deadline(plan.limits.initialise) { [session] in try await session.initialise(link) }
+            return true
+        } catch let error as BLEError {
+            handle(unless(error, .initialisationFailed(error)))
+        } catch is CancellationError where Task.isCancelled {
+            throw CancellationError()
+        } catch {
+            let failure = BLEError(
+                .ended,
+                operation: "initialise",
+                object: "\(link.peripheral)",
+                cause: "the program's own first steps on the link failed: \(error)",
+                remedy: "Look at the closure that was given to the session."
+            )
+            handle(unless(failure, .initialisationFailed(failure)))
+        }
+        return false
+    }
+
+    /// Runs the closure, and cancels it when it takes too long.
+    private func deadline(
+        _ limit: Duration,
+        _ body: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        let (timeline, object) = (core.timeline, "\(session)")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await body() }
+            group.addTask {
+                try await reply(on: timeline) { finish in
+                    let timer = timeline.schedule(after: limit) { finish(.success(())) }
+                    return { timer.cancel() }
+                }
+                throw BLEError.timedOut(
+                    "initialise",
+                    object: object,
+                    after: limit,
+                    waitingFor: "the program's own first steps on the link did not end"
+                )
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    // MARK: - Subscriptions
+
+    /// Switches one on before the session is ready; whether the session can go on.
+    private func subscribe(
+        _ subscription: SessionSubscription,
+        _ isPlanned: Bool,
+        _ link: Link
+    ) async throws -> Bool {
+        handle(.subscribe)
+        do {
+            try await switchOn(subscription, link)
+            session.channels.switchedOn(subscription)
+            handle(.subscribed(subscription.characteristic))
+            return true
+        } catch let error as BLEError {
+            return refused(subscription, isPlanned, error)
+        }
+    }
+
+    /// Switches one on that a stream wants while the session is ready.
+    private func subscribeMeanwhile(
+        _ subscription: SessionSubscription,
+        _ isPlanned: Bool,
+        _ link: Link
+    ) async {
+        if let isOn = try? await subscribe(subscription, isPlanned, link), isOn, session.state.kind != .ready {
+            handle(.becomeReady)
+        }
+    }
+
+    /// Whether the session goes on without.
+    private func refused(_ subscription: SessionSubscription, _ isPlanned: Bool, _ error: BLEError) -> Bool {
+        let trigger: SessionTrigger
+        switch (isPlanned, error.code) {
+        case (false, _): trigger = .subscriptionRefused(error)
+        case (true, .notFound): trigger = .notFound(error)
+        case (true, .notSupported): trigger = .notSupported(error)
+        case (true, _): trigger = .subscriptionFailed(error)
+        }
+        let decided = unless(error, trigger)
+        handle(decided)
+        guard case .subscriptionRefused = decided, session.state.kind.phase == .connected else { return false }
+        session.channels.refuse(subscription, error)
+        return true
+    }
+
+    /// Returns when the peripheral has confirmed that it sends the values.
+    private func switchOn(_ subscription: SessionSubscription, _ link: Link) async throws {
+        let channels = session.channels
+        let object = "of \(subscription.characteristic) of \(link.peripheral)"
+        let limit = plan.limits.subscribe
+        let timedOut: @Sendable () -> any Error = {
+            BLEError.timedOut("subscribe", object: object, after: limit, waitingFor: "the peer did not answer")
+        }
+        try await reply(on: core.timeline, limit: (limit, timedOut)) { finish in
+            let subscriber = LinkAttributes.Subscriber(
+                object: object,
+                deliver: { channels.deliver($0, of: subscription) },
+                finish: { error in finish(error.map { .failure($0) } ?? .failure(CancellationError())) },
+                armed: { finish(.success(())) }
+            )
+            let cancel = link.attributes.subscribe(
+                .uuid(subscription.characteristic, service: subscription.service),
+                indications: subscription.indications,
+                subscriber
+            )
+            // Whoever wanted it may leave in the middle; nobody else would tell.
+            channels.keep(
+                {
+                    cancel()
+                    finish(
+                        .failure(
+                            BLEError(.ended, operation: "subscribe", object: object, cause: "nobody wants it any more")
+                        )
+                    )
+                },
+                of: subscription
+            )
+            return cancel
+        }
+    }
+}
+
+extension BLEError {
+    fileprivate static func lacksService(_ uuid: BluetoothUUID, _ peripheral: Peripheral) -> BLEError {
+        BLEError(
+            .notFound,
+            operation: "session",
+            object: "service \(uuid) of \(peripheral)",
+            cause: "the peripheral has no such service",
+            remedy: "List what it has with `ble info \(peripheral)`."
+        )
+    }
+}

@@ -1,0 +1,122 @@
+public import BLEProtocol
+
+/// What a session is to do: whom to find, what to ask of it, for how long to try.
+///
+/// ```swift
+/// SessionPlan(finding: .service(.heartRate), .rssi(atLeast: -80)).subscribing(to: .heartRateMeasurement)
+/// ```
+public struct SessionPlan: Hashable, Sendable {
+    /// Whom the session is for.
+    public enum Target: Hashable, Sendable {
+        /// The peripheral with this address; where its kind isn't known, the first one is the likelier.
+        case addresses([BluetoothAddress])
+        /// What a scan with these filters finds.
+        case found([ScanFilter], SearchChoice)
+    }
+
+    /// Whom the session is for.
+    public var target: Target
+
+    /// What is switched on with every link, before the session is ready.
+    ///
+    /// The session fails where the peripheral lacks one of them, or refuses it. Values that come while nobody iterates
+    /// their stream wait for the first one who does, the newest 1,024.
+    public var subscriptions: [SessionSubscription] = []
+
+    /// Services that the peripheral must have; the session fails without them.
+    public var requiredServices: [BluetoothUUID] = []
+
+    /// Whether the peripheral is asked what it has before the session is ready. Without that there are no planned
+    /// subscriptions, and a stream that is iterated asks by itself.
+    public var discovers = true
+
+    /// For how long each step is tried.
+    public var limits = SessionLimits()
+
+    /// How often and how soon to reconnect when a link is lost or can't be made; `nil`: not at all.
+    ///
+    /// The attempts are counted from the last time that the session was ready.
+    public var reconnecting: RetryPolicy? = .exponential()
+
+    /// How often an attempt is repeated at once when the connection failed to be established.
+    public var immediateAttempts = 3
+
+    /// A session with the peripheral that has one of these addresses: of one device, with its kind or both kinds.
+    public init(addresses: [BluetoothAddress]) { target = .addresses(addresses) }
+
+    /// A session with the peripheral of this address.
+    public init(_ address: BluetoothAddress) { self.init(addresses: [address]) }
+
+    /// A session with this peripheral.
+    public init(_ peripheral: Peripheral) { self.init(addresses: [peripheral.address] + peripheral.alternatives) }
+
+    /// A session with what a scan finds: see ``ScanFilter`` for how filters combine.
+    ///
+    /// Once found it is kept to: later links are made to the same address, unless that is one which changes by design.
+    public init(finding filters: ScanFilter..., choosing choice: SearchChoice = .first) {
+        self.init(finding: filters, choosing: choice)
+    }
+
+    /// As ``init(finding:choosing:)-(ScanFilter...,_)``, with the filters in an array.
+    public init(finding filters: [ScanFilter], choosing choice: SearchChoice = .first) {
+        target = .found(filters, choice)
+    }
+
+    /// The same plan with one more subscription.
+    public func subscribing(
+        to uuid: BluetoothUUID,
+        in service: BluetoothUUID? = nil,
+        indications: Bool = false
+    ) -> SessionPlan {
+        var plan = self
+        plan.subscriptions.append(SessionSubscription(uuid, in: service, indications: indications))
+        return plan
+    }
+
+    /// The same plan with one more subscription, to a characteristic whose value has a type.
+    public func subscribing<Value>(to characteristic: TypedCharacteristic<Value>) -> SessionPlan {
+        subscribing(to: characteristic.uuid, in: characteristic.service)
+    }
+}
+
+/// Which of several peripherals that a search finds is taken.
+public enum SearchChoice: Hashable, Sendable {
+    /// The one that is heard first.
+    case first
+    /// The one that is heard most strongly from the first one on for so long.
+    case strongest(within: Duration)
+}
+
+/// Notifications or indications that a session keeps switched on.
+public struct SessionSubscription: Hashable, Sendable {
+    /// The characteristic; where the peripheral has several of it, the first one.
+    public var characteristic: BluetoothUUID
+    /// The service that it is looked for in; `nil`: all.
+    public var service: BluetoothUUID?
+    /// Whether indications are preferred where the characteristic has both.
+    public var indications: Bool
+
+    /// Describes a subscription.
+    public init(_ characteristic: BluetoothUUID, in service: BluetoothUUID? = nil, indications: Bool = false) {
+        self.characteristic = characteristic
+        self.service = service
+        self.indications = indications
+    }
+}
+
+/// For how long a session tries each of its steps. Waiting for the adapter has no limit.
+public struct SessionLimits: Hashable, Sendable {
+    /// Until it is heard; `nil`: for as long as it takes.
+    public var search: Duration? = .seconds(30)
+    /// Until a link is up and its MTU negotiated.
+    public var connect: Duration = .seconds(30)
+    /// Until all services are known.
+    public var discover: Duration = .seconds(30)
+    /// Until what the program does first on each link is done.
+    public var initialise: Duration = .seconds(30)
+    /// Until one characteristic sends its values.
+    public var subscribe: Duration = .seconds(10)
+
+    /// The limits that serve most peripherals.
+    public init() {}
+}

@@ -1,0 +1,81 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// The machine of one session behind a lock, and who watches it.
+final class SessionStates: Sendable {
+    private struct State {
+        var machine: ConnectionMachine
+        var last: SessionTransition
+        var watchers: [Int: Mailbox<SessionTransition>] = [:]
+        var waiters: [Int: @Sendable (SessionState) -> Bool] = [:]
+        var nextID = 0
+    }
+
+    private let timeline: any Timeline
+    private let state: Mutex<State>
+
+    init(_ machine: ConnectionMachine, timeline: any Timeline) {
+        self.timeline = timeline
+        let first = SessionTransition(state: machine.state, previous: nil, cause: nil, time: timeline.now)
+        state = Mutex(State(machine: machine, last: first))
+    }
+
+    var current: SessionState { state.withLock { $0.machine.state } }
+
+    /// Lets the machine make a transition, and tells everybody who watches; none is merged away.
+    ///
+    /// - Parameter adjust: changes what the machine knows before it decides.
+    @discardableResult
+    func handle(
+        _ trigger: SessionTrigger,
+        after adjust: (inout ConnectionMachine) -> Void = { _ in }
+    ) throws(IllegalTrigger) -> [SessionEffect] {
+        let random = timeline.randomBits()
+        let now = timeline.now
+        let result: Result<([SessionEffect], SessionState, [Int: @Sendable (SessionState) -> Bool]), IllegalTrigger> =
+            state.withLock { state in
+                adjust(&state.machine)
+                let previous = state.machine.state
+                do throws(IllegalTrigger) {
+                    let effects = try state.machine.handle(trigger, random: random)
+                    let new = state.machine.state
+                    state.last = SessionTransition(state: new, previous: previous, cause: trigger, time: now)
+                    // Under the lock, so that all watchers see one order.
+                    for watcher in state.watchers.values { watcher.send(state.last) }
+                    return .success((effects, new, state.waiters))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        let (effects, new, waiters) = try result.get()
+        for (id, isWhatItWaitsFor) in waiters where isWhatItWaitsFor(new) {
+            self.state.withLock { $0.waiters[id] = nil }
+        }
+        return effects
+    }
+
+    /// The last transition goes into the mailbox at once, then each that is made, until the closure is called.
+    func watch(_ mailbox: Mailbox<SessionTransition>) -> @Sendable () -> Void {
+        let id = state.withLock { state in
+            defer { state.nextID += 1 }
+            state.watchers[state.nextID] = mailbox
+            mailbox.send(state.last)
+            return state.nextID
+        }
+        return { self.state.withLock { $0.watchers[id] = nil } }
+    }
+
+    /// Asks the closure about the present state, and about each one that follows until it says that it is the one, or
+    /// until what is returned is called.
+    func wait(for isWhatItWaitsFor: @escaping @Sendable (SessionState) -> Bool) -> @Sendable () -> Void {
+        let (id, now) = state.withLock { state in
+            defer { state.nextID += 1 }
+            state.waiters[state.nextID] = isWhatItWaitsFor
+            return (state.nextID, state.machine.state)
+        }
+        let remove: @Sendable () -> Void = { self.state.withLock { $0.waiters[id] = nil } }
+        if isWhatItWaitsFor(now) { remove() }
+        return remove
+    }
+}

@@ -1,0 +1,21 @@
+public import BLEProtocol
+
+/// One step of a session's state: what it is now, what it was, and why.
+public struct SessionTransition: Sendable {
+    /// The state now.
+    public let state: SessionState
+
+    /// The state before; `nil` where there was none: the session has just been made.
+    public let previous: SessionState?
+
+    /// What brought it about; `nil` where there was no state before.
+    public let cause: SessionTrigger?
+
+    /// When it was made, on the clock of the radio's timeline.
+    public let time: Duration
+}
+
+extension SessionTransition: CustomStringConvertible {
+    /// The state, and the cause in brackets.
+    public var description: String { cause.map { "\(state) (\($0))" } ?? "\(state)" }
+}

@@ -1,0 +1,159 @@
+import BLESimulator
+import Testing
+
+@testable import BLEStreams
+
+/// Peripherals that are not what the plan wants: each ends in failed with its cause, and reset brings it back.
+@Suite struct SessionFailureTests {
+    private static let service = BluetoothUUID(0xA000)
+
+    private static func plan(_ characteristic: BluetoothUUID = Bench.notifying) -> SessionPlan {
+        var plan = SessionPlan(finding: .service(service)).subscribing(to: characteristic)
+        plan.limits.search = .seconds(20)
+        plan.reconnecting = .exponential(attempts: 2)
+        return plan
+    }
+
+    /// Waits for the failure, cures its cause, resets, and expects the session to be ready.
+    private static func failsAndRecovers(
+        _ bench: Bench,
+        _ plan: SessionPlan,
+        initialise: @escaping @Sendable (Link) async throws -> Void = { _ in },
+        cure: @Sendable () async throws -> Void
+    ) async throws -> BLEError? {
+        try await bench.central.withSession(plan, initialise: initialise) { session in
+            let stream = await bleError { for try await _ in session.values {} }
+            guard case .failed(let error) = session.state else {
+                Issue.record("\(session.state)")
+                return nil
+            }
+            #expect(stream?.description == error.description)
+            let operation = await bleError { _ = try await session.read(Bench.readable) }
+            #expect(operation?.code == error.code)
+            #expect(throws: IllegalTrigger.self) { try session.board.handle(.connect) }
+            try await cure()
+            try session.reset()
+            #expect(session.state.kind == .initial)
+            try await session.ready(timeout: .seconds(60))
+            #expect(throws: IllegalTrigger.self) { try session.reset() }
+            return error
+        }
+    }
+
+    @Test func `one that never appears`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            bench.air.faults.add(.outOfRange(lasting: .seconds(100)), on: bench.peripheralAdapter)
+            let error = try await Self.failsAndRecovers(bench, Self.plan()) {
+                try await bench.time.sleep(for: .seconds(100))
+            }
+            #expect(error?.code == .timedOut && error?.operation == "scan" && error?.elapsed == .seconds(20))
+            #expect(error?.object.contains("service \(Self.service)") == true, "\(error?.description ?? "")")
+        }
+    }
+
+    @Test func `one that appears and refuses`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let fault = bench.air.faults.add(.refuseConnections(1000))
+            let error = try await Self.failsAndRecovers(bench, Self.plan()) { bench.air.faults.remove(fault) }
+            #expect(error?.code == .connectionFailed && error?.reason?.kind == .failedToEstablish)
+        }
+    }
+
+    @Test func `one that appears and never answers`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let fault = bench.air.faults.add(.ignoreConnections)
+            let error = try await Self.failsAndRecovers(bench, Self.plan()) { bench.air.faults.remove(fault) }
+            #expect(error?.code == .timedOut && error?.operation == "connect" && error?.elapsed == .seconds(30))
+        }
+    }
+
+    @Test func `one that accepts and drops the link during discovery`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let isDiscovery = PDUFilter.opcode(0x10)
+            let faults = (0..<3).map { _ in bench.air.faults.add(.dropLink(insteadOf: isDiscovery)) }
+            let error = try await Self.failsAndRecovers(bench, Self.plan()) {
+                #expect(faults.map { bench.air.faults.strikes(of: $0) } == [1, 1, 1])
+            }
+            #expect(error?.code == .disconnected && error?.reason?.kind == .supervisionTimeout)
+        }
+    }
+
+    @Test func `one that lacks a service`() async throws {
+        try await Bench.run { bench in
+            var plan = Self.plan()
+            plan.requiredServices = [.heartRate]
+            try await bench.central.withSession(plan) { session in
+                let error = await bleError { for try await _ in session.values {} }
+                #expect(error?.code == .notFound && error?.object.contains("\(BluetoothUUID.heartRate)") == true)
+                #expect(session.state.kind == .failed)
+            }
+        }
+    }
+
+    @Test func `one that lacks the characteristic, until it has it`() async throws {
+        let lacking = LocalPeripheral(name: "Bench") {
+            LocalService(Self.service) { LocalCharacteristic(Bench.readable, [.read], value: .stored([1])) }
+        }
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+            try await bench.time.sleep(for: .seconds(60))
+            try server.replaceServices(Bench.description.services)
+            for try await _ in server.centralEvents {}
+        }
+        try await Bench.run(description: lacking, serve: serve) { bench in
+            let error = try await Self.failsAndRecovers(bench, Self.plan()) {
+                try await bench.time.sleep(for: .seconds(100))
+            }
+            #expect(error?.code == .notFound && error?.object.contains("\(Bench.notifying)") == true)
+        }
+    }
+
+    @Test func `one that has the characteristic without notify`() async throws {
+        let lacking = LocalPeripheral(name: "Bench") {
+            LocalService(Self.service) {
+                LocalCharacteristic(Bench.notifying, [.read], value: .stored([1]))
+                LocalCharacteristic(Bench.readable, [.read], value: .stored([1]))
+            }
+        }
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
+            try await bench.time.sleep(for: .seconds(60))
+            try server.replaceServices(Bench.description.services)
+            for try await _ in server.centralEvents {}
+        }
+        try await Bench.run(description: lacking, serve: serve) { bench in
+            let error = try await Self.failsAndRecovers(bench, Self.plan()) {
+                try await bench.time.sleep(for: .seconds(100))
+            }
+            #expect(error?.code == .notSupported)
+        }
+    }
+
+    @Test func `a program whose first steps fail, or never end`() async throws {
+        struct Refused: Error {}
+        for isEndless in [false, true] {
+            try await Bench.run(serve: Bench.sendForEver) { bench in
+                let isCured = Flag()
+                let error = try await Self.failsAndRecovers(
+                    bench,
+                    Self.plan(),
+                    initialise: { _ in
+                        if isCured.isSet { return }
+                        if isEndless { try await bench.time.sleep(for: .seconds(86_000)) }
+                        throw Refused()
+                    },
+                    cure: { isCured.set() }
+                )
+                #expect(error?.operation == "initialise" && error?.code == (isEndless ? .timedOut : .ended))
+            }
+        }
+    }
+
+    @Test func `a link that is lost is a failure where nobody wants to reconnect`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            var plan = Self.plan()
+            plan.reconnecting = nil
+            bench.air.faults.add(.dropLink(after: 3, .notifications))
+            let error = try await Self.failsAndRecovers(bench, plan) {}
+            #expect(error?.code == .disconnected && error?.reason?.kind == .supervisionTimeout)
+        }
+    }
+}
