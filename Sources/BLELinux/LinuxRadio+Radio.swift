@@ -3,6 +3,8 @@ public import BLERadio
 internal import Synchronization
 
 extension LinuxRadio {
+    public var adapterInfo: AdapterInfo { adapter.info }
+
     public func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
         watch.observe(events)
     }

@@ -10,6 +10,9 @@ public protocol Radio: Sendable {
     /// The time and the randomness by which everything on this radio happens.
     var timeline: any Timeline { get }
 
+    /// The adapter as it is now.
+    var adapterInfo: AdapterInfo { get }
+
     /// Watches the adapter: its state now, at once, and then each change, until the activity is cancelled.
     func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity
 

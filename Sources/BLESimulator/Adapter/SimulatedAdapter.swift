@@ -62,6 +62,8 @@ public final class SimulatedAdapter: Sendable {
 extension SimulatedAdapter: Radio {
     public var timeline: any Timeline { core.timeline }
 
+    public var adapterInfo: AdapterInfo { core.perform { $0.adapters[id].info } }
+
     public func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
         activity(core.perform { $0.observe(id, events: events) })
     }

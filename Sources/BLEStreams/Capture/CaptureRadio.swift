@@ -18,6 +18,8 @@ public final class CaptureRadio: Radio {
 
     public var timeline: any Timeline { radio.timeline }
 
+    public var adapterInfo: AdapterInfo { radio.adapterInfo }
+
     public func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
         radio.observeAdapter(events)
     }

@@ -30,12 +30,7 @@ public final class Central: Sendable {
     }
 
     /// The adapter as it is now.
-    public var adapter: AdapterInfo {
-        let seen = Mutex<AdapterInfo?>(nil)
-        let activity = core.radio.observeAdapter { info in seen.withLock { $0 = info } }
-        activity.cancel()
-        return seen.withLock { $0 } ?? AdapterInfo(name: "", address: nil, state: .absent)
-    }
+    public var adapter: AdapterInfo { core.radio.adapterInfo }
 
     /// The state of the adapter: the present one, then each change. It never ends by itself.
     ///

@@ -59,6 +59,9 @@ public struct Peripheral: Sendable {
 
     /// A stream over a link of its own: connects when it is iterated, and drops the link when the iteration ends.
     ///
+    /// The loop goes on as soon as it has ended; the link is down a moment later, when ``connectionStates`` says so. A
+    /// new attempt to connect waits for that by itself.
+    ///
     /// When the link is lost the stream throws ``BLEError/Code/disconnected``; ``BLEStream/retry(_:when:)`` then
     /// connects again, so this follows a sensor for as long as it lives:
     ///

@@ -64,7 +64,7 @@ public final class Link: Sendable {
 // MARK: - The beginning and the end
 
 extension Link {
-    /// Starts the bearer, encrypts the link where there is a bond, and negotiates the MTU.
+    /// Starts the bearer, negotiates the MTU, and encrypts the link where there is a bond.
     ///
     /// - Parameter keysNotRestored: why the adapter could not be given the bond's keys, where it could not.
     func start(keysNotRestored: BLEError?, _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
@@ -72,12 +72,13 @@ extension Link {
             core.states.set(.disconnected(reason), of: peripheral.address)
         }
         bearer.start()
-        protect(keysNotRestored: keysNotRestored) { outcome in
-            switch outcome {
-            case .success: self.negotiateMTU(result)
-            case .failure(let error):
-                self.beginClosing()
-                result(.failure(error))
+        // The MTU first: a link that ends for want of the right key has then carried something, which saves 6.1 from a
+        // fault of its own.
+        negotiateMTU { outcome in
+            guard case .success = outcome else { return result(outcome) }
+            self.protect(keysNotRestored: keysNotRestored) { outcome in
+                if case .failure = outcome { self.beginClosing() }
+                result(outcome)
             }
         }
     }

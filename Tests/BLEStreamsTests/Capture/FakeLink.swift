@@ -52,8 +52,10 @@ struct FakeRadio: Radio {
 
     init(_ link: FakeLink) { self.link = link }
 
+    var adapterInfo: AdapterInfo { AdapterInfo(name: "hci3", address: link.local, state: .poweredOn) }
+
     func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
-        events(AdapterInfo(name: "hci3", address: link.local, state: .poweredOn))
+        events(adapterInfo)
         return RadioActivity {}
     }
 

@@ -23,6 +23,15 @@ import Testing
         }
     }
 
+    @Test func `the adapter is told as it is at that moment`() async throws {
+        try await Bench.run { bench in
+            #expect(bench.central.adapter.address == bench.centralAdapter.address)
+            #expect(bench.central.adapter.state == .poweredOn)
+            bench.centralAdapter.powerOff()
+            #expect(bench.central.adapter.state == .poweredOff)
+        }
+    }
+
     @Test func `each peripheral comes once, unless duplicates are asked for`() async throws {
         try await Bench.run { bench in
             let once = try await bench.central.scan().take(until: bench.quiet(after: .seconds(10))).collect()

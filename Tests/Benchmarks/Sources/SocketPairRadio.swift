@@ -12,8 +12,10 @@ struct SocketPairRadio: Radio {
 
     static let peer = BluetoothAddress(rawValue: 0xC000_0000_0001, kind: .random)
 
+    let adapterInfo = AdapterInfo(name: "pair", address: nil, state: .poweredOn)
+
     func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
-        events(AdapterInfo(name: "pair", address: nil, state: .poweredOn))
+        events(adapterInfo)
         return RadioActivity {}
     }
 
