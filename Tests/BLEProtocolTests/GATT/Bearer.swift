@@ -51,6 +51,16 @@ struct Bearer {
     /// The radio took what ``GATTClient/nextPDU()`` gave.
     mutating func sent() { take(client.sent()) }
 
+    /// What is to be sent next is handed to the radio, which has not said yet whether it takes it.
+    mutating func startSending(_ hexText: String, sourceLocation: SourceLocation = #_sourceLocation) {
+        let next = client.nextPDU()
+        #expect(next.map { hex($0) } == hex(pdu(hexText)), sourceLocation: sourceLocation)
+        client.sending()
+    }
+
+    /// The radio did not take it.
+    mutating func notSent() { take(client.notSent()) }
+
     /// The radio takes all there is to send.
     mutating func send() -> [String] {
         var sent: [String] = []

@@ -16,7 +16,18 @@ extension GATTClient {
         return receivedResponse(opcode, pdu)
     }
 
-    /// The path of every notification: no allocation but the slice's reference to the PDU.
+    /// The value in a Handle Value Notification, which changes nothing in the machine; `nil` where it has no handle.
+    package static func notification(in pdu: [UInt8], at time: ReceptionTime) -> ReceivedValue? {
+        guard pdu.count >= 3 else { return nil }
+        return ReceivedValue(
+            handle: UInt16(pdu[1]) | UInt16(pdu[2]) << 8,
+            value: pdu[3...],
+            time: time,
+            isIndication: false
+        )
+    }
+
+    /// No allocation but the slice's reference to the PDU.
     private mutating func receivedValue(_ pdu: [UInt8], at time: ReceptionTime, isIndication: Bool) -> Output {
         var output = Output()
         // Also one that is malformed or for an unknown handle: an unconfirmed indication blocks the server for good.

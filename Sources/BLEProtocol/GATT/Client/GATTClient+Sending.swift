@@ -1,9 +1,9 @@
 extension GATTClient {
     /// What to send next: confirmations before commands before requests; `nil` where there is nothing now.
     ///
-    /// The same PDU is given until ``sent()`` says that the radio took it; cancelling its procedure withdraws it.
+    /// The same PDU is given until ``sending()`` or ``sent()``; cancelling its procedure withdraws it.
     package mutating func nextPDU() -> [UInt8]? {
-        guard closed == nil else { return nil }
+        guard closed == nil, onItsWay == nil else { return nil }
         if offered == nil {
             if confirmations > 0 {
                 offered = .confirmation
@@ -21,24 +21,63 @@ extension GATTClient {
         }
     }
 
-    /// The radio took the PDU that ``nextPDU()`` gave: a request's time begins, a command is finished.
-    package mutating func sent() -> Output {
-        var output = Output()
+    /// The PDU that ``nextPDU()`` gave is being handed to the radio, which may take a while: it can't be withdrawn from
+    /// now on, and its answer may come before the radio has said that it took it.
+    package mutating func sending() {
         switch offered {
         case .confirmation:
             confirmations -= 1
+            onItsWay = .confirmation
         case .command:
-            output.finished.append(Finished(id: commands.removeFirst().id, result: .success(())))
+            onItsWay = .command(commands.removeFirst())
         case .request:
-            if slot?.request.opcode == .exchangeMTURequest { isMTUExchanged = true }
+            guard let id = slot?.id else { break }
             slot?.sentMTU = mtu
+            onItsWay = .request(id, isExchange: slot?.request.opcode == .exchangeMTURequest)
+        case nil:
+            preconditionFailure("sending() without a PDU of nextPDU()")
+        }
+        offered = nil
+    }
+
+    /// The radio took the PDU: a request's time begins, a command is finished. Without ``sending()`` before it, that
+    /// happened at the same time.
+    package mutating func sent() -> Output {
+        if onItsWay == nil {
+            // Its bearer has ended while it was on its way.
+            if closed != nil { return Output() }
+            sending()
+        }
+        var output = Output()
+        switch onItsWay.take() {
+        case .command(let command) where !command.isCancelled:
+            output.finished.append(Finished(id: command.id, result: .success(())))
+        case .request(let procedure, let isExchange):
+            if isExchange { isMTUExchanged = true }
+            // An answer that was faster leaves nothing to wait for.
+            guard let slot, slot.id == procedure, slot.sentMTU != nil else { break }
             let id = makeTimer()
             timer = id
             output.timer = .start(id, Self.transactionTimeout)
-        case nil:
-            preconditionFailure("sent() without a PDU of nextPDU()")
+        case .confirmation, .command, nil: break
         }
-        offered = nil
+        return output
+    }
+
+    /// The radio did not take the PDU: it is given again by ``nextPDU()``, unless it was cancelled meanwhile.
+    package mutating func notSent() -> Output {
+        var output = Output()
+        switch onItsWay.take() {
+        case .confirmation:
+            if closed == nil { confirmations += 1 }
+        case .command(let command):
+            if !command.isCancelled, closed == nil { commands.insert(command, at: 0) }
+        case .request(let id, _):
+            guard let stage = slot?.stage, slot?.id == id, slot?.sentMTU != nil else { break }
+            slot?.sentMTU = nil
+            if stage == .abandoned { undo(&output) }
+        case nil: break
+        }
         return output
     }
 

@@ -11,7 +11,8 @@
 ///                    running ─► abandoned ─► …        it was cancelled: the answer is still awaited
 ///                    any, 30 s without an answer ─► closed
 /// ```
-/// The driver calls ``nextPDU()`` and ``sent()`` under one lock, until there is nothing to send or the radio is full.
+/// The driver takes PDUs with ``nextPDU()`` and tells what became of them, one at a time, until there is nothing to send
+/// or the radio is full: ``sending()`` before it hands one over without its lock, then ``sent()`` or ``notSent()``.
 /// Source: Core Specification, Vol 3, Part F, 3.3 and Part G, 4.
 package struct GATTClient: Sendable {
     /// A procedure that was begun; later ones compare greater.
@@ -50,8 +51,11 @@ package struct GATTClient: Sendable {
     var commands: [Command] = []
     var confirmations = 0
 
-    /// The lane whose first PDU ``nextPDU()`` gave out, until the radio takes it.
+    /// The lane whose first PDU ``nextPDU()`` gave out, until it is on its way or withdrawn.
     var offered: Lane?
+
+    /// What is being handed to the radio.
+    var onItsWay: Sending?
 
     /// Why the bearer can't be used any more.
     var closed: DisconnectReason?
@@ -77,6 +81,9 @@ package struct GATTClient: Sendable {
     package var isExchangingMTU: Bool {
         slot.map { $0.request.opcode == .exchangeMTURequest && $0.sentMTU != nil } ?? false
     }
+
+    /// Whether a request has been sent whose answer has not come.
+    package var isAwaitingAnswer: Bool { slot?.sentMTU != nil }
 
     /// Begins a procedure, or puts it at the end of the queue. Its result comes in ``Output/finished``, from this call
     /// where it can be told at once.
@@ -104,6 +111,9 @@ package struct GATTClient: Sendable {
         } else if let index = commands.firstIndex(where: { $0.id == id }) {
             commands.remove(at: index)
             if index == 0, offered == .command { offered = nil }
+        } else if case .command(var command)? = onItsWay, command.id == id, !command.isCancelled {
+            command.isCancelled = true
+            onItsWay = .command(command)
         } else if slot?.id == id, slot?.stage == .running {
             if slot?.sentMTU == nil {
                 if offered == .request { offered = nil }
@@ -152,6 +162,15 @@ extension GATTClient {
     struct Command: Sendable {
         var id: ProcedureID
         var pdu: [UInt8]
+        /// It was cancelled while it was on its way to the radio: nobody is told what became of it.
+        var isCancelled = false
+    }
+
+    /// A PDU between ``sending()`` and ``sent()`` or ``notSent()``.
+    enum Sending: Sendable {
+        case confirmation
+        case command(Command)
+        case request(ProcedureID, isExchange: Bool)
     }
 
     /// The procedure whose request is open.
@@ -218,12 +237,15 @@ extension GATTClient {
         if let slot, slot.stage == .running {
             output.finished.append(Finished(id: slot.id, result: .failure(failure)))
         }
-        let others = (commands.map(\.id) + queue.map(\.id)).sorted()
+        var others = commands.map(\.id) + queue.map(\.id)
+        if case .command(let command)? = onItsWay, !command.isCancelled { others.append(command.id) }
+        others.sort()
         for id in others {
             output.finished.append(Finished(id: id, result: .failure(.disconnected(reason))))
         }
         slot = nil
         offered = nil
+        onItsWay = nil
         queue = []
         commands = []
         confirmations = 0

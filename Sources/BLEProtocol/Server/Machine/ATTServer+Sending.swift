@@ -57,10 +57,25 @@ extension ATTServer {
     }
 
     /// The PDU to be sent next; the same one until ``sent()``. `nil`: nothing for now.
+    ///
+    /// A driver that hands it to the link without its lock says ``sending()`` before, and ``sent()`` or ``notSent()``
+    /// after.
     package mutating func nextPDU() -> [UInt8]? {
         guard !hasEnded else { return nil }
         return outbox.next(mtu: mtu, isExchangingMTU ? .none : isOutOfSync ? .only(caching.indication) : .all)
     }
+
+    /// The PDU that ``nextPDU()`` returned is being handed to the link: what the client says to it may come at any time.
+    ///
+    /// - Returns: ATT_MTU, where the PDU puts another one in force.
+    package mutating func sending() -> Int? {
+        guard case .response(let mtu?) = outbox.sending() else { return nil }
+        setMTU(mtu)
+        return self.mtu
+    }
+
+    /// The link has not taken the PDU: ``nextPDU()`` returns it again.
+    package mutating func notSent() { outbox.notSent() }
 
     /// The link has taken the PDU that ``nextPDU()`` returned.
     package mutating func sent() -> Output {

@@ -60,9 +60,12 @@ struct ServerOutbox: Sendable {
     /// Whether a value was refused since there was room last.
     private var hasRefused = false
 
+    /// Whether what was handed out is being given to the link: its answer may come at any time.
+    private var isOnItsWay = false
+
     /// How many responses have not been sent.
     var responseCount: Int {
-        if case .response? = inFlight?.lane { return responses.count + 1 }
+        if case .response? = inFlight?.lane, !isOnItsWay { return responses.count + 1 }
         return responses.count
     }
 }
@@ -124,7 +127,7 @@ extension ServerOutbox {
     /// Forgets everything; returns the indications that will never be confirmed.
     mutating func clear() -> [ATTServer.IndicationID] {
         var lost = unconfirmed.map { [$0] } ?? []
-        if case .indication(let id)? = inFlight?.lane { lost.append(id) }
+        if case .indication(let id)? = inFlight?.lane, !isOnItsWay { lost.append(id) }
         lost += indications.map(\.id)
         self = ServerOutbox()
         return lost
@@ -186,10 +189,10 @@ extension ServerOutbox {
         return InFlight(pdu: pdu.encoded, lane: .indication(id))
     }
 
-    /// The PDU that was handed out has been sent.
-    mutating func sent() -> Sent {
-        guard let lane = inFlight?.lane else { return .nothing }
-        inFlight = nil
+    /// The PDU that was handed out is being given to the link. The answer is what is sent with it.
+    mutating func sending() -> Sent {
+        guard let lane = inFlight?.lane, !isOnItsWay else { return .nothing }
+        isOnItsWay = true
         switch lane {
         case .response(let mtu): return .response(mtu: mtu)
         case .notification: return .notification
@@ -197,5 +200,23 @@ extension ServerOutbox {
             unconfirmed = id
             return .indication(id)
         }
+    }
+
+    /// The link took the PDU; an indication is told only while it is not confirmed.
+    mutating func sent() -> Sent {
+        if !isOnItsWay { _ = sending() }
+        isOnItsWay = false
+        switch inFlight.take()?.lane {
+        case .response(let mtu): return .response(mtu: mtu)
+        case .notification: return .notification
+        case .indication(let id): return unconfirmed == id ? .indication(id) : .nothing
+        case nil: return .nothing
+        }
+    }
+
+    /// The link did not take the PDU: it is handed out again.
+    mutating func notSent() {
+        isOnItsWay = false
+        if case .indication(let id)? = inFlight?.lane, unconfirmed == id { unconfirmed = nil }
     }
 }
