@@ -10,8 +10,10 @@ extension EventLoop {
         peer: BluetoothAddress,
         timeline: any Timeline
     ) -> any ATTLink {
-        SocketLink(
-            SharedDescriptor(FileDescriptor(owning: rawDescriptor)),
+        let socket = SharedDescriptor(FileDescriptor(owning: rawDescriptor))
+        socket.descriptor.prepareForLink()
+        return SocketLink(
+            socket,
             peer: peer,
             local: nil,
             isResumed: false,

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// A link whose PDUs are the datagrams of a socket.
 ///
-/// Receiving and all calls to the receiver happen on the loop's thread; sending happens on the caller's, under the
-/// link's lock. Nothing is read before ``start(_:)``: until then the kernel keeps what comes.
+/// Receiving and all calls to the receiver happen on the loop's thread; sending happens on the caller's, one PDU after
+/// the other where their order matters. Nothing is read before ``start(_:)``: until then the kernel keeps what comes.
 final class SocketLink: ATTLink {
     enum Phase {
         /// Not started.
@@ -37,6 +37,9 @@ final class SocketLink: ATTLink {
         var encryptions: [@Sendable (Result<Void, BLEError>) -> Void] = []
         /// Ends a prompt drop that the controller does not complete.
         var deadline: RadioActivity?
+
+        /// The socket, while PDUs may be sent.
+        var writableSocket: SharedDescriptor? { phase.isOver ? nil : socket }
     }
 
     /// The longest that the controller may take to drop a connection before the socket is closed all the same.
@@ -81,14 +84,13 @@ extension SocketLink {
         // The kernel would put an empty frame on air.
         precondition(!pdu.isEmpty, "an ATT PDU has at least its opcode")
         precondition(pdu.count <= maximumPDUSize, "a PDU is at most maximumPDUSize octets long")
-        return state.withLock { state in
-            guard let socket = state.socket, !state.phase.isOver else { return .ended }
-            do throws(SystemError) {
-                try socket.descriptor.send(pdu)
-                return .sent
-            } catch {
-                return refused(with: error, by: socket, &state)
-            }
+        // Not under the lock: whoever receives would wait for the system call.
+        guard let socket = state.withLock({ $0.writableSocket }) else { return .ended }
+        do throws(SystemError) {
+            try socket.descriptor.send(pdu)
+            return .sent
+        } catch {
+            return state.withLock { refused(with: error, by: socket, &$0) }
         }
     }
 
@@ -100,6 +102,8 @@ extension SocketLink {
         case .notConnected where !socket.descriptor.readinessNow(for: .writable).isEnd: break
         default: return .ended
         }
+        // Closed since the socket was taken.
+        guard state.writableSocket != nil else { return .ended }
         waitUntilWritable(&state)
         return .full
     }
@@ -263,7 +267,7 @@ extension SocketLink {
         var pdus: [ReceivedPDU] = []
         pdus.reserveCapacity(count)
         for index in 0..<count {
-            let lost = dropped.withLock { $0.lost(upTo: buffer.dropped(index)) }
+            let lost = buffer.dropped(index).map { total in dropped.withLock { $0.lost(upTo: total) } } ?? 0
             if lost > 0 {
                 if !pdus.isEmpty { receiver.linkReceived(pdus) }
                 pdus.removeAll(keepingCapacity: true)

@@ -20,10 +20,10 @@ extension Link {
     /// - Throws: ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, `CancellationError`.
     public func discover(timeout: Duration? = nil) async throws -> GATTDatabase {
         if let known = attributes.knownDatabase { return known }
-        let object = "of \(peripheral)"
+        let object = OperationObject(.of, nil, peripheral.address)
         return try await waitFor(operation: "discovery", object: object, timeout: timeout) { finish in
             self.attributes.database { outcome in
-                finish(outcome.mapError { BLEError($0, operation: "discovery", object: object) })
+                finish(outcome.mapError { BLEError($0, operation: "discovery", object: "\(object)") })
             }
             return {}
         }
@@ -65,7 +65,7 @@ extension Link {
 
     /// Reads an attribute by its handle, without discovery: a value or a descriptor.
     public func read(handle: UInt16, timeout: Duration? = nil) async throws -> CharacteristicValue {
-        let object = "of handle \(handle.hexadecimal) of \(peripheral)"
+        let object = OperationObject(.of, .handle(handle), peripheral.address)
         let octets: [UInt8] = try await perform(
             ReadValue(handle: handle),
             operation: "read",
@@ -78,7 +78,7 @@ extension Link {
     private func read(_ selector: CharacteristicSelector, timeout: Duration?) async throws -> CharacteristicValue {
         let found = try await characteristic(selector, operation: "read", timeout: timeout)
         guard found.properties.contains(.read) else { throw unsupported("read", selector, found) }
-        let object = "of \(selector) of \(peripheral)"
+        let object = OperationObject(.of, selector, peripheral.address)
         let octets: [UInt8] = try await perform(
             ReadValue(handle: found.valueHandle),
             operation: "read",
@@ -132,7 +132,7 @@ extension Link {
             Array(value),
             toHandle: handle,
             kind,
-            "to handle \(handle.hexadecimal) of \(peripheral)",
+            OperationObject(.to, .handle(handle), peripheral.address),
             timeout
         )
     }
@@ -148,14 +148,15 @@ extension Link {
         guard found.properties.contains(needed) else {
             throw unsupported(kind == .withoutResponse ? "write without response" : "write", selector, found)
         }
-        try await write(value, toHandle: found.valueHandle, kind, "to \(selector) of \(peripheral)", timeout)
+        let object = OperationObject(.to, selector, peripheral.address)
+        try await write(value, toHandle: found.valueHandle, kind, object, timeout)
     }
 
     private func write(
         _ value: [UInt8],
         toHandle handle: UInt16,
         _ kind: WriteKind,
-        _ object: String,
+        _ object: OperationObject,
         _ timeout: Duration?
     ) async throws {
         let limit = kind == .withoutResponse ? mtu - 3 : 512
@@ -163,7 +164,7 @@ extension Link {
             throw BLEError(
                 .overflow,
                 operation: "write",
-                object: object,
+                object: "\(object)",
                 cause: "the value has \(value.count) octets, and \(limit) is the most that can be written this way",
                 remedy: kind == .withoutResponse ? "Write it with response, or in parts." : "Write it in parts."
             )
@@ -177,6 +178,8 @@ extension Link {
                 timeout: timeout
             )
         case .withoutResponse:
+            try Task.checkCancellation()
+            if bearer.sendAtOnce(ATTWriteCommand(handle: handle, value: value[...])) { return }
             let _: Void = try await perform(
                 WriteCommand(handle: handle, value: value),
                 operation: "write",
@@ -204,7 +207,7 @@ extension Link {
         if let known = attributes.knownDatabase {
             return try LinkAttributes.find(selector, in: known, operation: operation, peripheral.address).get()
         }
-        let object = "\(selector) of \(peripheral)"
+        let object = OperationObject(nil, selector, peripheral.address)
         return try await waitFor(operation: operation, object: object, timeout: timeout) { finish in
             self.attributes.characteristic(selector, operation: operation) { finish($0) }
             return {}
@@ -215,16 +218,16 @@ extension Link {
     func perform<Procedure: GATTProcedure>(
         _ procedure: Procedure,
         operation: String,
-        object: String,
+        object: OperationObject,
         timeout: Duration?
     ) async throws -> Procedure.Success {
         try await waitFor(operation: operation, object: object, timeout: timeout) { finish in
             let id = self.bearer.begin(procedure) { outcome in
                 switch outcome {
                 case .success(let value as Procedure.Success): finish(.success(value))
-                case .success: finish(.failure(BLEError(.cancelled, operation: operation, object: object)))
+                case .success: finish(.failure(BLEError(.cancelled, operation: operation, object: "\(object)")))
                 case .failure(let failure):
-                    finish(.failure(BLEError(failure, operation: operation, object: object)))
+                    finish(.failure(BLEError(failure, operation: operation, object: "\(object)")))
                 }
             }
             return { self.bearer.cancel(id) }
@@ -233,13 +236,16 @@ extension Link {
 
     private func waitFor<Success: Sendable>(
         operation: String,
-        object: String,
+        object: OperationObject,
         timeout: Duration?,
         start: (@escaping @Sendable (Result<Success, BLEError>) -> Void) -> @Sendable () -> Void
     ) async throws -> Success {
-        if let end = bearer.end { throw BLEError.linkEnded(end, operation: operation, object: object) }
+        if let end = bearer.end { throw BLEError.linkEnded(end, operation: operation, object: "\(object)") }
         let limit = timeout.map { timeout -> (Duration, @Sendable () -> any Error) in
-            (timeout, { BLEError.timedOut(operation, object: object, after: timeout, waitingFor: "no answer came") })
+            (
+                timeout,
+                { BLEError.timedOut(operation, object: "\(object)", after: timeout, waitingFor: "no answer came") }
+            )
         }
         return try await reply(on: timeline, limit: limit) { finish in
             start { finish($0.mapError { $0 as any Error }) }

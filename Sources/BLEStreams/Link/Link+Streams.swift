@@ -101,7 +101,8 @@ extension Link {
         return BLEStream(subject, timeline: timeline, buffer: buffer) { mailbox in
             let subscriber = LinkAttributes.Subscriber(
                 object: subject.object,
-                deliver: { mailbox.send($0) },
+                deliver: { mailbox.send(contentsOf: $0) },
+                lost: { mailbox.lost($0) },
                 finish: { mailbox.finish(throwing: $0) }
             )
             return attributes.subscribe(selector, indications: indications, subscriber)
@@ -120,7 +121,8 @@ extension Link {
             let hasRead = Mutex(false)
             let subscriber = LinkAttributes.Subscriber(
                 object: object,
-                deliver: { value in if hasRead.withLock({ $0 }) { mailbox.send(value) } },
+                deliver: { values in if hasRead.withLock({ $0 }) { mailbox.send(contentsOf: values) } },
+                lost: { count in if hasRead.withLock({ $0 }) { mailbox.lost(count) } },
                 finish: { mailbox.finish(throwing: $0) }
             )
             return attributes.subscribe(selector, indications: indications, subscriber) { characteristic in

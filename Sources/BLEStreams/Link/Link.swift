@@ -42,7 +42,10 @@ public final class Link: Sendable {
     /// How the link is secured now.
     public var security: LinkSecurity { bearer.radioLink.security }
 
-    /// Notifications that the kernel or radio dropped because the queue of the socket was full; normally 0.
+    /// PDUs that the kernel or radio dropped because the queue of the socket was full; normally 0.
+    ///
+    /// What is missing is a stream's for certain where it is the only one that is subscribed to and no request is under
+    /// way: it is then counted there as well, in ``BLEStream/counters``, and ``BLEStream/withGaps()`` shows where.
     public var droppedPDUs: Int { bearer.drops }
 
     /// The signal strength of the link in dBm.

@@ -7,7 +7,10 @@ final class LinkAttributes: Sendable {
     struct Subscriber: Sendable {
         /// What is subscribed to, for errors: `of 2A37 of C4:F2:17:1A:1D:BB`.
         let object: String
-        let deliver: @Sendable (CharacteristicValue) -> Void
+        /// Takes values in order, as many as came at once.
+        let deliver: @Sendable ([CharacteristicValue]) -> Void
+        /// Hears of values that were dropped before they came here.
+        let lost: @Sendable (Int) -> Void
         /// Ends the consumer's stream; without an error when this side closed the link.
         let finish: @Sendable (BLEError?) -> Void
         /// Called when the peer has confirmed that it sends the values.
@@ -164,7 +167,7 @@ final class LinkAttributes: Sendable {
             return state.subscribers[id]?.subscriber
         }
         guard let subscriber else { return false }
-        bearer.addRoute(handle, Bearer.Route(id: id, deliver: subscriber.deliver))
+        bearer.addRoute(handle, Bearer.Route(id: id, deliver: subscriber.deliver, lost: subscriber.lost))
         let descriptor = characteristic.clientConfiguration
         let (isWanted, write) = state.withLock { state -> (Bool, SubscriptionTable.Write?) in
             guard state.subscribers[id] != nil else { return (false, nil) }

@@ -37,17 +37,27 @@ struct SessionChannel {
 
     mutating func remove(_ id: Int) { consumers[id] = nil }
 
-    mutating func deliver(_ value: CharacteristicValue, now: Duration) {
+    mutating func deliver(_ values: [CharacteristicValue], now: Duration) {
         guard !consumers.isEmpty else {
-            if backlog.count == Self.backlogLimit {
-                _ = backlog.popFirst()
-                dropped += 1
-            }
-            backlog.append(value)
+            for value in values { keep(value) }
             return
         }
         showGaps(now: now)
-        for consumer in consumers.values { consumer.mailbox.send(value) }
+        for consumer in consumers.values { consumer.mailbox.send(contentsOf: values) }
+    }
+
+    private mutating func keep(_ value: CharacteristicValue) {
+        if backlog.count == Self.backlogLimit {
+            _ = backlog.popFirst()
+            dropped += 1
+        }
+        backlog.append(value)
+    }
+
+    /// Values were dropped before they came here. The first consumer hears of them before all that waits for it.
+    mutating func lost(_ count: Int) {
+        if consumers.isEmpty { dropped += count }
+        for consumer in consumers.values { consumer.mailbox.lost(count) }
     }
 
     /// The subscription is on: what was missed until now is a gap.

@@ -92,9 +92,13 @@ final class SessionChannels: Sendable {
         state.withLock { $0.channels[subscription]?.switchedOn(now: now) }
     }
 
-    func deliver(_ value: CharacteristicValue, of subscription: SessionSubscription) {
+    func deliver(_ values: [CharacteristicValue], of subscription: SessionSubscription) {
         let now = timeline.now
-        state.withLock { $0.channels[subscription]?.deliver(value, now: now) }
+        state.withLock { $0.channels[subscription]?.deliver(values, now: now) }
+    }
+
+    func lost(_ count: Int, of subscription: SessionSubscription) {
+        state.withLock { $0.channels[subscription]?.lost(count) }
     }
 
     /// The link is gone.

@@ -202,6 +202,7 @@ extension SessionDriver {
             let subscriber = LinkAttributes.Subscriber(
                 object: object,
                 deliver: { channels.deliver($0, of: subscription) },
+                lost: { channels.lost($0, of: subscription) },
                 finish: { error in finish(error.map { .failure($0) } ?? .failure(CancellationError())) },
                 armed: { finish(.success(())) }
             )
