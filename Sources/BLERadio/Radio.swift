@@ -90,6 +90,8 @@ public enum ScanEvent: Sendable {
     case started
     /// Advertisements were received, in order; all that one wake-up brought.
     case reports([AdvertisingReport])
+    /// The kernel dropped so many of the packets that tell of advertisements, for want of room; they can't be had again.
+    case dropped(Int)
     /// The scan is over; no further event comes.
     case failed(BLEError)
 }

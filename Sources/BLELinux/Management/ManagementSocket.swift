@@ -16,14 +16,16 @@ final class ManagementSocket: Sendable {
 
     typealias Answer = @Sendable (ManagementClient.Outcome) -> Void
     typealias Observer = @Sendable ([Event]) -> Void
+    typealias LossObserver = @Sendable (Int) -> Void
 
     private struct State: ~Copyable {
         var client = ManagementClient()
         var answers: [ManagementClient.RequestID: Answer] = [:]
         var timers: [ManagementClient.RequestID: RadioActivity] = [:]
-        var observers: [(id: UInt64, call: Observer)] = []
+        var observers: [(id: UInt64, call: Observer, lost: LossObserver)] = []
         var nextObserver: UInt64 = 0
         var registration: EventLoop.Registration?
+        var drops = DropCounter()
     }
 
     private let index: ManagementIndex
@@ -62,17 +64,21 @@ final class ManagementSocket: Sendable {
             state.answers[id] = { [self] outcome in
                 withExtendedLifetime(self) { answer(ManagementFailure.result(of: Command.self, outcome)) }
             }
-            return perform(output, &state)
+            var actions: [Action] = []
+            perform(output, &state, &actions)
+            return actions
         }
         // Not here: the caller may hold what the closure needs.
         if !actions.isEmpty { loop.enqueue { self.carryOut(actions) } }
     }
 
     /// Calls the closure with the adapter's events, on the loop's thread, until the activity is cancelled.
-    func observe(_ observer: @escaping Observer) -> RadioActivity {
+    ///
+    /// - Parameter lost: Called with the number of packets that the kernel had no room for, where they are missing.
+    func observe(_ observer: @escaping Observer, lost: @escaping LossObserver = { _ in }) -> RadioActivity {
         let id = state.withLock { state in
             defer { state.nextObserver += 1 }
-            state.observers.append((state.nextObserver, observer))
+            state.observers.append((state.nextObserver, observer, lost))
             return state.nextObserver
         }
         return RadioActivity { [weak self] in
@@ -92,6 +98,7 @@ extension ManagementSocket {
     private enum Action: Sendable {
         case answer(Answer, ManagementClient.Outcome)
         case event(ManagementEvent, ReceptionTime)
+        case lost(Int)
     }
 
     private func socketIsReady(_ readiness: Readiness, _ buffer: ReceiveBuffer) {
@@ -100,10 +107,12 @@ extension ManagementSocket {
             let reading = timeline.wallTime
             let actions = state.withLock { state in
                 var actions: [Action] = []
+                actions.reserveCapacity(count)
                 for datagram in 0..<count {
+                    let lost = state.drops.lost(upTo: buffer.dropped(datagram))
+                    if lost > 0 { actions.append(.lost(lost)) }
                     let time = buffer.kernelTime(datagram) ?? reading
-                    let output = state.client.received(buffer.bytes(datagram))
-                    actions += perform(output, &state, time: time)
+                    perform(state.client.received(buffer.bytes(datagram)), &state, &actions, time: time)
                 }
                 return actions
             }
@@ -112,20 +121,21 @@ extension ManagementSocket {
         guard case .ended = outcome else { return }
         let (registration, actions) = state.withLock { state in
             defer { state.registration = nil }
-            let output = state.client.closed()
-            return (state.registration, perform(output, &state))
+            var actions: [Action] = []
+            perform(state.client.closed(), &state, &actions)
+            return (state.registration, actions)
         }
         if let registration { loop.unregister(registration, of: socket) }
         carryOut(actions)
     }
 
-    /// Sends and sets timers; returns what calls others. Answers stay in their place among the events.
+    /// Sends and sets timers; adds what calls others. Answers stay in their place among the events.
     private func perform(
         _ output: ManagementClient.Output,
         _ state: inout State,
+        _ actions: inout [Action],
         time: ReceptionTime? = nil
-    ) -> [Action] {
-        var actions: [Action] = []
+    ) {
         if let event = output.event, event.index == index, let time { actions.append(.event(event.event, time)) }
         for completion in output.completed {
             if let answer = state.answers.removeValue(forKey: completion.id) {
@@ -142,18 +152,18 @@ extension ManagementSocket {
         }
         for transmission in output.send {
             if (try? socket.send(transmission.datagram)) == nil {
-                actions += perform(state.client.sendFailed(transmission.id), &state)
+                perform(state.client.sendFailed(transmission.id), &state, &actions)
             }
         }
-        return actions
     }
 
     private func timerFired(_ id: ManagementClient.RequestID) {
         loop.enqueue {
             let actions = self.state.withLock { state in
                 state.timers.removeValue(forKey: id)
-                let output = state.client.timerFired(id)
-                return self.perform(output, &state)
+                var actions: [Action] = []
+                self.perform(state.client.timerFired(id), &state, &actions)
+                return actions
             }
             self.carryOut(actions)
         }
@@ -166,6 +176,10 @@ extension ManagementSocket {
             switch action {
             case .event(let event, let time):
                 events.append(Event(event: event, time: time))
+            case .lost(let count):
+                tell(events)
+                events.removeAll()
+                for observer in state.withLock({ $0.observers.map(\.lost) }) { observer(count) }
             case .answer(let answer, let outcome):
                 tell(events)
                 events.removeAll()

@@ -1,5 +1,5 @@
-internal import BLEProtocol
-internal import BLERadio
+package import BLEProtocol
+package import BLERadio
 internal import Synchronization
 
 /// A scan over the management socket: discovery for an active one, an advertisement monitor for a passive one.
@@ -45,7 +45,10 @@ final class ManagementScan: ScanWay {
 
     /// Starts, on the loop's thread.
     func begin() {
-        let observation = management.observe { [weak self] events in self?.received(events) }
+        let observation = management.observe(
+            { [weak self] events in self?.received(events) },
+            lost: { [weak self] count in self?.lost(count) }
+        )
         let isOver = state.withLock { state in
             if !state.isOver { state.observation = observation }
             return state.isOver
@@ -163,6 +166,12 @@ extension ManagementScan {
         if let ending { fail(ending) }
     }
 
+    /// Nearly all of what the socket brings are advertisements: what the kernel had no room for is told as such.
+    private func lost(_ count: Int) {
+        let isWanted = state.withLock { $0.hasAnnounced && !$0.isOver }
+        if isWanted { sink.send(.dropped(count)) }
+    }
+
     private func perform(_ input: (inout DiscoveryMachine) -> DiscoveryMachine.Output) {
         let output = state.withLock { state in state.isOver ? DiscoveryMachine.Output() : input(&state.machine) }
         carryOut(output)
@@ -236,7 +245,7 @@ extension Result {
 
 extension AdvertisingReport {
     /// What the kernel says of an advertisement; `nil` for a device of classic Bluetooth.
-    init?(_ found: ManagementDeviceFound, time: ReceptionTime) {
+    package init?(_ found: ManagementDeviceFound, time: ReceptionTime) {
         guard let address = found.address.lowEnergy else { return nil }
         self.init(
             address: address,

@@ -62,7 +62,8 @@ public final class Central: Sendable {
     ///   - duplicates: whether each advertisement is an element; else each peripheral comes once an iteration.
     ///   - mode: whether scan responses are asked for.
     ///   - buffer: what happens when advertisements come faster than they are taken; the newest 4096 are kept.
-    /// - Returns: a stream that never ends by itself.
+    /// - Returns: a stream that never ends by itself. What the kernel dropped of advertisements counts as dropped here,
+    ///   see ``BLEStream/counters``, whether or not the filters would have let it pass.
     /// - Throws (in the loop): ``BLEError/Code/permissionDenied`` with the command that grants the permission,
     ///   ``BLEError/Code/adapterPoweredOff``, or another `BLEError` of the adapter.
     public func scan(
@@ -91,13 +92,16 @@ public final class Central: Sendable {
             return core.scans.add(
                 options,
                 take: { reports in
+                    var found: [Discovery] = []
+                    found.reserveCapacity(reports.count)
                     for report in reports where criteria.matches(report) {
                         guard duplicates || seen.withLock({ $0.insert(report.address) }) else { continue }
-                        mailbox.send(
-                            Discovery(peripheral: Peripheral(core: core, address: report.address), report: report)
-                        )
+                        let peripheral = Peripheral(core: core, address: report.address)
+                        found.append(Discovery(peripheral: peripheral, report: report))
                     }
+                    if !found.isEmpty { mailbox.send(contentsOf: found) }
                 },
+                lost: { mailbox.lost($0) },
                 fail: { mailbox.finish(throwing: $0) }
             )
         }

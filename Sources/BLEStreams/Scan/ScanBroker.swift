@@ -16,6 +16,7 @@ final class ScanBroker: Sendable {
     private struct Consumer {
         var options: Options
         var take: @Sendable ([AdvertisingReport]) -> Void
+        var lost: @Sendable (Int) -> Void
         var fail: @Sendable (BLEError) -> Void
     }
 
@@ -37,11 +38,12 @@ final class ScanBroker: Sendable {
     func add(
         _ options: Options,
         take: @escaping @Sendable ([AdvertisingReport]) -> Void,
+        lost: @escaping @Sendable (Int) -> Void,
         fail: @escaping @Sendable (BLEError) -> Void
     ) -> @Sendable () -> Void {
         let id = state.withLock { state in
             defer { state.nextID += 1 }
-            state.consumers[state.nextID] = Consumer(options: options, take: take, fail: fail)
+            state.consumers[state.nextID] = Consumer(options: options, take: take, lost: lost, fail: fail)
             return state.nextID
         }
         adjust()
@@ -77,9 +79,8 @@ final class ScanBroker: Sendable {
     private func handle(_ event: ScanEvent, _ generation: Int) {
         switch event {
         case .started: break
-        case .reports(let reports):
-            let consumers = state.withLock { $0.generation == generation ? Array($0.consumers.values) : [] }
-            for consumer in consumers { consumer.take(reports) }
+        case .reports(let reports): for consumer in consumers(of: generation) { consumer.take(reports) }
+        case .dropped(let count): for consumer in consumers(of: generation) { consumer.lost(count) }
         case .failed(let error):
             let consumers = state.withLock { state -> [Consumer] in
                 guard state.generation == generation else { return [] }
@@ -92,6 +93,11 @@ final class ScanBroker: Sendable {
             }
             for consumer in consumers { consumer.fail(error) }
         }
+    }
+
+    /// Who hears a scan of the radio; nobody where it was replaced.
+    private func consumers(of generation: Int) -> [Consumer] {
+        state.withLock { $0.generation == generation ? Array($0.consumers.values) : [] }
     }
 
     /// The least that serves all; `nil` for nobody.

@@ -11,7 +11,7 @@ struct KernelHCIScanTests {
     private func report(of address: BluetoothAddress, in events: Events<ScanEvent>) async throws -> AdvertisingReport {
         let found = await events.first { event -> Result<AdvertisingReport, BLEError>? in
             switch event {
-            case .started: nil
+            case .started, .dropped: nil
             case .failed(let error): .failure(error)
             case .reports(let reports): reports.first { $0.address == address }.map { .success($0) }
             }

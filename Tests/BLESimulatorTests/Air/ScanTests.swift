@@ -17,6 +17,7 @@ private final class Scan: Sendable {
             switch event {
             case .started: starts.append(timeline.now)
             case .reports(let new): for report in new { reports.append((timeline.now, report)) }
+            case .dropped(let count): Issue.record("a simulated radio drops no advertisement, and said \(count)")
             case .failed(let error): errors.append(error)
             }
         }

@@ -13,6 +13,7 @@ final class HCIScan: ScanWay {
         var registration: EventLoop.Registration?
         var flush: RadioActivity?
         var timer: RadioActivity?
+        var drops = DropCounter()
         var hasAnnounced = false
         var isOver = false
     }
@@ -154,6 +155,12 @@ extension HCIScan {
             let reading = timeline.wallTime
             var reports: [AdvertisingReport] = []
             for datagram in 0..<count {
+                let lost = state.withLock { $0.drops.lost(upTo: buffer.dropped(datagram)) }
+                if lost > 0 {
+                    tell(reports)
+                    reports.removeAll()
+                    sink.send(.dropped(lost))
+                }
                 reports += received(buffer.bytes(datagram), buffer.kernelTime(datagram) ?? reading)
             }
             tell(reports)
