@@ -1,37 +1,52 @@
 /// Reads little-endian fields from the front of a slice; every read tells when the octets run out.
+///
+/// A position in octets that stay as they are: taking from the front of a slice costs several times as much.
 package struct ByteReader {
+    private let octets: ArraySlice<UInt8>
+    private var position: Int
+
+    package init(_ bytes: ArraySlice<UInt8>) {
+        octets = bytes
+        position = bytes.startIndex
+    }
+
+    package init(_ bytes: [UInt8]) { self.init(bytes[...]) }
+
     /// What has not been read yet.
-    package private(set) var remaining: ArraySlice<UInt8>
+    package var remaining: ArraySlice<UInt8> { octets[position...] }
 
-    package init(_ bytes: ArraySlice<UInt8>) { remaining = bytes }
-    package init(_ bytes: [UInt8]) { remaining = bytes[...] }
+    /// The number of octets that have not been read yet.
+    package var count: Int { octets.endIndex - position }
 
-    package var isAtEnd: Bool { remaining.isEmpty }
+    package var isAtEnd: Bool { position == octets.endIndex }
 
-    package mutating func uint8() -> UInt8? { remaining.popFirst() }
+    package mutating func uint8() -> UInt8? {
+        guard count >= 1 else { return nil }
+        defer { position += 1 }
+        return octets[position]
+    }
 
     package mutating func uint16() -> UInt16? {
-        guard remaining.count >= 2 else { return nil }
-        let start = remaining.startIndex
-        defer { remaining.removeFirst(2) }
-        return UInt16(remaining[start]) | UInt16(remaining[start + 1]) << 8
+        guard count >= 2 else { return nil }
+        defer { position += 2 }
+        return UInt16(octets[position]) | UInt16(octets[position + 1]) << 8
     }
 
     package mutating func uint32() -> UInt32? {
-        guard remaining.count >= 4, let low = uint16(), let high = uint16() else { return nil }
+        guard count >= 4, let low = uint16(), let high = uint16() else { return nil }
         return UInt32(low) | UInt32(high) << 16
     }
 
     /// The next `count` octets; `nil`, and nothing read, where there are fewer.
     package mutating func bytes(_ count: Int) -> ArraySlice<UInt8>? {
-        guard count >= 0, remaining.count >= count else { return nil }
-        defer { remaining.removeFirst(count) }
-        return remaining.prefix(count)
+        guard count >= 0, self.count >= count else { return nil }
+        defer { position += count }
+        return octets[position..<position + count]
     }
 
     /// All that is left.
     package mutating func rest() -> ArraySlice<UInt8> {
-        defer { remaining = remaining.suffix(0) }
+        defer { position = octets.endIndex }
         return remaining
     }
 }
