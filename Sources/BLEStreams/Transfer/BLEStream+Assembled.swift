@@ -75,12 +75,12 @@ extension BLEError {
         )
     }
 
-    fileprivate static func chunksDropped(_ subject: StreamSubject, _ count: Int) -> BLEError {
+    @usableFromInline static func chunksDropped(_ subject: StreamSubject, _ count: Int) -> BLEError {
         BLEError(
             .overflow,
             operation: subject.operation,
             object: subject.object,
-            cause: "\(count) chunks of a message were dropped",
+            cause: "\(count) chunks were dropped",
             remedy: "Take values faster, or choose a larger buffer."
         )
     }

@@ -38,6 +38,7 @@ import Testing
                 String(decoding: $0, as: UTF8.self)
             }
         },
+        Operator("bytes") { $0.map { Array($0.utf8) }.bytes.map { String(decoding: [$0], as: UTF8.self) } },
     ]
 
     /// Those that take everything from the source's buffer at once: what waits, waits in them.

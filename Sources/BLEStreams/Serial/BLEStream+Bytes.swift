@@ -1,0 +1,37 @@
+import BLEProtocol
+
+extension BLEStream where Element: Collection, Element.Element == UInt8 {
+    /// The octets of the chunks, one by one.
+    ///
+    /// - End: with the upstream.
+    /// - Throw: an error of the upstream passes; ``BLEError/Code/overflow`` where chunks were dropped: what follows
+    ///   would not be what the peer sent.
+    /// - Cancellation and an early `break` close the upstream at once; the rest of a chunk goes with it.
+    @inlinable public var bytes: BLEStream<UInt8> {
+        let subject = subject
+        return lift { upstream, _ in
+            var chunk: Element?
+            var position: Element.Index?
+            func next() -> UInt8? {
+                guard let chunk, let index = position, index < chunk.endIndex else { return nil }
+                position = chunk.index(after: index)
+                return chunk[index]
+            }
+            return Cursor(over: upstream) {
+                while true {
+                    if let octet = next() { return .element(octet) }
+                    switch try upstream.poll() {
+                    case .element(let new):
+                        chunk = new
+                        position = new.startIndex
+                    case .gap(let gap) where gap.dropped > 0: throw BLEError.chunksDropped(subject, gap.dropped)
+                    case .gap(let gap): return .gap(gap)
+                    case .pending: return .pending
+                    case .end: return .end
+                    }
+                    if Task.isCancelled { return .pending }
+                }
+            }
+        }
+    }
+}
