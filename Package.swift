@@ -38,7 +38,7 @@ let package = Package(
         .target(name: "CBenchmarks", path: "Tests/Benchmarks/C"),
         .executableTarget(
             name: "Benchmarks",
-            dependencies: ["BLELinux", "BLEStreams", "CBenchmarks"],
+            dependencies: ["BLEProtocol", "BLERadio", "BLELinux", "BLESimulator", "BLEStreams", "CBenchmarks"],
             path: "Tests/Benchmarks/Sources"
         ),
 

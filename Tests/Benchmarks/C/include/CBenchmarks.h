@@ -1,33 +1,62 @@
 #ifndef CBENCHMARKS_H
 #define CBENCHMARKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-// The other side of every measurement, and the plain C loops that BLEStreams is compared with.
-// All of them work on one end of an AF_UNIX SOCK_SEQPACKET socket pair, whose datagrams are ATT PDUs.
+// What the streams are compared with, and what is measured with. The loops work on one end of an AF_UNIX
+// SOCK_SEQPACKET socket pair, whose datagrams are ATT PDUs; the other end is a C peripheral in a process of its own.
+
+// MARK: The peripheral
 
 /// Handles of the peripheral's one service.
 enum {
     CBenchmarks_notifyingHandle = 3,
     CBenchmarks_configurationHandle = 4,
-    CBenchmarks_readableHandle = 6,
+    CBenchmarks_writableHandle = 6,
 };
 
-/// Makes a socket pair: fds[0] for the central, fds[1] for the peripheral. 0, or an errno.
-int CBenchmarks_makePair(int fds[2]);
+/// Starts a peripheral that serves ATT until the other end is closed: discovery, reads, writes, and on each write of
+/// the configuration `count` notifications of `size` octets, the first four of which are their number.
+/// `near` becomes the central's end. The process, or −1 with `errno`.
+pid_t CBenchmarks_startPeripheral(uint32_t count, int size, int *near);
 
-/// Serves ATT until the other end is closed: discovery, reads, and on each write of the configuration
-/// `count` notifications of `size` octets, the first four of which are their number. Blocks.
-void CBenchmarks_servePeripheral(int fd, uint32_t count, int size);
+/// Waits for the end of a peripheral whose other end has been closed.
+void CBenchmarks_awaitPeripheral(pid_t process);
 
-/// Subscribes and receives `count` notifications with a plain recv loop. Nanoseconds between the first and the last,
-/// or 0 when something went wrong.
+// MARK: The plain loops; nanoseconds, or 0 when something went wrong
+
+/// Subscribes and receives `count` notifications with a plain recv loop; between the first and the last.
 uint64_t CBenchmarks_receive(int fd, uint32_t count);
 
-/// Sends `count` read requests, each after the answer to the one before. Nanoseconds, or 0.
+/// Sends `count` read requests, each after the answer to the one before.
 uint64_t CBenchmarks_read(int fd, uint32_t count);
+
+/// Sends `count` write commands of `size` octets, then a read request, until that is answered: all have arrived then.
+uint64_t CBenchmarks_write(int fd, uint32_t count, int size);
+
+// MARK: Measuring
 
 /// The time of the clock that the loops use, in nanoseconds.
 uint64_t CBenchmarks_now(void);
+
+/// The processor time that this process has used, all threads together, in nanoseconds.
+uint64_t CBenchmarks_processorTime(void);
+
+/// Counts allocations from now on, or no more. Counting costs an atomic addition for each: times mean little then.
+void CBenchmarks_countAllocations(bool counts);
+
+/// The blocks that were allocated while counting, since the program began.
+uint64_t CBenchmarks_allocations(void);
+
+/// The octets that are allocated now.
+uint64_t CBenchmarks_allocatedOctets(void);
+
+/// Forgets the largest amount of memory so far.
+void CBenchmarks_resetPeakMemory(void);
+
+/// The largest amount of memory that the process had in use since it was forgotten, in octets.
+uint64_t CBenchmarks_peakMemory(void);
 
 #endif

@@ -1,0 +1,74 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// A radio without anything behind it: its one link answers at once, and brings what it is handed. No socket, no
+/// thread, no time: what is left is the library's own work.
+struct DirectRadio: Radio {
+    let link = DirectLink()
+
+    var timeline: any Timeline { RealTimeline() }
+
+    func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
+        events(AdapterInfo(name: "direct", address: nil, state: .poweredOn))
+        return RadioActivity {}
+    }
+
+    func connect(
+        to peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
+    ) -> RadioActivity {
+        result(.success(link))
+        return RadioActivity {}
+    }
+
+    func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
+        RadioActivity {}
+    }
+
+    func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity { RadioActivity {} }
+
+    func advertise(
+        _ request: AdvertiseRequest,
+        events: @escaping @Sendable (AdvertiseEvent) -> Void
+    ) -> RadioActivity { RadioActivity {} }
+}
+
+/// The link of a ``DirectRadio``; at its other end is what ``NotifyingPeripheral`` answers.
+final class DirectLink: ATTLink {
+    private let receiver = Mutex<(any ATTLinkReceiver)?>(nil)
+    private let first = Mutex<[[UInt8]]>([])
+
+    let peer = SocketPairRadio.peer
+    var local: BluetoothAddress? { nil }
+    var maximumPDUSize: Int { 672 }
+    var isResumed: Bool { false }
+    var security: LinkSecurity { .none }
+
+    func start(_ receiver: any ATTLinkReceiver) { self.receiver.withLock { $0 = receiver } }
+
+    /// What comes once somebody has subscribed.
+    var afterSubscription: [[UInt8]] {
+        get { first.withLock { $0 } }
+        set { first.withLock { $0 = newValue } }
+    }
+
+    func send(_ pdu: [UInt8]) -> SendResult {
+        if let answer = NotifyingPeripheral.answer(to: pdu) { bring([answer]) }
+        if pdu.first == 0x12 { bring(afterSubscription) }
+        return .sent
+    }
+
+    /// Hands PDUs to the receiver, as if they had just come.
+    func bring(_ pdus: [[UInt8]]) {
+        let time = ReceptionTime(sinceEpoch: .seconds(1), source: .reading)
+        receiver.withLock { $0 }?.linkReceived(pdus.map { ReceivedPDU(bytes: $0, time: time) })
+    }
+
+    func disconnect() {
+        let last = receiver.withLock { $0.take() }
+        last?.linkEnded(DisconnectReason(.closedLocally))
+    }
+
+    func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void) { result(nil) }
+}
