@@ -10,8 +10,10 @@ struct PairRadio: Radio {
     let loop: EventLoop
     let timeline: any Timeline = RealTimeline()
 
+    var adapterInfo: AdapterInfo { AdapterInfo(name: "pair", address: nil, state: .poweredOn) }
+
     func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
-        events(AdapterInfo(name: "pair", address: nil, state: .poweredOn))
+        events(adapterInfo)
         return RadioActivity {}
     }
 

@@ -91,8 +91,10 @@ struct OneLinkRadio: Radio {
     let link = AnsweringLink()
     let timeline: any Timeline = RealTimeline()
 
+    var adapterInfo: AdapterInfo { AdapterInfo(name: "one", address: nil, state: .poweredOn) }
+
     func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
-        events(AdapterInfo(name: "one", address: nil, state: .poweredOn))
+        events(adapterInfo)
         return RadioActivity {}
     }
 

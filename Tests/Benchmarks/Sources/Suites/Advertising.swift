@@ -106,8 +106,10 @@ private struct EventRadio: Radio {
         return RadioActivity {}
     }
 
+    var adapterInfo: AdapterInfo { AdapterInfo(name: "events", address: nil, state: .poweredOn) }
+
     func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
-        events(AdapterInfo(name: "events", address: nil, state: .poweredOn))
+        events(adapterInfo)
         return RadioActivity {}
     }
 

@@ -9,8 +9,10 @@ struct DirectRadio: Radio {
 
     var timeline: any Timeline { RealTimeline() }
 
+    var adapterInfo: AdapterInfo { AdapterInfo(name: "direct", address: nil, state: .poweredOn) }
+
     func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
-        events(AdapterInfo(name: "direct", address: nil, state: .poweredOn))
+        events(adapterInfo)
         return RadioActivity {}
     }
 
