@@ -32,6 +32,7 @@ let package = Package(
         .executableTarget(name: "ble", dependencies: ["BLEStreams", "BLESimulator", "CGetopt"], path: "Examples/ble"),
         .systemLibrary(name: "CGetopt", path: "Examples/CGetopt"),
         .executableTarget(name: "Transfer", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/Transfer"),
+        .executableTarget(name: "Fleet", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/Fleet"),
         .executableTarget(name: "HeartRate", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/HeartRate"),
 
         // Compared with plain C loops in the same run.

@@ -10,7 +10,7 @@ internal import Synchronization
 public final class LinuxRadio: Radio {
     public let timeline: any Timeline
 
-    /// The system's name for the adapter: `hci0`.
+    /// The system's name for the adapter: `hci0`; another one when it was unplugged and came back under another number.
     public var adapterName: String { adapter.name }
 
     let adapter: LinuxAdapter
@@ -41,7 +41,7 @@ public final class LinuxRadio: Radio {
         self.adapter = adapter
         self.timeline = timeline
         self.loop = loop
-        management = try? ManagementSocket(adapter: adapter.number, loop: loop, timeline: timeline)
+        management = try? ManagementSocket(adapter: adapter, loop: loop, timeline: timeline)
         watch = AdapterWatch(adapter, management: management, loop: loop)
         settling = SettlingPeers(management: management, loop: loop, timeline: timeline)
         keys = KernelKeys(management: management)

@@ -1,78 +1,169 @@
 import BLEStreams
 import Synchronization
 
-/// Prints each value that a device sends by itself.
+/// Prints each value that devices send by themselves.
 struct Notify: Command {
     static let name = "notify"
-    static let summary = "print the values that a device notifies or indicates"
-    static let parameters = ["ADDRESS", "CHARACTERISTIC"]
+    static let summary = "print the values that devices notify or indicate"
+    static let parameters = ["ADDRESS…", "CHARACTERISTIC"]
     static let options =
         [
-            Option("reconnect", help: "when the link is lost, connect again, for as long as it takes")
+            Option("reconnect", help: "when a link is lost, connect again, for as long as it takes")
         ] + StreamLimits.options
-    static let notes = "Without --timeout or --count it goes on until Ctrl-C, or until the link is lost."
+    static let notes = """
+        Without --timeout or --count it goes on until Ctrl-C, or until a link is lost. With --reconnect it waits for
+        devices and adapters that are away, and tells where values are missing; with -v, all that it does meanwhile.
+        """
 
-    private let peripheral: PeripheralName
+    private let peripherals: [PeripheralName]
     private let characteristic: CharacteristicName
     private let limits: StreamLimits
     private let reconnects: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
-        let words = try arguments.parameters(Self.parameters)
-        peripheral = try PeripheralName(words[0])
-        characteristic = try CharacteristicName(words[1])
+        var words = arguments.words
+        if words.count < Self.parameters.count { words = try arguments.parameters(Self.parameters) }
+        var names: [PeripheralName] = []
+        for word in words.dropLast() { names.append(try PeripheralName(word)) }
+        peripherals = names
+        characteristic = try CharacteristicName(words[words.count - 1])
         limits = try StreamLimits(Self.name, arguments)
         reconnects = arguments.has("reconnect")
     }
 
     func run(in session: Session) async throws {
-        let peripheral = try session.peripheral(peripheral)
+        var peripherals: [Peripheral] = []
+        for name in self.peripherals { peripherals.append(try session.peripheral(name)) }
         let links = LinkHistory()
-        var values = peripheral.stream { link in
-            session.log.detail("connected to \(link.peripheral) (\(link.peripheral.address.kind)), MTU \(link.mtu)")
-            links.add(link)
-            return link.notifications(of: characteristic)
-        }
         if reconnects {
-            values = values.retry(
-                .exponential(),
-                when: { error in
-                    guard let error = error as? BLEError, !error.isFinal else { return false }
-                    session.log.say("\(error.failureText) Trying again.")
-                    return true
-                }
-            )
+            try await followAll(peripherals, links, in: session)
+        } else {
+            try await listenOnce(to: peripherals, links, in: session)
         }
-        try await session.talkingAbout(peripheral) {
-            try await session.printAll(values.withGaps(), limits, droppedBefore: links.dropped) { item in
-                switch item {
-                case .value(let value):
-                    try session.output.print(value.json, "\(value.time.clockText)  \(value.readableText)")
-                    return true
-                case .gap(let gap):
-                    session.log.say(gap.text)
-                    try session.output.print(.object(("gap", gap.json)))
-                    return false
+        if let limit = limits.time, links.isEmpty, let first = peripherals.first {
+            throw BLEError.neverConnected(first, within: limit)
+        }
+    }
+
+    // MARK: - Over one link each
+
+    private func listenOnce(
+        to peripherals: [Peripheral],
+        _ links: LinkHistory,
+        in session: Session
+    ) async throws {
+        let values = peripherals.merged { peripheral in
+            peripheral.stream { link in
+                session.log.detail(
+                    "connected to \(link.peripheral) (\(link.peripheral.address.kind)), MTU \(link.mtu)"
+                )
+                links.add(link)
+                return link.notifications(of: characteristic)
+            }
+            .withGaps()
+        }
+        try await session.talkingAbout(peripherals) {
+            try await session.printAll(values, limits, droppedBefore: links.dropped) { item in
+                try print(item.value, from: item.source.address, in: session)
+            }
+        }
+    }
+
+    // MARK: - Over all links that it takes
+
+    private func followAll(
+        _ peripherals: [Peripheral],
+        _ links: LinkHistory,
+        in session: Session
+    ) async throws {
+        try await session.central.withFleet { fleet in
+            let sessions = peripherals.map { peripheral in
+                fleet.add(SessionPlan(peripheral).subscribing(to: characteristic.subscription)) { links.add($0) }
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await change in fleet.transitions { tell(change, session.log) }
+                }
+                defer { group.cancelAll() }
+                let values = sessions.merged { $0.notifications(characteristic.subscription).withGaps() }
+                try await session.printAll(values, limits, droppedBefore: links.dropped) { item in
+                    try print(item.value, from: item.source.peripheral?.address, in: session)
                 }
             }
         }
-        if let limit = limits.time, links.isEmpty {
-            throw BLEError.neverConnected(peripheral, within: limit)
+    }
+
+    /// Tells what is being waited for and why; with `-v` every state.
+    private func tell(_ change: FleetTransition, _ log: Log) {
+        let transition = change.transition
+        guard case .disconnected(.waitingToReconnect) = transition.state else {
+            if transition.cause != nil { log.detail("\(change.session): \(transition.state)") }
+            return
+        }
+        let why = transition.cause?.error?.failureText ?? transition.cause.map { "\($0)." } ?? ""
+        log.say("\(change.session): \(why) Trying again: \(transition.state).")
+    }
+
+    // MARK: - Printing
+
+    /// Prints a value or a gap; whether it was a value.
+    private func print(
+        _ item: Gapped<CharacteristicValue>,
+        from address: BluetoothAddress?,
+        in session: Session
+    ) throws -> Bool {
+        // One device need not be named with every value.
+        let address = peripherals.count > 1 ? address : nil
+        let name = address.map { "\($0)  " } ?? ""
+        switch item {
+        case .value(let value):
+            let text = "\(name)\(value.time.clockText)  \(value.readableText)"
+            try session.output.print(value.json.with(address: address), text)
+            return true
+        case .gap(let gap):
+            session.log.say("\(name)\(gap.text)")
+            try session.output.print(JSON.object(("gap", gap.json)).with(address: address))
+            return false
         }
     }
 }
 
-/// The links of one stream, one after the other: the last one, and the sum of what the others lost.
-private final class LinkHistory: Sendable {
-    private let state = Mutex<(last: Link?, droppedBefore: Int)>((nil, 0))
+extension JSON {
+    /// The same object, with the address in front where one is given.
+    fileprivate func with(address: BluetoothAddress?) -> JSON {
+        guard let address, case .object(let members) = self else { return self }
+        return .object([("address", .string("\(address)"))] + members)
+    }
+}
 
-    func add(_ link: Link) { state.withLock { $0 = (link, $0.droppedBefore + ($0.last?.droppedPDUs ?? 0)) } }
+extension CharacteristicName {
+    /// The characteristic as a session is told of it.
+    fileprivate var subscription: SessionSubscription {
+        switch self {
+        case .uuid(let uuid): SessionSubscription(uuid)
+        case .handle(let handle): SessionSubscription(handle: handle)
+        }
+    }
+}
+
+/// The links that there have been: the last one of each device, and the sum of what the others lost.
+private final class LinkHistory: Sendable {
+    private let state = Mutex<(last: [BluetoothAddress: Link], droppedBefore: Int)>(([:], 0))
+
+    func add(_ link: Link) {
+        state.withLock { state in
+            let former = state.last.updateValue(link, forKey: link.peripheral.address)
+            state.droppedBefore += former?.droppedPDUs ?? 0
+        }
+    }
 
     /// How many values this machine's kernel dropped.
-    var dropped: Int { state.withLock { $0.droppedBefore + ($0.last?.droppedPDUs ?? 0) } }
+    var dropped: Int {
+        state.withLock { state in state.last.values.reduce(state.droppedBefore) { $0 + $1.droppedPDUs } }
+    }
 
     /// Whether there has been none yet.
-    var isEmpty: Bool { state.withLock { $0.last == nil } }
+    var isEmpty: Bool { state.withLock { $0.last.isEmpty } }
 }
 
 extension StreamGap {

@@ -16,16 +16,23 @@ extension Session {
         }
     }
 
-    /// Runs the closure, and with `-v` tells each change of the connection meanwhile.
-    func talkingAbout<Output>(_ peripheral: Peripheral, _ body: () async throws -> Output) async throws -> Output {
+    /// Runs the closure, and with `-v` tells each change of the connections meanwhile.
+    func talkingAbout<Output>(_ peripherals: Peripheral..., body: () async throws -> Output) async throws -> Output {
+        try await talkingAbout(peripherals, body)
+    }
+
+    /// The same for any number of peripherals.
+    func talkingAbout<Output>(_ peripherals: [Peripheral], _ body: () async throws -> Output) async throws -> Output {
         guard log.isVerbose else { return try await body() }
         return try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                for try await state in peripheral.connectionStates {
-                    switch state {
-                    case .connecting, .connected: log.say("\(peripheral): \(state)")
-                    // The end is told when everything is over.
-                    case .disconnecting, .disconnected: break
+            for peripheral in peripherals {
+                group.addTask {
+                    for try await state in peripheral.connectionStates {
+                        switch state {
+                        case .connecting, .connected: log.say("\(peripheral): \(state)")
+                        // The end is told when everything is over.
+                        case .disconnecting, .disconnected: break
+                        }
                     }
                 }
             }

@@ -1,16 +1,28 @@
 internal import BLEProtocol
 internal import BLERadio
+internal import Synchronization
 
-/// One of the machine's adapters by its name, whether it is plugged in at the moment or not.
+/// One of the machine's adapters, whether it is plugged in at the moment or not.
+///
+/// It is chosen by its name. Once seen it is known by its address: one that is unplugged and plugged in again may get
+/// another number, and its old one may go to another adapter. A controller without a public address stays a number.
 ///
 /// What is asked here anybody may ask: it takes no capability.
 final class LinuxAdapter: Sendable {
-    /// The system's name: `hci0`.
-    let name: String
-    /// The number in the name.
-    let number: UInt16
+    private struct Place {
+        var number: UInt16
+        /// `nil` before it was seen.
+        var address: BluetoothAddress?
+    }
 
     private let socket: FileDescriptor
+    private let place: Mutex<Place>
+
+    /// The system's name for it now: `hci0`.
+    var name: String { "hci\(number)" }
+
+    /// The number in the name.
+    var number: UInt16 { place.withLock { $0.number } }
 
     /// Names an adapter; `nil` for the first that is powered, or else the first there is.
     ///
@@ -25,16 +37,16 @@ final class LinuxAdapter: Sendable {
         }
         if let name {
             guard let number = Self.number(in: name) else { throw .malformedAdapterName(name) }
-            self.name = name
-            self.number = number
+            place = Mutex(Place(number: number))
         } else {
             let present = (try? socket.adapters()) ?? []
             guard let chosen = present.first(where: \.isUp) ?? present.first else {
                 throw .noAdapter(operation: "open", object: object)
             }
-            self.name = "hci\(chosen.number)"
-            number = chosen.number
+            place = Mutex(Place(number: chosen.number))
         }
+        // So that it is known by its address from now on.
+        _ = facts
     }
 
     /// The number in `hci0`; `nil` for anything else.
@@ -48,7 +60,18 @@ final class LinuxAdapter: Sendable {
     }
 
     /// What the kernel says of it now; `nil` while it is absent.
-    var facts: AdapterFacts? { try? socket.adapter(number) }
+    var facts: AdapterFacts? {
+        let known = place.withLock { $0 }
+        let here = try? socket.adapter(known.number)
+        guard let address = known.address else {
+            if let here, !here.hasNoPublicAddress { place.withLock { $0.address = here.address } }
+            return here
+        }
+        if let here, here.address == address { return here }
+        guard let moved = (try? socket.adapters())?.first(where: { $0.address == address }) else { return nil }
+        place.withLock { $0.number = moved.number }
+        return moved
+    }
 
     /// Whether it is there and on.
     var isUp: Bool { facts?.isUp ?? false }

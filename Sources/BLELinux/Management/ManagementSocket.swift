@@ -28,15 +28,18 @@ final class ManagementSocket: Sendable {
         var drops = DropCounter()
     }
 
-    private let index: ManagementIndex
+    private let adapter: LinuxAdapter
     private let socket: FileDescriptor
     private let loop: EventLoop
     private let timeline: any Timeline
     private let state = Mutex(State())
 
+    /// The number that the adapter has now.
+    private var index: ManagementIndex { ManagementIndex(rawValue: adapter.number) }
+
     /// Opens the socket. What it may do is decided here: by the capabilities that the program has at this moment.
-    init(adapter number: UInt16, loop: EventLoop, timeline: any Timeline) throws(SystemError) {
-        index = ManagementIndex(rawValue: number)
+    init(adapter: LinuxAdapter, loop: EventLoop, timeline: any Timeline) throws(SystemError) {
+        self.adapter = adapter
         self.loop = loop
         self.timeline = timeline
         socket = try FileDescriptor.hciSocket()
@@ -136,7 +139,10 @@ extension ManagementSocket {
         _ actions: inout [Action],
         time: ReceptionTime? = nil
     ) {
-        if let event = output.event, event.index == index, let time { actions.append(.event(event.event, time)) }
+        // One that is plugged in under another number may be this one.
+        if let event = output.event, event.index == index || event.event.tellsOfNewAdapter, let time {
+            actions.append(.event(event.event, time))
+        }
         for completion in output.completed {
             if let answer = state.answers.removeValue(forKey: completion.id) {
                 actions.append(.answer(answer, completion.outcome))
@@ -192,5 +198,14 @@ extension ManagementSocket {
     private func tell(_ events: [Event]) {
         guard !events.isEmpty else { return }
         for observer in state.withLock({ $0.observers.map(\.call) }) { observer(events) }
+    }
+}
+
+extension ManagementEvent {
+    fileprivate var tellsOfNewAdapter: Bool {
+        switch self {
+        case .indexAdded, .extendedIndexAdded: true
+        default: false
+        }
     }
 }

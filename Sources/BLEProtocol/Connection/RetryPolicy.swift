@@ -15,6 +15,15 @@ public struct RetryPolicy: Hashable, Sendable {
     /// How far a pause may lie from the computed one, as a part of it, 0 to 1: many devices then don't return at once.
     public var jitter: Double
 
+    /// Any policy; ``exponential(from:to:factor:jitter:attempts:)`` and the other functions are easier to read.
+    public init(attempts: Int?, firstDelay: Duration, factor: Double, longestDelay: Duration, jitter: Double) {
+        self.attempts = attempts
+        self.firstDelay = firstDelay
+        self.factor = factor
+        self.longestDelay = longestDelay
+        self.jitter = jitter
+    }
+
     /// Pauses that grow: 250 ms, 500 ms, 1 s … up to 30 s, each up to 20 % longer or shorter by chance, for ever.
     public static func exponential(
         from firstDelay: Duration = .milliseconds(250),

@@ -37,8 +37,8 @@ public enum SessionTrigger: Sendable {
     case readFinished
     /// The value was written.
     case writeFinished
-    /// The characteristic sends its values from now on.
-    case subscribed(BluetoothUUID)
+    /// A characteristic, as it was named, sends its values from now on: `2A37`, `handle 0x0012`.
+    case subscribed(String)
     /// The time to wait is over.
     case resume
     /// The adapter can be used again.
@@ -138,7 +138,7 @@ extension SessionTrigger: CustomStringConvertible {
         case .linkEstablished(let mtu): "link established: MTU \(mtu)"
         case .servicesDiscovered(let fromCache): fromCache ? "services known from before" : "services discovered"
         case .characteristicDiscovered(let uuid): "characteristic discovered: \(uuid)"
-        case .subscribed(let uuid): "subscribed: \(uuid)"
+        case .subscribed(let name): "subscribed: \(name)"
         case .linkLost(let reason): "link lost: \(reason)"
         case .adapterLost(let state): "adapter lost: \(state)"
         default: error.map { "\(kind.words): \($0)" } ?? kind.words

@@ -28,6 +28,11 @@ public struct TypedCharacteristic<Value: Sendable>: Sendable {
         self.decode = decode
     }
 
+    /// Reads the fields of a value that came by another way, a fleet's stream for one.
+    ///
+    /// - Throws: ``BLEError/Code/malformedValue``.
+    public func value(of octets: CharacteristicValue) throws -> Value { try value(of: octets, operation: "decode") }
+
     func value(of octets: CharacteristicValue, operation: String) throws -> Value {
         var reader = ValueReader(octets)
         do throws(MalformedValue) {

@@ -3,8 +3,8 @@ import BLERadio
 
 /// A value of one of a session's planned subscriptions.
 public struct SessionValue: Sendable {
-    /// Which characteristic sent it.
-    public let characteristic: BluetoothUUID
+    /// Which subscription of the plan sent it.
+    public let subscription: SessionSubscription
     /// What it sent.
     public let value: CharacteristicValue
 }
@@ -30,7 +30,7 @@ extension Session {
         indications: Bool = false,
         buffer: BufferPolicy = .standard
     ) -> BLEStream<CharacteristicValue> {
-        notifications(SessionSubscription(uuid, in: service, indications: indications), buffer)
+        notifications(SessionSubscription(uuid, in: service, indications: indications), buffer: buffer)
     }
 
     /// The notifications of a characteristic whose value has a type. See ``notifications(of:in:indications:buffer:)``.
@@ -51,24 +51,25 @@ extension Session {
     /// the stream ends at once.
     public var values: BLEStream<SessionValue> {
         plan.subscriptions.map { subscription in
-            notifications(subscription, .standard).map { value in
-                SessionValue(characteristic: subscription.characteristic, value: value)
+            notifications(subscription).map { value in
+                SessionValue(subscription: subscription, value: value)
             }
         }
         .merged()
     }
 
-    private func notifications(
+    /// The values of a subscription, planned or not. See ``notifications(of:in:indications:buffer:)``.
+    public func notifications(
         _ subscription: SessionSubscription,
-        _ buffer: BufferPolicy
+        buffer: BufferPolicy = .standard
     ) -> BLEStream<CharacteristicValue> {
         let channels = channels
         let subject = StreamSubject(
             operation: "notifications",
-            object: "of \(subscription.characteristic) of \(self)"
+            object: "of \(subscription) of \(self)"
         )
         return BLEStream(subject, timeline: core.timeline, buffer: buffer) { mailbox in
-            channels.add(subscription, mailbox)
+            channels.add(subscription, SessionConsumer(mailbox))
         }
     }
 }

@@ -81,7 +81,9 @@ public final class Session: Sendable {
     public var states: BLEStream<SessionTransition> {
         let board = board
         let subject = StreamSubject(operation: "session states", object: "of \(self)")
-        return BLEStream(subject, timeline: core.timeline, buffer: .standard) { mailbox in board.watch(mailbox) }
+        return BLEStream(subject, timeline: core.timeline, buffer: .standard) { mailbox in
+            board.watch { mailbox.send($0) }
+        }
     }
 
     /// The peripheral; `nil` while it is yet to be found.

@@ -1,9 +1,32 @@
 import BLEProtocol
 
+/// Who takes the values of one subscription of a session.
+struct SessionConsumer: Sendable {
+    let send: @Sendable ([CharacteristicValue]) -> Void
+    /// So many values were dropped before they came here.
+    let lost: @Sendable (Int) -> Void
+    /// Nothing could be received for a while, until now.
+    let interrupted: @Sendable (any Error, Duration) -> Void
+    /// There will be no more; `nil` for a consumer that outlives a failure of the session.
+    let finish: (@Sendable ((any Error)?) -> Void)?
+}
+
+extension SessionConsumer {
+    /// Takes them for a stream.
+    init(_ mailbox: Mailbox<CharacteristicValue>) {
+        self.init(
+            send: { mailbox.send(contentsOf: $0) },
+            lost: { mailbox.lost($0) },
+            interrupted: { mailbox.interrupted(by: $0, for: $1) },
+            finish: { mailbox.finish(throwing: $0) }
+        )
+    }
+}
+
 /// The consumers of one subscription of a session, over all its links.
 struct SessionChannel {
     private struct Consumer {
-        let mailbox: Mailbox<CharacteristicValue>
+        let consumer: SessionConsumer
         /// Since when it gets nothing, and why; `nil` while it does, and before the first link.
         var interruption: (start: Duration, reason: any Error)?
     }
@@ -25,14 +48,14 @@ struct SessionChannel {
     /// Whether anybody needs it.
     var isWanted: Bool { isPlanned || !consumers.isEmpty }
 
-    mutating func add(_ id: Int, _ mailbox: Mailbox<CharacteristicValue>) {
+    mutating func add(_ id: Int, _ consumer: SessionConsumer) {
         if consumers.isEmpty {
-            mailbox.lost(dropped)
-            mailbox.send(contentsOf: backlog.elements)
+            if dropped > 0 { consumer.lost(dropped) }
+            consumer.send(backlog.elements)
             backlog = Ring()
             dropped = 0
         }
-        consumers[id] = Consumer(mailbox: mailbox)
+        consumers[id] = Consumer(consumer: consumer)
     }
 
     mutating func remove(_ id: Int) { consumers[id] = nil }
@@ -43,7 +66,7 @@ struct SessionChannel {
             return
         }
         showGaps(now: now)
-        for consumer in consumers.values { consumer.mailbox.send(contentsOf: values) }
+        for entry in consumers.values { entry.consumer.send(values) }
     }
 
     private mutating func keep(_ value: CharacteristicValue) {
@@ -57,7 +80,7 @@ struct SessionChannel {
     /// Values were dropped before they came here. The first consumer hears of them before all that waits for it.
     mutating func lost(_ count: Int) {
         if consumers.isEmpty { dropped += count }
-        for consumer in consumers.values { consumer.mailbox.lost(count) }
+        for entry in consumers.values { entry.consumer.lost(count) }
     }
 
     /// The subscription is on: what was missed until now is a gap.
@@ -76,16 +99,16 @@ struct SessionChannel {
         }
     }
 
-    /// Ends the streams of all consumers.
+    /// Ends the streams of all consumers, but for those that outlive a failure of the session.
     mutating func finish(throwing error: (any Error)?) {
-        for consumer in consumers.values { consumer.mailbox.finish(throwing: error) }
-        consumers = [:]
+        for entry in consumers.values { entry.consumer.finish?(error) }
+        consumers = consumers.filter { $0.value.consumer.finish == nil }
     }
 
     private mutating func showGaps(now: Duration) {
-        for (id, consumer) in consumers {
-            guard let (start, reason) = consumer.interruption else { continue }
-            consumer.mailbox.interrupted(by: reason, for: now - start)
+        for (id, entry) in consumers {
+            guard let (start, reason) = entry.interruption else { continue }
+            entry.consumer.interrupted(reason, now - start)
             consumers[id]?.interruption = nil
         }
     }

@@ -34,19 +34,19 @@ final class SessionChannels: Sendable {
     /// Adds a consumer; what is returned takes it away, and the subscription with the last one.
     func add(
         _ subscription: SessionSubscription,
-        _ mailbox: Mailbox<CharacteristicValue>
+        _ consumer: SessionConsumer
     ) -> @Sendable () -> Void {
         let (id, failure) = state.withLock { state in
             defer { state.nextID += 1 }
-            guard state.failure == nil else { return (state.nextID, state.failure) }
+            guard state.failure == nil || consumer.finish == nil else { return (state.nextID, state.failure) }
             if state.channels[subscription] == nil {
                 state.channels[subscription] = SessionChannel(isPlanned: false)
                 state.order.append(subscription)
             }
-            state.channels[subscription]?.add(state.nextID, mailbox)
+            state.channels[subscription]?.add(state.nextID, consumer)
             return (state.nextID, nil)
         }
-        if let failure { mailbox.finish(throwing: failure) } else { wish() }
+        if let failure { consumer.finish?(failure) } else { wish() }
         return { self.remove(id, subscription) }
     }
 

@@ -46,6 +46,7 @@ extension SessionDriver {
             }
         }
         handle(.becomeReady)
+        session.keep()
         return true
     }
 
@@ -71,7 +72,7 @@ extension SessionDriver {
     private func findCharacteristics(in database: GATTDatabase, of peripheral: Peripheral) -> Bool {
         for (subscription, isPlanned) in session.channels.pending {
             let found = LinkAttributes.find(
-                .uuid(subscription.characteristic, service: subscription.service),
+                subscription.selector,
                 in: database,
                 operation: "session",
                 peripheral.address
@@ -156,7 +157,7 @@ extension SessionDriver {
         do {
             try await switchOn(subscription, link)
             session.channels.switchedOn(subscription)
-            handle(.subscribed(subscription.characteristic))
+            handle(.subscribed("\(subscription)"))
             return true
         } catch let error as BLEError {
             return refused(subscription, isPlanned, error)
@@ -193,21 +194,22 @@ extension SessionDriver {
     /// Returns when the peripheral has confirmed that it sends the values.
     private func switchOn(_ subscription: SessionSubscription, _ link: Link) async throws {
         let channels = session.channels
-        let object = "of \(subscription.characteristic) of \(link.peripheral)"
+        let object = "of \(subscription) of \(link.peripheral)"
         let limit = plan.limits.subscribe
         let timedOut: @Sendable () -> any Error = {
             BLEError.timedOut("subscribe", object: object, after: limit, waitingFor: "the peer did not answer")
         }
+        let unwanted = BLEError(.ended, operation: "subscribe", object: object, cause: "nobody wants it any more")
         try await reply(on: core.timeline, limit: (limit, timedOut)) { finish in
             let subscriber = LinkAttributes.Subscriber(
                 object: object,
                 deliver: { channels.deliver($0, of: subscription) },
                 lost: { channels.lost($0, of: subscription) },
-                finish: { error in finish(error.map { .failure($0) } ?? .failure(CancellationError())) },
+                finish: { finish(.failure($0 ?? unwanted)) },
                 armed: { finish(.success(())) }
             )
             let cancel = link.attributes.subscribe(
-                .uuid(subscription.characteristic, service: subscription.service),
+                subscription.selector,
                 indications: subscription.indications,
                 subscriber
             )
@@ -215,11 +217,7 @@ extension SessionDriver {
             channels.keep(
                 {
                     cancel()
-                    finish(
-                        .failure(
-                            BLEError(.ended, operation: "subscribe", object: object, cause: "nobody wants it any more")
-                        )
-                    )
+                    finish(.failure(unwanted))
                 },
                 of: subscription
             )

@@ -41,6 +41,12 @@ public struct SessionPlan: Hashable, Sendable {
     /// How often an attempt is repeated at once when the connection failed to be established.
     public var immediateAttempts = 3
 
+    /// Whether later runs of the program get the session back, with ``Fleet/restore(initialise:)``.
+    ///
+    /// What is kept is the plan for the address that was found. One that changes by design is of no use to a later run,
+    /// unless there is a bond by which the kernel recognises the peripheral.
+    public var isKept = false
+
     /// A session with the peripheral that has one of these addresses: of one device, with its kind or both kinds.
     public init(addresses: [BluetoothAddress]) { target = .addresses(addresses) }
 
@@ -63,14 +69,19 @@ public struct SessionPlan: Hashable, Sendable {
     }
 
     /// The same plan with one more subscription.
+    public func subscribing(to subscription: SessionSubscription) -> SessionPlan {
+        var plan = self
+        plan.subscriptions.append(subscription)
+        return plan
+    }
+
+    /// The same plan with one more subscription, to a characteristic of this type.
     public func subscribing(
         to uuid: BluetoothUUID,
         in service: BluetoothUUID? = nil,
         indications: Bool = false
     ) -> SessionPlan {
-        var plan = self
-        plan.subscriptions.append(SessionSubscription(uuid, in: service, indications: indications))
-        return plan
+        subscribing(to: SessionSubscription(uuid, in: service, indications: indications))
     }
 
     /// The same plan with one more subscription, to a characteristic whose value has a type.
@@ -85,23 +96,6 @@ public enum SearchChoice: Hashable, Sendable {
     case first
     /// The one that is heard most strongly from the first one on for so long.
     case strongest(within: Duration)
-}
-
-/// Notifications or indications that a session keeps switched on.
-public struct SessionSubscription: Hashable, Sendable {
-    /// The characteristic; where the peripheral has several of it, the first one.
-    public var characteristic: BluetoothUUID
-    /// The service that it is looked for in; `nil`: all.
-    public var service: BluetoothUUID?
-    /// Whether indications are preferred where the characteristic has both.
-    public var indications: Bool
-
-    /// Describes a subscription.
-    public init(_ characteristic: BluetoothUUID, in service: BluetoothUUID? = nil, indications: Bool = false) {
-        self.characteristic = characteristic
-        self.service = service
-        self.indications = indications
-    }
 }
 
 /// For how long a session tries each of its steps. Waiting for the adapter has no limit.

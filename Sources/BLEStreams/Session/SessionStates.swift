@@ -7,7 +7,7 @@ final class SessionStates: Sendable {
     private struct State {
         var machine: ConnectionMachine
         var last: SessionTransition
-        var watchers: [Int: Mailbox<SessionTransition>] = [:]
+        var watchers: [Int: @Sendable (SessionTransition) -> Void] = [:]
         var waiters: [Int: @Sendable (SessionState) -> Bool] = [:]
         var nextID = 0
     }
@@ -42,7 +42,7 @@ final class SessionStates: Sendable {
                     let new = state.machine.state
                     state.last = SessionTransition(state: new, previous: previous, cause: trigger, time: now)
                     // Under the lock, so that all watchers see one order.
-                    for watcher in state.watchers.values { watcher.send(state.last) }
+                    for watcher in state.watchers.values { watcher(state.last) }
                     return .success((effects, new, state.waiters))
                 } catch {
                     return .failure(error)
@@ -55,12 +55,12 @@ final class SessionStates: Sendable {
         return effects
     }
 
-    /// The last transition goes into the mailbox at once, then each that is made, until the closure is called.
-    func watch(_ mailbox: Mailbox<SessionTransition>) -> @Sendable () -> Void {
+    /// Tells the last transition at once, then each that is made, until what is returned is called.
+    func watch(_ watcher: @escaping @Sendable (SessionTransition) -> Void) -> @Sendable () -> Void {
         let id = state.withLock { state in
             defer { state.nextID += 1 }
-            state.watchers[state.nextID] = mailbox
-            mailbox.send(state.last)
+            state.watchers[state.nextID] = watcher
+            watcher(state.last)
             return state.nextID
         }
         return { self.state.withLock { $0.watchers[id] = nil } }

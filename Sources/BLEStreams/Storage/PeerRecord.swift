@@ -5,6 +5,9 @@ struct PeerRecord: Codable, Equatable, Sendable {
     /// The keys that a pairing made, for each adapter that the peer was paired with.
     var bonds: [BondRecord]?
 
+    /// The session that a program keeps with it.
+    var session: SessionRecord?
+
     /// Whether there is nothing to remember: no file is needed then.
     var isEmpty: Bool { self == PeerRecord() }
 }

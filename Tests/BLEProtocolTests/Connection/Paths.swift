@@ -16,7 +16,7 @@ enum Paths {
     static let plain: [SessionTrigger] = [
         .scan, .discovered(address), .connect, .linkEstablished(mtu: 23), .discoverServices,
         .servicesDiscovered(fromCache: false), .discoverCharacteristics, .characteristicDiscovered(.heartRate),
-        .subscribe, .subscribed(.heartRate), .becomeReady,
+        .subscribe, .subscribed("2A37"), .becomeReady,
     ]
 
     /// Triggers of one kind, with what matters to a condition: errors that may be cured, and others.
@@ -39,7 +39,7 @@ enum Paths {
         case .characteristicDiscovered: [.characteristicDiscovered(.heartRate)]
         case .readFinished: [.readFinished]
         case .writeFinished: [.writeFinished]
-        case .subscribed: [.subscribed(.heartRate)]
+        case .subscribed: [.subscribed("2A37")]
         case .resume: [.resume]
         case .adapterReturned: [.adapterReturned]
         case .searchFailed: errors.map { .searchFailed($0) }

@@ -15,7 +15,8 @@ from pathlib import Path
 from lab import names
 from lab.peer import PATIENCE
 
-PROGRAM = Path(os.environ.get("LAB_PRODUCTS", "/nowhere")).resolve() / "ble"
+PRODUCTS = Path(os.environ.get("LAB_PRODUCTS", "/nowhere")).resolve()
+PROGRAM = PRODUCTS / "ble"
 UNPRIVILEGED = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--inh-caps=-all"]
 # What a program that crashed says, whatever its message.
 CRASH = ("Fatal error", "Crash:", "stack dump", "Segmentation fault", "Illegal instruction")
@@ -24,14 +25,14 @@ CRASH = ("Fatal error", "Crash:", "stack dump", "Segmentation fault", "Illegal i
 class Run:
     """One run of the command, from its start on."""
 
-    def __init__(self, arguments: tuple[str, ...], prefix: list[str]):
+    def __init__(self, arguments: tuple[str, ...], prefix: list[str], program: Path = PROGRAM):
         self.arguments = [str(argument) for argument in arguments]
         self.output = {"stdout": "", "stderr": ""}
         self.ended: set[str] = set()
         self.changed = threading.Condition()
         self.started = time.monotonic()
         self.process = subprocess.Popen(
-            [*prefix, str(PROGRAM), *self.arguments],
+            [*prefix, str(program), *self.arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -144,6 +145,12 @@ class Ble:
     def start(self, *arguments) -> Run:
         common = ("--adapter", self.adapter) if self.adapter else ()
         run = Run((*arguments, *common), self.prefix)
+        self.runs.append(run)
+        return run
+
+    def program(self, name: str, *arguments) -> Run:
+        """Starts another of the package's programs, which takes the default adapter."""
+        run = Run(arguments, self.prefix, PRODUCTS / name)
         self.runs.append(run)
         return run
 

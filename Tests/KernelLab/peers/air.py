@@ -174,20 +174,30 @@ class CentralController(AirController):
 
 
 class KernelHost:
-    """The kernel as a host: HCI packets to and from /dev/vhci, one per read and write."""
+    """The kernel as a host: HCI packets to and from /dev/vhci, one per read and write. Can be unplugged."""
 
     def __init__(self):
+        self.sink = None
+        self.plug()
+
+    def plug(self):
         self.file = os.open("/dev/vhci", os.O_RDWR | os.O_NONBLOCK)
         self.index = None
-        self.sink = None
         asyncio.get_running_loop().add_reader(self.file, self.on_readable)
         os.write(self.file, bytes([VENDOR_PACKET, 0]))
+
+    def unplug(self):
+        if self.file is not None:
+            asyncio.get_running_loop().remove_reader(self.file)
+            os.close(self.file)
+        self.file = None
 
     def set_packet_sink(self, sink):
         self.sink = sink
 
     def on_packet(self, packet):
-        os.write(self.file, packet)
+        if self.file is not None:
+            os.write(self.file, packet)
 
     def on_readable(self):
         packet = os.read(self.file, 4096)

@@ -13,6 +13,9 @@ Says `ready adapter=hciN` when both advertise, and `scanning` whenever the kerne
     notify HEX         one heart rate measurement to whoever subscribed
     forget             loses the keys of every bond
     tree               the GATT server's attributes as JSON
+    requests           the opcodes of the ATT requests and commands since the last call, in order
+    unplug             takes the kernel's adapter away; the peripherals lose their links to it
+    plug               brings it back, with the same address
 """
 
 from __future__ import annotations
@@ -61,7 +64,20 @@ class Near:
         self.advertiser = asyncio.Lock()
         self.advertising_wanted = True
         self.device.on("connection", self.on_connection)
-        for command in (self.reset, self.drop, self.lose, self.advertise, self.silence, self.notify, self.forget, self.tree):
+        self.opcodes: list[int] = []
+        self.on_gatt_pdu = self.device.gatt_server.on_gatt_pdu
+        self.device.gatt_server.on_gatt_pdu = self.count_request
+        for command in (
+            self.reset,
+            self.drop,
+            self.lose,
+            self.advertise,
+            self.silence,
+            self.notify,
+            self.forget,
+            self.tree,
+            self.requests,
+        ):
             control.commands[command.__name__] = command
 
     async def run(self) -> None:
@@ -160,6 +176,14 @@ class Near:
     async def forget(self) -> None:
         self.device.keystore = MemoryKeyStore()
 
+    def count_request(self, bearer, pdu):
+        self.opcodes.append(int(pdu.op_code))
+        return self.on_gatt_pdu(bearer, pdu)
+
+    async def requests(self) -> str:
+        opcodes, self.opcodes = self.opcodes, []
+        return ",".join(f"0x{opcode:02x}" for opcode in opcodes)
+
     async def tree(self) -> str:
         return json.dumps(self.services.tree())
 
@@ -195,6 +219,16 @@ async def main(socket: str) -> None:
 
     central = air.kernel_adapter(link, names.CENTRAL, on_scanning)
     near = Near(link, control)
+
+    async def unplug() -> None:
+        central.kernel.unplug()
+        link.lose(near.device.random_address)
+
+    async def plug() -> None:
+        central.kernel.plug()
+
+    control.commands["unplug"] = unplug
+    control.commands["plug"] = plug
     await near.run()
     far = await run_far(link)
     await control.serve(socket)

@@ -1,0 +1,98 @@
+import BLEStreams
+import Glibc
+import Synchronization
+
+/// What is known of each sensor, a line each. On a terminal the lines are kept up to date where they stand; elsewhere
+/// each change of a state and each value is a line of its own.
+final class Table: Sendable {
+    private struct Row {
+        var name: String?
+        var state = ""
+        var values = 0
+        var gaps = -1
+        var beatsPerMinute: Int?
+    }
+
+    private struct State {
+        var rows: [BluetoothAddress: Row] = [:]
+        var order: [BluetoothAddress] = []
+        var linesOnScreen = 0
+        var drawn: ContinuousClock.Instant?
+
+        mutating func change(_ address: BluetoothAddress, _ body: (inout Row) -> Void) {
+            if rows[address] == nil { order.append(address) }
+            body(&rows[address, default: Row()])
+        }
+    }
+
+    private let isTerminal = isatty(STDOUT_FILENO) == 1
+    private let state = Mutex(State())
+
+    /// A sensor was heard.
+    func name(_ address: BluetoothAddress, _ name: String?) {
+        state.withLock { $0.change(address) { $0.name = name } }
+    }
+
+    /// A session has changed its state.
+    func show(_ change: FleetTransition) {
+        guard let address = change.session.peripheral?.address else { return }
+        state.withLock { state in
+            state.change(address) { row in
+                row.state = "\(change.transition.state)"
+                if change.transition.state.isReady { row.gaps += 1 }
+            }
+            tell(address, &state, isUrgent: true)
+        }
+    }
+
+    /// A sensor has sent a value.
+    func show(_ item: FleetValue) {
+        guard let address = item.peripheral?.address else { return }
+        let beat = try? TypedCharacteristic.heartRateMeasurement.value(of: item.value)
+        state.withLock { state in
+            state.change(address) { row in
+                row.values += 1
+                row.beatsPerMinute = beat?.beatsPerMinute ?? row.beatsPerMinute
+            }
+            tell(address, &state, isUrgent: false)
+        }
+    }
+
+    private func tell(_ address: BluetoothAddress, _ state: inout State, isUrgent: Bool) {
+        if isTerminal { draw(&state, isUrgent: isUrgent) } else { say("\(line(address, state))\n") }
+    }
+
+    /// Writes all lines over those that stand there; ten times a second is often enough for values.
+    private func draw(_ state: inout State, isUrgent: Bool) {
+        let now = ContinuousClock.now
+        if !isUrgent, let drawn = state.drawn, now - drawn < .milliseconds(100) { return }
+        state.drawn = now
+        var text = state.linesOnScreen > 0 ? "\u{1B}[\(state.linesOnScreen)A" : ""
+        for address in state.order { text += "\r\(line(address, state))\u{1B}[K\n" }
+        state.linesOnScreen = state.order.count
+        say(text)
+    }
+
+    /// Writes at once, also into a pipe.
+    private func say(_ text: String) {
+        let octets = Array(text.utf8)
+        _ = octets.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+    }
+
+    private func line(_ address: BluetoothAddress, _ state: borrowing State) -> String {
+        guard let row = state.rows[address] else { return "\(address)" }
+        let columns = [
+            "\(address)", padded(row.name ?? "", 12), padded(row.state, 46),
+            padded(row.beatsPerMinute.map { "\($0) bpm" } ?? "", 8), padded("\(row.values) values", 12),
+            row.gaps > 0 ? "\(row.gaps) gaps" : "",
+        ]
+        return columns.joined(separator: "  ")
+    }
+
+    private func padded(_ text: String, _ width: Int) -> String {
+        // A device may call itself whatever it likes: nothing that moves the cursor gets through.
+        let plain = String(text.unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }.map(Character.init))
+        return plain.count > width
+            ? plain.prefix(width - 1) + "…" : plain + String(repeating: " ", count: width - plain.count)
+    }
+}

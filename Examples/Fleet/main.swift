@@ -1,0 +1,58 @@
+// Follows every heart rate sensor nearby: one line for each, with what it is doing and what it says, kept up to date in
+// place on a terminal.
+//
+//   swift run Fleet                   all sensors that are heard; where no adapter is, simulated ones
+//   swift run Fleet ADDRESS…          these
+//   swift run Fleet --keep ADDRESS…   these; and from then on `swift run Fleet --keep` follows them again
+//   swift run Fleet --simulated       twelve simulated ones that come and go, for half a minute
+
+import BLESimulator
+import BLEStreams
+
+/// Follows the sensors with these addresses, those that were kept, or all that are heard, until it is cancelled.
+func follow(on adapter: AdapterChoice, _ addresses: [String] = [], isKept: Bool = false) async throws {
+    let central = try await Central.open(adapter)
+    try await central.withFleet { fleet in
+        let table = Table()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { for try await change in fleet.transitions { table.show(change) } }
+            group.addTask { for try await item in fleet.values { table.show(item) } }
+            for address in addresses {
+                var plan = SessionPlan(try central.peripheral(address)).subscribing(to: .heartRateMeasurement)
+                plan.isKept = isKept
+                fleet.add(plan)
+            }
+            if isKept, addresses.isEmpty { fleet.restore() }
+            if !isKept, addresses.isEmpty {
+                for try await sensor in central.scan(for: .service(.heartRate), .connectable) {
+                    table.name(sensor.address, sensor.name)
+                    fleet.add(SessionPlan(sensor.peripheral).subscribing(to: .heartRateMeasurement))
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}
+
+func simulate() async throws {
+    print("This is a simulation. With a Bluetooth adapter and sensors nearby: `swift run Fleet`.")
+    let air = SimulatedAir()
+    try await withThrowingTaskGroup { group in
+        for number in 1...12 { group.addTask { try await liveAndSuffer(number, on: air) } }
+        group.addTask { try await follow(on: .radio(air.adapter())) }
+        try await Task.sleep(for: .seconds(30))
+        group.cancelAll()
+    }
+}
+
+do {
+    let words = Array(CommandLine.arguments.dropFirst())
+    if words.contains("--simulated") {
+        try await simulate()
+    } else {
+        try await follow(on: .default, words.filter { $0 != "--keep" }, isKept: words.contains("--keep"))
+    }
+} catch let error as BLEError where error.code == .adapterNotFound || error.code == .unsupportedSystem {
+    print("No adapter: \(error)")
+    try await simulate()
+}

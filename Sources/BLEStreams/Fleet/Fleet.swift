@@ -1,0 +1,157 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// Many sessions on one radio, each for itself, and their values as one stream.
+///
+/// ```swift
+/// try await central.withFleet { fleet in
+///     for address in addresses { fleet.add(SessionPlan(address).subscribing(to: .heartRateMeasurement)) }
+///     for try await item in fleet.values { print(item.session, item.value.hex) }
+/// }
+/// ```
+///
+/// Sessions may be added and removed at any time. They share the radio: one scan serves all that look for something,
+/// attempts to connect wait side by side or, where there are many, take turns; a peripheral that is slow or away keeps
+/// no other one waiting. A session that fails stays in the fleet, failed, until it is reset or removed.
+public final class Fleet: Sendable {
+    private struct State {
+        var sessions: [Session] = []
+        var watchers: [Int: FleetWatcher] = [:]
+        var whenGone: [ObjectIdentifier: [@Sendable () -> Void]] = [:]
+        var nextID = 0
+        var isOver = false
+    }
+
+    let central: Central
+    private let state = Mutex(State())
+    private let additions: AsyncStream<Session>
+    private let adder: AsyncStream<Session>.Continuation
+
+    init(_ central: Central) {
+        self.central = central
+        (additions, adder) = AsyncStream.makeStream()
+    }
+
+    /// The sessions, in the order in which they were added.
+    public var sessions: [Session] { state.withLock { $0.sessions } }
+
+    // MARK: - Changing it
+
+    /// Adds a session, which begins at once.
+    ///
+    /// - Parameters:
+    ///   - plan: whom to find, what to ask of it, for how long to try.
+    ///   - initialise: what has to succeed first on each link, before the subscriptions.
+    /// - Returns: the session; one that has ended already where the fleet is over.
+    @discardableResult
+    public func add(
+        _ plan: SessionPlan,
+        initialise: @escaping @Sendable (Link) async throws -> Void = { _ in }
+    ) -> Session {
+        let session = Session(plan, on: central, initialise: initialise)
+        let watchers = state.withLock { state -> [FleetWatcher]? in
+            guard !state.isOver else { return nil }
+            state.sessions.append(session)
+            return Array(state.watchers.values)
+        }
+        guard let watchers else {
+            session.stop()
+            return session
+        }
+        for watcher in watchers { watcher.watch(session) }
+        adder.yield(session)
+        return session
+    }
+
+    /// Ends a session in order and takes it out of the fleet; returns when its link is down, which is bounded in time.
+    /// One that was kept for later runs of the program is forgotten.
+    public func remove(_ session: Session) async {
+        session.stop()
+        await withCheckedContinuation { continuation in
+            let isHere = state.withLock { state in
+                guard state.sessions.contains(where: { $0 === session }) else { return false }
+                state.whenGone[ObjectIdentifier(session), default: []].append { continuation.resume() }
+                return true
+            }
+            if !isHere { continuation.resume() }
+        }
+        session.forget()
+    }
+
+    // MARK: - Running
+
+    /// Runs the sessions until the fleet is stopped or the task is cancelled; each is one child task.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            for await session in additions {
+                group.addTask {
+                    // It throws only where somebody else runs it, and nobody can.
+                    try? await session.run()
+                    self.ended(session)
+                }
+            }
+            for session in self.sessions { session.stop() }
+        }
+        let watchers = state.withLock { state in
+            defer { state.watchers = [:] }
+            return Array(state.watchers.values)
+        }
+        for watcher in watchers { watcher.finish() }
+    }
+
+    /// Ends all sessions in order; the fleet can't be used any more.
+    func stop() {
+        state.withLock { $0.isOver = true }
+        adder.finish()
+    }
+
+    private func ended(_ session: Session) {
+        let (actions, watchers) = state.withLock { state in
+            state.sessions.removeAll { $0 === session }
+            return (state.whenGone.removeValue(forKey: ObjectIdentifier(session)) ?? [], Array(state.watchers.values))
+        }
+        for watcher in watchers { watcher.forget(session) }
+        for action in actions { action() }
+    }
+
+    // MARK: - Watching
+
+    /// Has all sessions watched, those added later too, until what is returned is called.
+    func watch(_ watcher: FleetWatcher) -> @Sendable () -> Void {
+        let (id, sessions, isOver) = state.withLock { state in
+            defer { state.nextID += 1 }
+            if !state.isOver { state.watchers[state.nextID] = watcher }
+            return (state.nextID, state.sessions, state.isOver)
+        }
+        for session in sessions { watcher.watch(session) }
+        if isOver { watcher.finish() }
+        return {
+            self.state.withLock { $0.watchers[id] = nil }
+            watcher.close()
+        }
+    }
+}
+
+extension Central {
+    /// Runs a fleet of sessions for as long as the closure runs, and then ends all of them in order.
+    ///
+    /// - Returns: what the closure returns.
+    /// - Throws: what the closure throws; a session that fails ends nothing but its own streams.
+    public func withFleet<Output>(_ body: (Fleet) async throws -> Output) async throws -> Output {
+        let fleet = Fleet(self)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await fleet.run() }
+            do {
+                let output = try await body(fleet)
+                fleet.stop()
+                try await group.waitForAll()
+                return output
+            } catch {
+                fleet.stop()
+                try? await group.waitForAll()
+                throw error
+            }
+        }
+    }
+}

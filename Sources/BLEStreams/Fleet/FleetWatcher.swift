@@ -1,0 +1,63 @@
+import Synchronization
+
+/// Follows one thing of every session of a fleet: opens it once for each, and closes what is open.
+final class FleetWatcher: Sendable {
+    private struct State {
+        var open: [ObjectIdentifier: @Sendable () -> Void] = [:]
+        var isOver = false
+    }
+
+    private let start: @Sendable (Session) -> @Sendable () -> Void
+    private let end: @Sendable () -> Void
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - start: begins to follow a session; what it returns ends that.
+    ///   - end: called when the fleet is over.
+    init(
+        start: @escaping @Sendable (Session) -> @Sendable () -> Void,
+        end: @escaping @Sendable () -> Void
+    ) {
+        self.start = start
+        self.end = end
+    }
+
+    /// Follows a session, once.
+    func watch(_ session: Session) {
+        let id = ObjectIdentifier(session)
+        let isNew = state.withLock { state in
+            guard !state.isOver, state.open[id] == nil else { return false }
+            state.open[id] = {}
+            return true
+        }
+        guard isNew else { return }
+        let close = start(session)
+        let isOver = state.withLock { state in
+            guard state.open[id] != nil else { return true }
+            state.open[id] = close
+            return false
+        }
+        if isOver { close() }
+    }
+
+    /// The session has left the fleet.
+    func forget(_ session: Session) {
+        let close = state.withLock { $0.open.removeValue(forKey: ObjectIdentifier(session)) }
+        close?()
+    }
+
+    /// The fleet is over.
+    func finish() {
+        close()
+        end()
+    }
+
+    func close() {
+        let all = state.withLock { state in
+            state.isOver = true
+            defer { state.open = [:] }
+            return Array(state.open.values)
+        }
+        for close in all { close() }
+    }
+}

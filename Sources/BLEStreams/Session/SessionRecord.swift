@@ -1,0 +1,116 @@
+import BLEProtocol
+
+/// A session as it stands in its peripheral's file: everything of its plan, for the next run of the program.
+struct SessionRecord: Codable, Equatable, Sendable {
+    struct Subscription: Codable, Equatable, Sendable {
+        var uuid: String?
+        var service: String?
+        var handle: UInt16?
+        var indications: Bool
+    }
+
+    /// Durations in seconds.
+    struct Reconnecting: Codable, Equatable, Sendable {
+        var attempts: Int?
+        var firstDelay: Double
+        var factor: Double
+        var longestDelay: Double
+        var jitter: Double
+    }
+
+    /// Durations in seconds.
+    struct Limits: Codable, Equatable, Sendable {
+        var search: Double?
+        var connect: Double
+        var discover: Double
+        var initialise: Double
+        var subscribe: Double
+    }
+
+    var name: String?
+    var subscriptions: [Subscription]
+    var requiredServices: [String]
+    var discovers: Bool
+    var limits: Limits
+    var reconnecting: Reconnecting?
+    var immediateAttempts: Int
+
+    init(_ plan: SessionPlan, name: String?) {
+        self.name = name
+        subscriptions = plan.subscriptions.map { subscription in
+            switch subscription.selector {
+            case .uuid(let uuid, let service):
+                Subscription(
+                    uuid: "\(uuid)",
+                    service: service.map { "\($0)" },
+                    indications: subscription.indications
+                )
+            case .handle(let handle): Subscription(handle: handle, indications: subscription.indications)
+            }
+        }
+        requiredServices = plan.requiredServices.map { "\($0)" }
+        discovers = plan.discovers
+        limits = Limits(
+            search: plan.limits.search?.seconds,
+            connect: plan.limits.connect.seconds,
+            discover: plan.limits.discover.seconds,
+            initialise: plan.limits.initialise.seconds,
+            subscribe: plan.limits.subscribe.seconds
+        )
+        reconnecting = plan.reconnecting.map { policy in
+            Reconnecting(
+                attempts: policy.attempts,
+                firstDelay: policy.firstDelay.seconds,
+                factor: policy.factor,
+                longestDelay: policy.longestDelay.seconds,
+                jitter: policy.jitter
+            )
+        }
+        immediateAttempts = plan.immediateAttempts
+    }
+
+    /// The plan; `nil` where a UUID in the file is none.
+    func plan(for peer: BluetoothAddress) -> SessionPlan? {
+        var plan = SessionPlan(peer)
+        plan.isKept = true
+        for subscription in subscriptions {
+            if let handle = subscription.handle {
+                plan.subscriptions.append(SessionSubscription(handle: handle, indications: subscription.indications))
+                continue
+            }
+            guard let uuid = subscription.uuid.flatMap({ BluetoothUUID($0) }) else { return nil }
+            let service = subscription.service.map { BluetoothUUID($0) }
+            if case .some(nil) = service { return nil }
+            plan.subscriptions.append(
+                SessionSubscription(uuid, in: service ?? nil, indications: subscription.indications)
+            )
+        }
+        for text in requiredServices {
+            guard let uuid = BluetoothUUID(text) else { return nil }
+            plan.requiredServices.append(uuid)
+        }
+        plan.discovers = discovers
+        plan.limits.search = limits.search.map { .seconds($0) }
+        plan.limits.connect = .seconds(limits.connect)
+        plan.limits.discover = .seconds(limits.discover)
+        plan.limits.initialise = .seconds(limits.initialise)
+        plan.limits.subscribe = .seconds(limits.subscribe)
+        plan.reconnecting = reconnecting.map { kept in
+            RetryPolicy(
+                attempts: kept.attempts,
+                firstDelay: .seconds(kept.firstDelay),
+                factor: kept.factor,
+                longestDelay: .seconds(kept.longestDelay),
+                jitter: kept.jitter
+            )
+        }
+        plan.immediateAttempts = immediateAttempts
+        return plan
+    }
+}
+
+extension Duration {
+    fileprivate var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+}

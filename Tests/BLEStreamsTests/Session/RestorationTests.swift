@@ -1,0 +1,69 @@
+import BLESimulator
+import Foundation
+import Synchronization
+import Testing
+
+@testable import BLEStreams
+
+@Suite struct RestorationTests {
+    private static func plan(_ address: BluetoothAddress) -> SessionPlan {
+        var plan = SessionPlan(address).subscribing(to: Bench.notifying, in: BluetoothUUID(0xA000))
+            .subscribing(to: SessionSubscription(handle: 0x1234, indications: true))
+        plan.requiredServices = [BluetoothUUID(0xA000), .heartRate]
+        plan.limits.search = nil
+        plan.limits.connect = .milliseconds(12_500)
+        plan.reconnecting = .exponential(from: .seconds(1), attempts: 7)
+        plan.immediateAttempts = 5
+        plan.isKept = true
+        return plan
+    }
+
+    @Test func `a plan comes back from the disk as it was`() throws {
+        let address = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
+        for var plan in [Self.plan(address), SessionPlan(address)] {
+            plan.isKept = true
+            let data = try JSONEncoder().encode(SessionRecord(plan, name: "Sensor"))
+            let record = try JSONDecoder().decode(SessionRecord.self, from: data)
+            #expect(record.plan(for: address) == plan && record.name == "Sensor")
+        }
+        var damaged = SessionRecord(Self.plan(address), name: nil)
+        damaged.requiredServices = ["nonsense"]
+        #expect(damaged.plan(for: address) == nil)
+    }
+
+    @Test func `a program that begins again gets its sessions back with one call`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let store = PeerStore.inMemory()
+            let first = try await Central.open(.radio(bench.centralAdapter), store: store)
+            var plan = SessionPlan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
+            plan.isKept = true
+            try await first.withFleet { fleet in
+                #expect(fleet.restore().isEmpty)
+                fleet.add(plan)
+                _ = try await fleet.values.collect(3)
+            }
+            let second = try await Central.open(.radio(bench.centralAdapter), store: store)
+            #expect(second.keptPlans.map(\.subscriptions) == [plan.subscriptions])
+            try await second.withFleet { fleet in
+                let sessions = fleet.restore()
+                try #require(sessions.count == 1)
+                let kinds = try await sessions[0].states.take(until: { $0.state.isReady }).map(\.state.kind).collect()
+                #expect(!kinds.contains(.scanning) && kinds.contains(.connecting))
+                let values = try await fleet.values.collect(3)
+                #expect(values.allSatisfy { $0.peripheral?.address == bench.peripheralAdapter.address })
+                await fleet.remove(sessions[0])
+            }
+            let third = try await Central.open(.radio(bench.centralAdapter), store: store)
+            #expect(third.keptPlans.isEmpty)
+        }
+    }
+
+    @Test func `a session that nobody wants kept is not`() async throws {
+        try await Bench.run { bench in
+            let store = PeerStore.inMemory()
+            let central = try await Central.open(.radio(bench.centralAdapter), store: store)
+            try await central.withSession(SessionPlan(bench.peripheral)) { try await $0.ready() }
+            #expect(central.keptPlans.isEmpty)
+        }
+    }
+}

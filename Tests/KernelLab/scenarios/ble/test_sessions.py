@@ -1,0 +1,139 @@
+"""Sessions on the real kernel: links that are lost, adapters that go and come, programs that are killed."""
+
+import os
+import random
+import shutil
+import time
+
+import pytest
+
+from lab import names
+from lab.ble import PATIENCE
+
+REQUESTS = ("0x02", "0x04", "0x06", "0x08", "0x0a", "0x0c", "0x0e", "0x10", "0x12", "0x20")
+
+
+def follow(ble):
+    return ble.start("notify", names.NEAR, names.HEART_RATE_MEASUREMENT, "--reconnect", "--json", "-v")
+
+
+def wait_more(run, count=5):
+    run.wait_lines(len(run.stdout.splitlines()) + count)
+
+
+def rates(run):
+    """The values between gaps, each a list."""
+    parts = [[]]
+    for record in run.records:
+        if "gap" in record:
+            parts.append([])
+        elif "value" in record:
+            parts[-1].append(bytes.fromhex(record["value"])[1] - 60)
+    return parts
+
+
+def check(run, gaps):
+    """Every value that was sent on a link is there, in order, once; each absence is a gap."""
+    parts = rates(run)
+    assert len(parts) == gaps + 1, f"{len(parts) - 1} gaps\n{run}"
+    for part in parts:
+        assert part, run
+        assert all((a + 1) % 100 == b for a, b in zip(part, part[1:])), f"{part}\n{run}"
+
+
+def test_ten_links_that_are_lost_at_random(ble, bumble):
+    run = follow(ble)
+    wait_more(run)
+    for _ in range(10):
+        mark = bumble.peer.mark()
+        bumble.peer.command(*random.choice([["lose"], ["drop", "0x13"], ["drop", "0x15"], ["drop", "0x08"]]))
+        bumble.peer.wait("cccd", mark, char="heart-rate", on=1)
+        wait_more(run, random.randint(2, 12))
+    run.interrupt()
+    assert run.end().status == 130, run
+    check(run, 10)
+    bumble.peer.wait("disconnected", mark)
+
+
+def test_an_adapter_that_is_switched_off_and_on(ble, bumble):
+    run = follow(ble)
+    wait_more(run)
+    mark = bumble.peer.mark()
+    bumble.management.power(bumble.index, False)
+    bumble.peer.wait("disconnected", mark)
+    wait_for(run, "switched off")
+    bumble.management.power(bumble.index, True)
+    began = time.monotonic()
+    bumble.peer.wait("cccd", mark, char="heart-rate", on=1)
+    print(f"subscribed {time.monotonic() - began:.2f} s after the adapter was on")
+    wait_more(run)
+    run.interrupt()
+    assert run.end().status == 130, run
+    check(run, 1)
+
+
+def test_an_adapter_that_comes_back_under_another_number(ble, bumble):
+    run = follow(ble)
+    wait_more(run)
+    before = bumble.index
+    mark = bumble.peer.mark()
+    bumble.peer.command("unplug")
+    wait_for(run, "not plugged in")
+    # Another adapter takes its number meanwhile.
+    other = os.open("/dev/vhci", os.O_RDWR | os.O_NONBLOCK)
+    try:
+        os.write(other, bytes([0xFF, 0]))
+        bumble.peer.command("plug")
+        index = bumble.management.index_of(names.CENTRAL)
+        assert index != before
+        bumble.management.power(index, True)
+        began = time.monotonic()
+        bumble.peer.wait("cccd", mark, char="heart-rate", on=1)
+        print(f"subscribed {time.monotonic() - began:.2f} s after the adapter was on")
+        wait_more(run)
+        run.interrupt()
+        assert run.end().status == 130, run
+        check(run, 1)
+    finally:
+        # As the next scenario expects it.
+        bumble.peer.command("unplug")
+        os.close(other)
+        time.sleep(1)
+        bumble.peer.command("plug")
+        bumble.index = bumble.management.index_of(names.CENTRAL)
+        bumble.management.power(bumble.index, True)
+
+
+def wait_for(run, text, within=PATIENCE):
+    """Until the program has said that on standard error."""
+    deadline = time.monotonic() + within
+    with run.changed:
+        while text not in run.stderr:
+            remaining = deadline - time.monotonic()
+            assert remaining > 0, f"it never said '{text}'\n{run}"
+            run.changed.wait(remaining)
+
+
+@pytest.mark.parametrize("pause", [0, 5], ids=["at once", "when the kernel has dropped the link"])
+def test_a_program_that_is_killed_and_started_again(ble, bumble, pause):
+    """Within two seconds the kernel still holds the link, and connecting finds it as it was; later there is a new one."""
+    shutil.rmtree(os.path.expanduser("~/.local/state/blestreams"), ignore_errors=True)
+    first = ble.program("Fleet", "--keep", f"{names.NEAR}/random")
+    first.wait_lines(30)
+    fresh = bumble.peer.command("requests").split(",")
+    first.kill()
+    time.sleep(pause)
+    bumble.peer.command("requests")
+    mark = bumble.peer.mark()
+    began = time.monotonic()
+    second = ble.program("Fleet", "--keep")
+    bumble.peer.wait("cccd", mark, char="heart-rate", on=1)
+    elapsed = time.monotonic() - began
+    requests = [code for code in bumble.peer.command("requests").split(",") if code in REQUESTS]
+    deadline = time.monotonic() + PATIENCE
+    while " bpm" not in second.stdout and time.monotonic() < deadline:
+        second.wait_lines(len(second.stdout.splitlines()) + 1)
+    print(f"running again in {elapsed:.2f} s and {len(requests)} requests {requests}; the first time {len(fresh)}: {fresh}")
+    assert " bpm" in second.stdout, second
+    assert "ready" in second.stdout and "scanning" not in second.stdout, second
+    second.kill()
