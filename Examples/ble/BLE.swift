@@ -50,7 +50,8 @@ enum BLE {
     private static func perform(_ command: some Command, _ common: CommonOptions) async -> ExitStatus {
         let log = Log(isVerbose: common.isVerbose)
         do {
-            try await Session.run(common, log) { session in try await command.run(in: session) }
+            let visitor = type(of: command).visitor
+            try await Session.run(common, log, visitor: visitor) { session in try await command.run(in: session) }
             return .done
         } catch is Interrupted {
             return .interrupted

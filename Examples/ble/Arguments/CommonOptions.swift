@@ -12,6 +12,9 @@ struct CommonOptions: Sendable {
     /// Where the ATT traffic is recorded.
     let capture: String?
 
+    /// Whether services are discovered though they are remembered.
+    let isFresh: Bool
+
     /// Whether connections are talked about.
     let isVerbose: Bool
 
@@ -21,6 +24,7 @@ struct CommonOptions: Sendable {
         isSimulated = arguments.has("simulated")
         isJSON = arguments.has("json")
         capture = arguments.last("capture")
+        isFresh = arguments.has("fresh")
         isVerbose = arguments.has("verbose")
         if let adapter {
             guard !isSimulated else { throw UsageError("--adapter and --simulated exclude each other") }

@@ -32,6 +32,9 @@ extension Option {
         Option("help", letter: "h", help: "show this help"),
     ]
 
+    /// What is remembered of a device is not to be used.
+    static let fresh = Option("fresh", help: "discover the services, though they are remembered from the last time")
+
     /// The deadline of whatever ends by itself.
     static let deadline = Option("timeout", value: "S", help: "give up after S seconds")
 }

@@ -15,6 +15,9 @@ protocol Command: Sendable {
     /// More that its help says.
     static var notes: String { get }
 
+    /// Who comes to see it in a simulation; `nil`: nobody.
+    static var visitor: (any DemoVisitor)? { get }
+
     /// Reads its parameters and options.
     init(_ arguments: Arguments) throws(UsageError)
 
@@ -24,9 +27,11 @@ protocol Command: Sendable {
 
 extension Command {
     static var notes: String { "" }
+    static var visitor: (any DemoVisitor)? { nil }
 }
 
 /// All subcommands, in the order in which the help lists them.
 let commands: [any Command.Type] = [
-    Scan.self, Info.self, Read.self, Write.self, Notify.self, Transfer.self, Pair.self, Unpair.self, Bonds.self,
+    Scan.self, Info.self, Read.self, Write.self, Notify.self, Transfer.self, Serve.self, Pair.self, Unpair.self,
+    Bonds.self,
 ]

@@ -5,7 +5,7 @@ struct Info: Command {
     static let name = "info"
     static let summary = "show a device's services, characteristics and values, and the link"
     static let parameters = ["ADDRESS"]
-    static let options = [Option.deadline]
+    static let options = [Option.fresh, Option.deadline]
     static let notes = """
         Every value that can be read is read. A device that leaves a read unanswered gets no further ones: the values
         behind it are missing then.

@@ -8,7 +8,8 @@ struct Notify: Command {
     static let parameters = ["ADDRESS…", "CHARACTERISTIC"]
     static let options =
         [
-            Option("reconnect", help: "when a link is lost, connect again, for as long as it takes")
+            Option("reconnect", help: "when a link is lost, connect again, for as long as it takes"),
+            Option.fresh,
         ] + StreamLimits.options
     static let notes = """
         Without --timeout or --count it goes on until Ctrl-C, or until a link is lost. With --reconnect it waits for

@@ -5,7 +5,7 @@ struct Read: Command {
     static let name = "read"
     static let summary = "read a value"
     static let parameters = ["ADDRESS", "CHARACTERISTIC"]
-    static let options = [Option.deadline]
+    static let options = [Option.fresh, Option.deadline]
 
     private let peripheral: PeripheralName
     private let characteristic: CharacteristicName

@@ -9,6 +9,7 @@ struct Transfer: Command {
     static let options = [
         Option("eom", value: "EOM", help: "the text at whose arrival the message ends: EOM, unless another is given"),
         Option("output", value: "FILE", help: "write the message to a file, which is there whole or not at all"),
+        Option.fresh,
         Option.deadline,
     ]
     static let notes = """

@@ -8,6 +8,7 @@ struct Write: Command {
     static let options = [
         Option("without-response", help: "don't ask the device for an answer"),
         Option("reliable", help: "let the device repeat each part, and compare before it takes effect"),
+        Option.fresh,
         Option.deadline,
     ]
 

@@ -39,6 +39,27 @@ struct GATTTree {
     }
 }
 
+// MARK: - What descriptors say
+
+extension GATTTree {
+    /// A descriptor's value in words, where its type is a known one.
+    private func meaning(of descriptor: Descriptor) -> String? {
+        guard case .octets(let octets)? = values[descriptor.handle] else { return nil }
+        let value = DescriptorValue(descriptor.uuid, octets: octets)
+        if case .octets = value { return nil }
+        return "\(value)"
+    }
+
+    /// The number that a characteristic's value is, where a descriptor says how to read it.
+    private func number(in characteristic: Characteristic) -> Double? {
+        guard let descriptor = characteristic.descriptor(.characteristicPresentationFormat),
+            case .octets(let octets)? = values[descriptor.handle],
+            case .octets(let value)? = values[characteristic.valueHandle]
+        else { return nil }
+        return PresentationFormat(octets: octets)?.number(in: value)
+    }
+}
+
 // MARK: - For a program
 
 extension GATTTree {
@@ -84,8 +105,14 @@ extension GATTTree {
                 characteristic.uuid,
                 ("properties", .array(names.map { .string("\($0)") }))
             )
-                + [("descriptors", .array(characteristic.descriptors.map { .object(members($0.handle, $0.uuid)) }))]
+                + (number(in: characteristic).map { [("number", .decimal($0))] } ?? [])
+                + [("descriptors", .array(characteristic.descriptors.map(json(of:))))]
         )
+    }
+
+    private func json(of descriptor: Descriptor) -> JSON {
+        let meaning = meaning(of: descriptor).map { ("meaning", JSON.string($0)) }
+        return .object(members(descriptor.handle, descriptor.uuid) + (meaning.map { [$0] } ?? []))
     }
 
     private func members(_ handle: UInt16, _ uuid: BluetoothUUID, _ more: (String, JSON)...) -> [(String, JSON)] {
@@ -121,9 +148,12 @@ extension GATTTree {
             for characteristic in service.characteristics {
                 let handle = characteristic.valueHandle
                 lines.append("  \(handle.handleText)  \(title(characteristic.uuid))  (\(characteristic.properties))")
-                if let value = text(of: handle) { lines.append("          \(value)") }
+                if let value = text(of: handle) {
+                    lines.append("          \(value)" + (number(in: characteristic).map { " = \($0)" } ?? ""))
+                }
                 for descriptor in characteristic.descriptors {
-                    let value = text(of: descriptor.handle).map { ": \($0)" } ?? ""
+                    let value =
+                        (meaning(of: descriptor) ?? text(of: descriptor.handle)).map { ": \($0.harmless)" } ?? ""
                     lines.append("    \(descriptor.handle.handleText)  \(title(descriptor.uuid))\(value)")
                 }
             }

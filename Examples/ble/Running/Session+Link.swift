@@ -43,10 +43,10 @@ extension Session {
 
     /// Discovers what the peripheral has.
     func discover(_ link: Link, _ deadline: Deadline?) async throws -> GATTDatabase {
-        log.detail("discovering services")
+        log.detail("asking for the services")
         let database = try await link.discover(timeout: deadline?.remaining)
         log.detail(
-            "discovered \(database.services.count) services, "
+            (link.servicesAreRemembered ? "remembered " : "discovered ") + "\(database.services.count) services, "
                 + "\(database.services.map(\.characteristics.count).reduce(0, +)) characteristics"
         )
         return database

@@ -6,11 +6,17 @@ struct Session: Sendable {
     /// The central role on the adapter.
     let central: Central
 
+    /// The adapter itself, for the other role.
+    let adapter: AdapterChoice
+
     /// Where results go.
     let output: Output
 
     /// Where everything else goes.
     let log: Log
+
+    /// Whether what is remembered of peripherals is not to be used.
+    let isFresh: Bool
 
     /// The peripherals that the command has to do with.
     private let peripherals = Peripherals()
@@ -22,6 +28,7 @@ struct Session: Sendable {
     /// The peripheral of that name; nothing is sent yet.
     func peripheral(_ name: PeripheralName) throws -> Peripheral {
         let peripheral = try central.peripheral(name.text)
+        if isFresh { peripheral.forgetServices() }
         peripherals.all.withLock { $0.append(peripheral) }
         return peripheral
     }
@@ -39,15 +46,22 @@ struct Session: Sendable {
     static func run(
         _ options: CommonOptions,
         _ log: Log,
+        visitor: (any DemoVisitor)? = nil,
         _ body: @escaping @Sendable (Session) async throws -> Void
     ) async throws {
         let signals = TerminationSignals()
         let output = Output(isJSON: options.isJSON)
         try await withCapture(options.capture, log) { capture in
-            try await withAdapter(options, log) { adapter in
+            try await withAdapter(options, log, visitor) { adapter in
                 let choice = capture.map { adapter.captured(in: $0) } ?? adapter
                 let central = try await Central.open(choice)
-                let session = Session(central: central, output: output, log: log)
+                let session = Session(
+                    central: central,
+                    adapter: choice,
+                    output: output,
+                    log: log,
+                    isFresh: options.isFresh
+                )
                 // Within the rest: a simulated device must live until the command has left it properly.
                 do {
                     try await signals.interrupt { try await body(session) }
@@ -57,19 +71,21 @@ struct Session: Sendable {
                 }
                 await session.quiet()
             }
+            await PeerStore.standard.flush()
         }
     }
 
     private static func withAdapter(
         _ options: CommonOptions,
         _ log: Log,
+        _ visitor: (any DemoVisitor)?,
         _ body: @escaping @Sendable (AdapterChoice) async throws -> Void
     ) async throws {
         guard options.isSimulated else {
             return try await body(options.adapter.map { .adapter($0) } ?? .default)
         }
         log.say("this is a simulation; leave --simulated out to use a Bluetooth adapter, or name one: --adapter hci0")
-        try await DemoAir.run(body)
+        try await DemoAir.run(visitor: visitor, body)
     }
 
     /// Whatever becomes of the body, what was recorded until then is in the file.

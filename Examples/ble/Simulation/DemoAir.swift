@@ -6,7 +6,9 @@ import BLEStreams
 /// The devices live as long as the command runs; what is written to them is gone afterwards.
 enum DemoAir {
     /// Lets the devices live while the closure runs, with the adapter that hears them.
-    static func run(_ body: (AdapterChoice) async throws -> Void) async throws {
+    ///
+    /// - Parameter visitor: a central that comes to see what the command serves.
+    static func run(visitor: (any DemoVisitor)? = nil, _ body: (AdapterChoice) async throws -> Void) async throws {
         let air = SimulatedAir()
         // As fast as a real radio can be made to go.
         let adapter = air.adapter(name: "simulated", settings: AdapterSettings(linkTiming: .fast))
@@ -18,6 +20,12 @@ enum DemoAir {
                     try await device.peripheral.run(on: radio) { server in try await device.live(server) }
                 }
             }
+            if let visitor {
+                let radio = air.adapter(name: "visitor", settings: AdapterSettings(linkTiming: .fast))
+                group.addTask {
+                    try await visitor.live(try await Central.open(.radio(radio)).peripheral(adapter.address))
+                }
+            }
             defer { group.cancelAll() }
             try await body(.radio(adapter))
         }
@@ -26,6 +34,12 @@ enum DemoAir {
     private static let devices: [(any DemoDevice, Double)] = [
         (DemoHeartRate(), 1), (DemoTransfer(), 3), (DemoValues(), 5), (DemoTrouble(), 12),
     ]
+}
+
+/// A central of the simulation, which comes to see what the command serves.
+protocol DemoVisitor: Sendable {
+    /// What it does, until it is cancelled.
+    func live(_ peripheral: Peripheral) async throws
 }
 
 /// A device of the simulation: where and what it is, and what it does.

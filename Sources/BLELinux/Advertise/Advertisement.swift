@@ -89,12 +89,32 @@ final class Advertisement: Sendable {
         }
     }
 
+    /// Lets further centrals come beside the one that has: the kernel has ended the advertising for it. Where the
+    /// controller can't do both the kernel waits until that one has left.
+    private func advertiseAgain() {
+        guard request.isConnectable, let management = radio.management, let instance = state.withLock({ $0.instance })
+        else { return }
+        let command = ManagementAddAdvertising(
+            instance: instance,
+            flags: .connectable,
+            data: request.data,
+            scanResponse: request.scanResponse
+        )
+        management.submit(command) { [self] _ in
+            // Ended meanwhile: the command may have put up what was taken down.
+            guard state.withLock({ $0.isOver }) else { return }
+            management.submit(ManagementRemoveAdvertising(instance: instance)) { _ in }
+        }
+    }
+
     private func received(_ event: ManagementEvent) {
         switch event {
         case .newSettings(let settings) where !settings.contains(.powered):
             fail(radio.adapter.whyUnusable(for: "advertise", object: radio.adapter.name))
         case .indexRemoved, .extendedIndexRemoved:
             fail(radio.adapter.whyUnusable(for: "advertise", object: radio.adapter.name))
+        case .deviceConnected(let connected) where !connected.flags.contains(.initiatedHere):
+            advertiseAgain()
         case .advertisingRemoved(let instance):
             let wasOurs = state.withLock { state in
                 guard state.instance == instance else { return false }

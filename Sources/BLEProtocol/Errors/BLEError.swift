@@ -41,6 +41,8 @@ public struct BLEError: Error, Sendable {
         public static let protocolViolation = Code("protocolViolation")
         /// The peer has no such service, characteristic or descriptor.
         public static let notFound = Code("notFound", isFinal: true)
+        /// The peer's services changed meanwhile: what was meant is not there any more, or its handle may mean something else.
+        public static let servicesChanged = Code("servicesChanged")
         /// The characteristic, peer or adapter does not support the operation.
         public static let notSupported = Code("notSupported", isFinal: true)
         /// A value is too long, or a buffer with the policy `.fail` is full.

@@ -18,6 +18,10 @@ public struct AdapterSettings: Hashable, Sendable {
     /// How many PDUs a link keeps for an owner that has not yet called `start`; the rest is dropped and counted.
     public var receiveBufferCount: Int
 
+    /// How many centrals may be connected to it at once. With so many its connectable advertising pauses, and comes back by
+    /// itself; cheap controllers manage one only.
+    public var maximumCentrals: Int
+
     /// Whether it lets a central pair with it, without asking anybody.
     public var acceptsPairing: Bool
 
@@ -28,6 +32,7 @@ public struct AdapterSettings: Hashable, Sendable {
         maximumPDUSize: Int = 672,
         sendBufferSize: Int = 56_000,
         receiveBufferCount: Int = 300,
+        maximumCentrals: Int = 1,
         acceptsPairing: Bool = true
     ) {
         precondition(advertisingInterval > .zero, "advertising needs time")
@@ -37,6 +42,7 @@ public struct AdapterSettings: Hashable, Sendable {
         self.maximumPDUSize = maximumPDUSize
         self.sendBufferSize = sendBufferSize
         self.receiveBufferCount = receiveBufferCount
+        self.maximumCentrals = maximumCentrals
         self.acceptsPairing = acceptsPairing
     }
 }

@@ -58,10 +58,13 @@ extension AirState {
 
     /// Whether an advertisement is on air and somebody listens, be it in vain.
     ///
-    /// As on Linux, a connectable one is off the air while a central is connected, and comes back by itself.
+    /// As on Linux, a connectable one is off the air while as many centrals are connected as the controller can have, and
+    /// comes back by itself.
     private func isWanted(_ advertisement: Advertisement, of adapter: AdapterID) -> Bool {
         if advertisement.request.isConnectable {
-            guard adapters[adapter].peripheralLinkCount == 0 else { return false }
+            guard adapters[adapter].peripheralLinkCount < adapters[adapter].settings.maximumCentrals else {
+                return false
+            }
             if attempts[adapters[adapter].address] != nil { return true }
         }
         return scans.contains { $0.adapter != adapter }

@@ -26,6 +26,8 @@ extension BLEError {
             elapsed = .seconds(30)
             reason = DisconnectReason(.transactionTimeout)
             isFinal = true
+        case .databaseChanged:
+            self = .servicesChanged(operation, object)
         case .cancelled:
             self.init(.ended, operation: operation, object: object, cause: "it was taken back before it was done")
         default:
@@ -51,6 +53,16 @@ extension BLEError {
         error.systemError = reason.systemError
         error.isFinal = true
         return error
+    }
+
+    static func servicesChanged(_ operation: String, _ object: String) -> BLEError {
+        BLEError(
+            .servicesChanged,
+            operation: operation,
+            object: object,
+            cause: "the peripheral's services changed, and what was meant is gone or can't be told for sure",
+            remedy: "Look for it again with Link.discover(), and name it by its UUID where you can."
+        )
     }
 
     static func cannotSend(_ characteristic: Characteristic, of peripheral: BluetoothAddress) -> BLEError {

@@ -57,12 +57,14 @@ final class Bearer: Sendable {
     let state: Mutex<State>
 
     /// - Parameters:
+    ///   - servedClient: what is known of the peer as a client of our own attributes.
     ///   - onServer: what the peer did to our own attributes.
     ///   - onEnd: called once, as the last of all calls.
     init(
         _ radioLink: any ATTLink,
         timeline: any Timeline,
         database: SharedDatabase,
+        servedClient: ServerClient = ServerClient(),
         onServer: @escaping @Sendable (ATTServer.Output) -> Void,
         onEnd: @escaping @Sendable (DisconnectReason) -> Void
     ) {
@@ -72,7 +74,12 @@ final class Bearer: Sendable {
         self.onServer = onServer
         self.onEnd = onEnd
         let maximumMTU = min(517, radioLink.maximumPDUSize)
-        state = Mutex(State(client: GATTClient(maximumMTU: maximumMTU), server: ATTServer(maximumMTU: maximumMTU)))
+        state = Mutex(
+            State(
+                client: GATTClient(maximumMTU: maximumMTU),
+                server: ATTServer(maximumMTU: maximumMTU, client: servedClient)
+            )
+        )
     }
 
     /// Starts taking PDUs from the radio.
@@ -111,6 +118,11 @@ final class Bearer: Sendable {
     /// Takes a procedure back; its result, if it is still due, comes at once.
     func cancel(_ id: ProcedureID) {
         change { state, effects in self.take(state.client.cancel(id), &state, &effects) }
+    }
+
+    /// Takes note that handles may mean something else from now on: what names them and has not been sent ends.
+    func invalidate(_ handles: ClosedRange<UInt16>) {
+        change { state, effects in self.take(state.client.invalidate(handles), &state, &effects) }
     }
 
     func addRoute(_ handle: UInt16, _ route: Route) {

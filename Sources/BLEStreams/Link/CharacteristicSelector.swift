@@ -6,6 +6,8 @@ enum CharacteristicSelector: Hashable, Sendable {
     case uuid(BluetoothUUID, service: BluetoothUUID?)
     /// The one whose value has this handle.
     case handle(UInt16)
+    /// This one, as it was discovered: laid out otherwise it is another one.
+    case exactly(Characteristic)
 }
 
 extension CharacteristicSelector: CustomStringConvertible {
@@ -14,6 +16,7 @@ extension CharacteristicSelector: CustomStringConvertible {
         case .uuid(let uuid, service: nil): "\(uuid)"
         case .uuid(let uuid, service: let service?): "\(uuid) in service \(service)"
         case .handle(let handle): "handle \(handle.hexadecimal)"
+        case .exactly(let characteristic): "\(characteristic.uuid) at \(characteristic.valueHandle.hexadecimal)"
         }
     }
 }

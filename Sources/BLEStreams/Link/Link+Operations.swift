@@ -14,7 +14,11 @@ public enum WriteKind: Hashable, Sendable {
 extension Link {
     // MARK: - Discovery
 
-    /// All services of the peripheral with their characteristics and descriptors; discovered once a link.
+    /// All services of the peripheral with their characteristics and descriptors; found out once a link.
+    ///
+    /// Of a peripheral that was met before they are remembered, where it has a Database Hash: one request then tells that
+    /// they are still the same. ``Peripheral/forgetServices()`` has them discovered instead. When the peripheral says that
+    /// its services have changed they are discovered again by themselves; ``serviceChanges`` tells.
     ///
     /// - Parameter timeout: how long to wait; without it each request has the 30 s of the specification.
     /// - Throws: ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, `CancellationError`.
@@ -48,8 +52,10 @@ extension Link {
     }
 
     /// Reads a characteristic that was discovered. See ``read(_:in:timeout:)``.
+    ///
+    /// - Throws: as there, and ``BLEError/Code/servicesChanged`` when the peripheral doesn't have it like this any more.
     public func read(_ characteristic: Characteristic, timeout: Duration? = nil) async throws -> CharacteristicValue {
-        try await read(handle: characteristic.valueHandle, timeout: timeout)
+        try await read(.exactly(characteristic), timeout: timeout)
     }
 
     /// Reads a characteristic whose value has a type. See ``read(_:in:timeout:)``.
@@ -76,15 +82,9 @@ extension Link {
     }
 
     private func read(_ selector: CharacteristicSelector, timeout: Duration?) async throws -> CharacteristicValue {
-        let found = try await characteristic(selector, operation: "read", timeout: timeout)
-        guard found.properties.contains(.read) else { throw unsupported("read", selector, found) }
-        let object = OperationObject(.of, selector, peripheral.address)
-        let octets: [UInt8] = try await perform(
-            ReadValue(handle: found.valueHandle),
-            operation: "read",
-            object: object,
-            timeout: timeout
-        )
+        let octets: [UInt8] = try await perform(selector, "read", anyOf: .read, timeout) {
+            ReadValue(handle: $0.valueHandle)
+        }
         return CharacteristicValue(bytes: octets[...], time: timeline.wallTime)
     }
 
@@ -118,7 +118,7 @@ extension Link {
         _ kind: WriteKind = .withResponse,
         timeout: Duration? = nil
     ) async throws {
-        try await write(Array(value), .handle(characteristic.valueHandle), kind, timeout)
+        try await write(Array(value), .exactly(characteristic), kind, timeout)
     }
 
     /// Writes an attribute by its handle, without discovery and without a look at its properties.
@@ -143,13 +143,27 @@ extension Link {
         _ kind: WriteKind,
         _ timeout: Duration?
     ) async throws {
-        let found = try await characteristic(selector, operation: "write", timeout: timeout)
-        let needed: CharacteristicProperties = kind == .withoutResponse ? .writeWithoutResponse : .write
-        guard found.properties.contains(needed) else {
-            throw unsupported(kind == .withoutResponse ? "write without response" : "write", selector, found)
-        }
         let object = OperationObject(.to, selector, peripheral.address)
-        try await write(value, toHandle: found.valueHandle, kind, object, timeout)
+        try checkLength(of: value, kind == .withoutResponse ? mtu - 3 : 512, object)
+        switch kind {
+        case .withResponse:
+            try await perform(selector, "write", anyOf: .write, timeout) {
+                WriteValue(handle: $0.valueHandle, value: value)
+            }
+        case .withoutResponse:
+            try Task.checkCancellation()
+            if let known = attributes.knownDatabase {
+                let found = try LinkAttributes.find(selector, in: known, operation: "write", peripheral.address).get()
+                if found.properties.contains(.writeWithoutResponse), sendAtOnce(value, found.valueHandle) { return }
+            }
+            try await perform(selector, "write", anyOf: .writeWithoutResponse, timeout) {
+                WriteCommand(handle: $0.valueHandle, value: value)
+            }
+        case .reliable:
+            try await perform(selector, "write", anyOf: .write, timeout) {
+                LongWrite(handle: $0.valueHandle, value: value, isVerified: true)
+            }
+        }
     }
 
     private func write(
@@ -159,19 +173,10 @@ extension Link {
         _ object: OperationObject,
         _ timeout: Duration?
     ) async throws {
-        let limit = kind == .withoutResponse ? mtu - 3 : 512
-        guard value.count <= limit else {
-            throw BLEError(
-                .overflow,
-                operation: "write",
-                object: "\(object)",
-                cause: "the value has \(value.count) octets, and \(limit) is the most that can be written this way",
-                remedy: kind == .withoutResponse ? "Write it with response, or in parts." : "Write it in parts."
-            )
-        }
+        try checkLength(of: value, kind == .withoutResponse ? mtu - 3 : 512, object)
         switch kind {
         case .withResponse:
-            let _: Void = try await perform(
+            try await perform(
                 WriteValue(handle: handle, value: value),
                 operation: "write",
                 object: object,
@@ -179,21 +184,40 @@ extension Link {
             )
         case .withoutResponse:
             try Task.checkCancellation()
-            if bearer.sendAtOnce(ATTWriteCommand(handle: handle, value: value[...])) { return }
-            let _: Void = try await perform(
+            if sendAtOnce(value, handle) { return }
+            try await perform(
                 WriteCommand(handle: handle, value: value),
                 operation: "write",
                 object: object,
                 timeout: timeout
             )
         case .reliable:
-            let _: Void = try await perform(
+            try await perform(
                 LongWrite(handle: handle, value: value, isVerified: true),
                 operation: "write",
                 object: object,
                 timeout: timeout
             )
         }
+    }
+
+    /// Writes without an answer where nothing else has to leave before.
+    private func sendAtOnce(_ value: [UInt8], _ handle: UInt16) -> Bool {
+        guard bearer.sendAtOnce(ATTWriteCommand(handle: handle, value: value[...])) else { return false }
+        attributes.operationBegan()
+        return true
+    }
+
+    /// Refuses a value that is too long for the way in which it is to be written.
+    func checkLength(of value: [UInt8], _ limit: Int, _ object: OperationObject) throws {
+        guard value.count > limit else { return }
+        throw BLEError(
+            .overflow,
+            operation: "write",
+            object: "\(object)",
+            cause: "the value has \(value.count) octets, and \(limit) is the most that can be written this way",
+            remedy: limit < 512 ? "Write it with response, or in parts." : "Write it in parts."
+        )
     }
 
     // MARK: - The lane
@@ -214,7 +238,27 @@ extension Link {
         }
     }
 
-    /// Runs one procedure of the client half.
+    /// Runs one procedure on a characteristic, which is found first and must have one of these properties.
+    func perform<Procedure: GATTProcedure>(
+        _ selector: CharacteristicSelector,
+        _ operation: String,
+        anyOf properties: CharacteristicProperties,
+        _ timeout: Duration?,
+        _ make: @escaping @Sendable (Characteristic) -> Procedure
+    ) async throws -> Procedure.Success {
+        let object = OperationObject(.of, selector, peripheral.address)
+        return try await waitFor(operation: operation, object: object, timeout: timeout) { finish in
+            AttributeOperation.start(
+                on: self,
+                .characteristic(selector, anyOf: properties, make),
+                operation: operation,
+                object: object,
+                finish: finish
+            )
+        }
+    }
+
+    /// Runs one procedure that names what it needs by handles, or needs none.
     func perform<Procedure: GATTProcedure>(
         _ procedure: Procedure,
         operation: String,
@@ -222,15 +266,13 @@ extension Link {
         timeout: Duration?
     ) async throws -> Procedure.Success {
         try await waitFor(operation: operation, object: object, timeout: timeout) { finish in
-            let id = self.bearer.begin(procedure) { outcome in
-                switch outcome {
-                case .success(let value as Procedure.Success): finish(.success(value))
-                case .success: finish(.failure(BLEError(.cancelled, operation: operation, object: "\(object)")))
-                case .failure(let failure):
-                    finish(.failure(BLEError(failure, operation: operation, object: "\(object)")))
-                }
-            }
-            return { self.bearer.cancel(id) }
+            AttributeOperation.start(
+                on: self,
+                .handles(procedure),
+                operation: operation,
+                object: object,
+                finish: finish
+            )
         }
     }
 
@@ -250,19 +292,5 @@ extension Link {
         return try await reply(on: timeline, limit: limit) { finish in
             start { finish($0.mapError { $0 as any Error }) }
         }
-    }
-
-    private func unsupported(
-        _ operation: String,
-        _ selector: CharacteristicSelector,
-        _ found: Characteristic
-    ) -> BLEError {
-        BLEError(
-            .notSupported,
-            operation: operation,
-            object: "of \(selector) of \(peripheral)",
-            cause: "the characteristic has no such property; it has: \(found.properties)",
-            remedy: "Use one of the properties that it has, or another characteristic."
-        )
     }
 }

@@ -33,7 +33,7 @@ extension Link {
         indications: Bool = false,
         buffer: BufferPolicy = .standard
     ) -> BLEStream<CharacteristicValue> {
-        notifications(.handle(characteristic.valueHandle), indications, buffer)
+        notifications(.exactly(characteristic), indications, buffer)
     }
 
     /// The notifications of the characteristic whose value has this handle. See
@@ -78,7 +78,7 @@ extension Link {
         indications: Bool = false,
         buffer: BufferPolicy = .standard
     ) -> BLEStream<CharacteristicValue> {
-        values(.handle(characteristic.valueHandle), indications, buffer)
+        values(.exactly(characteristic), indications, buffer)
     }
 
     /// The value of a characteristic that has a type, and its changes. See ``values(of:in:indications:buffer:)``.
@@ -114,28 +114,45 @@ extension Link {
         _ indications: Bool,
         _ buffer: BufferPolicy
     ) -> BLEStream<CharacteristicValue> {
-        let (attributes, bearer, timeline) = (attributes, bearer, timeline)
         let object = "of \(selector) of \(peripheral)"
         let subject = StreamSubject(operation: "values", object: object)
         return BLEStream(subject, timeline: timeline, buffer: buffer) { mailbox in
             let hasRead = Mutex(false)
+            let reading = CurrentCloser()
+            let isReading = Mutex(false)
             let subscriber = LinkAttributes.Subscriber(
                 object: object,
                 deliver: { values in if hasRead.withLock({ $0 }) { mailbox.send(contentsOf: values) } },
                 lost: { count in if hasRead.withLock({ $0 }) { mailbox.lost(count) } },
                 finish: { mailbox.finish(throwing: $0) }
             )
-            return attributes.subscribe(selector, indications: indications, subscriber) { characteristic in
-                bearer.begin(ReadValue(handle: characteristic.valueHandle)) { outcome in
-                    switch outcome {
-                    case .success(let octets):
-                        let bytes = (octets as? [UInt8]) ?? []
-                        mailbox.send(CharacteristicValue(bytes: bytes[...], time: timeline.wallTime))
-                        hasRead.withLock { $0 = true }
-                    case .failure(let failure):
-                        mailbox.finish(throwing: BLEError(failure, operation: "read", object: object))
-                    }
+            let unsubscribe = self.attributes.subscribe(selector, indications: indications, subscriber) { _ in
+                // One that is under way finds the new handle by itself when the services change.
+                let isSecond = isReading.withLock { isReading in
+                    defer { isReading = true }
+                    return isReading
                 }
+                guard !isSecond else { return }
+                let cancel = AttributeOperation.start(
+                    on: self,
+                    .characteristic(selector, anyOf: []) { ReadValue(handle: $0.valueHandle) },
+                    operation: "read",
+                    object: OperationObject(.of, selector, self.peripheral.address),
+                    finish: { outcome in
+                        isReading.withLock { $0 = false }
+                        switch outcome {
+                        case .success(let octets):
+                            mailbox.send(CharacteristicValue(bytes: octets[...], time: self.timeline.wallTime))
+                            hasRead.withLock { $0 = true }
+                        case .failure(let error): mailbox.finish(throwing: error)
+                        }
+                    }
+                )
+                reading.replace(cancel)
+            }
+            return {
+                unsubscribe()
+                reading.run()
             }
         }
     }

@@ -19,7 +19,7 @@ public final class Link: Sendable {
 
     init(peripheral: Peripheral, radioLink: any ATTLink) {
         self.peripheral = peripheral
-        let attributes = LinkAttributes(peripheral: peripheral.address)
+        let attributes = LinkAttributes(peripheral: peripheral.address, store: peripheral.core.store)
         let lifetime = LinkLifetime()
         self.attributes = attributes
         self.lifetime = lifetime
@@ -33,7 +33,7 @@ public final class Link: Sendable {
                 lifetime.ended(reason)
             }
         )
-        attributes.bearer = bearer
+        attributes.begin(on: bearer)
     }
 
     /// The largest PDU that is sent or expected, in octets; one notification carries three less.
@@ -128,6 +128,8 @@ extension Link {
                 once.run()
             }
         }
+        // A program may end right behind this: what it learned is to be on the disk then.
+        if attributes.hasChangedMemory { await peripheral.core.store.flush() }
     }
 }
 

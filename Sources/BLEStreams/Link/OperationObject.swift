@@ -4,18 +4,45 @@ import BLEProtocol
 struct OperationObject: Sendable, CustomStringConvertible {
     enum Relation: String { case of, to }
 
+    private enum Attributes: Sendable {
+        case one(CharacteristicSelector)
+        case all(BluetoothUUID)
+        case several(Int)
+    }
+
     private let relation: Relation?
-    private let attribute: CharacteristicSelector?
+    private let attributes: Attributes?
     private let peripheral: BluetoothAddress
 
     init(_ relation: Relation?, _ attribute: CharacteristicSelector?, _ peripheral: BluetoothAddress) {
         self.relation = relation
-        self.attribute = attribute
         self.peripheral = peripheral
+        attributes = attribute.map { .one($0) }
+    }
+
+    /// All attributes of a type.
+    init(ofAll uuid: BluetoothUUID, _ peripheral: BluetoothAddress) {
+        self.peripheral = peripheral
+        relation = .of
+        attributes = .all(uuid)
+    }
+
+    /// So many attributes, named by their handles.
+    init(ofHandles count: Int, _ peripheral: BluetoothAddress) {
+        self.peripheral = peripheral
+        relation = .of
+        attributes = .several(count)
     }
 
     var description: String {
         let beginning = relation.map { "\($0) " } ?? ""
-        return beginning + (attribute.map { "\($0) of " } ?? "") + "\(peripheral)"
+        let middle =
+            switch attributes {
+            case .one(let attribute)?: "\(attribute) of "
+            case .all(let uuid)?: "all \(uuid) of "
+            case .several(let count)?: "\(count) handles of "
+            case nil: ""
+            }
+        return beginning + middle + "\(peripheral)"
     }
 }

@@ -1,7 +1,8 @@
-/// Which characteristics of a link should send their values, which do, and for whom; a value without I/O.
+/// Who wants which characteristic's values, and what has to be written so that the peer sends them; a value.
 ///
-/// Several subscribers of one characteristic share one write of its Client Characteristic Configuration; the last one
-/// to leave has it cleared. While a write is under way no second one is sent: when it is answered, the table asks for
+/// One Client Characteristic Configuration descriptor serves all subscribers of a characteristic: what is written is
+/// what they want together, and it is written only when that differs from what the peer has been told. While one
+/// write is under way no second one is sent: when it is answered, the table asks for
 /// another one if the wishes have changed meanwhile.
 struct SubscriptionTable {
     typealias SubscriberID = Int
@@ -18,6 +19,8 @@ struct SubscriptionTable {
         var valueHandle: UInt16
         var descriptorHandle: UInt16
         var configuration: Configuration
+        /// Tells it from other writes: an answer may come when its handle has come to mean something else.
+        var number: Int
     }
 
     private struct Entry {
@@ -25,12 +28,17 @@ struct SubscriptionTable {
         var descriptorHandle: UInt16?
         var subscribers: [SubscriberID: Configuration] = [:]
         var actual: Configuration = []
-        var inFlight: Configuration?
+        var inFlight: Write?
+        /// How often the peer has put the write off, one time after the other.
+        var postponements = 0
 
         var wanted: Configuration { subscribers.values.reduce(into: []) { $0.formUnion($1) } }
     }
 
+    private static let patience = 3
+
     private var entries: [UInt16: Entry] = [:]
+    private var writes = 0
 
     /// Whether any write is under way: a link that is about to be closed waits for it.
     var isBusy: Bool { entries.values.contains { $0.inFlight != nil } }
@@ -60,10 +68,11 @@ struct SubscriptionTable {
 
     /// A write was answered. Subscribers for whom it failed are returned, and taken away.
     mutating func written(_ write: Write, succeeded: Bool) -> (failed: [SubscriberID], next: Write?) {
-        guard entries[write.valueHandle]?.inFlight == write.configuration else { return ([], nil) }
+        guard entries[write.valueHandle]?.inFlight == write else { return ([], nil) }
         entries[write.valueHandle]?.inFlight = nil
         if succeeded {
             entries[write.valueHandle]?.actual = write.configuration
+            entries[write.valueHandle]?.postponements = 0
             return ([], next(write.valueHandle))
         }
         let actual = entries[write.valueHandle]?.actual ?? []
@@ -82,8 +91,38 @@ struct SubscriptionTable {
             if entry.subscribers.isEmpty { entries[valueHandle] = nil }
             return nil
         }
-        entry.inFlight = wanted
+        writes += 1
+        let write = Write(
+            valueHandle: valueHandle,
+            descriptorHandle: descriptorHandle,
+            configuration: wanted,
+            number: writes
+        )
+        entry.inFlight = write
         entries[valueHandle] = entry
-        return Write(valueHandle: valueHandle, descriptorHandle: descriptorHandle, configuration: wanted)
+        return write
     }
+}
+
+// MARK: - When services change
+
+extension SubscriptionTable {
+    /// A write was not carried out, since the peer's services may have changed; ``resume()`` tries it again.
+    ///
+    /// - Returns: whether to wait for that: a peer that puts it off for ever refuses it.
+    mutating func postponed(_ write: Write) -> Bool {
+        guard entries[write.valueHandle]?.inFlight == write else { return true }
+        entries[write.valueHandle]?.postponements += 1
+        guard let count = entries[write.valueHandle]?.postponements, count < Self.patience else { return false }
+        entries[write.valueHandle]?.inFlight = nil
+        return true
+    }
+
+    /// The handles are what they were: what was put off is written now.
+    mutating func resume() -> [Write] {
+        entries.keys.sorted().compactMap { next($0) }
+    }
+
+    /// The handle means something else now, and the peer knows of no subscription to it.
+    mutating func forget(_ valueHandle: UInt16) { entries[valueHandle] = nil }
 }

@@ -25,7 +25,8 @@ public final class ConnectedCentral: Sendable {
     let bearer: Bearer
     private let state: Mutex<State>
 
-    init(link: any ATTLink, server: PeripheralServer, id: Int) {
+    /// - Parameter client: what is kept of it from earlier links.
+    init(link: any ATTLink, server: PeripheralServer, id: Int, client: ServerClient) {
         self.id = id
         state = Mutex(State())
         let identity = Reference()
@@ -33,6 +34,7 @@ public final class ConnectedCentral: Sendable {
             link,
             timeline: server.radio.timeline,
             database: server.database,
+            servedClient: client,
             onServer: { [weak server] output in
                 guard let server, let central = identity.central else { return }
                 central.handle(output, server)
@@ -61,21 +63,35 @@ public final class ConnectedCentral: Sendable {
 
     // MARK: - Events
 
-    private func handle(_ output: ATTServer.Output, _ server: PeripheralServer) {
-        for change in output.subscriptionChanges {
-            let kind: SubscriptionChange.Kind =
-                switch change.subscription {
-                case .none: .none
-                case .notify: .notify
-                case .indicate: .indicate
-                }
-            let event = SubscriptionChange(
-                central: self,
-                characteristic: server.characteristic(at: change.characteristic),
-                kind: kind
-            )
-            server.tell(.subscription(event), of: change.characteristic)
+    /// Tells of what a bonded central had subscribed to when it was here last: it holds without being written again.
+    func resume(_ client: ServerClient, _ server: PeripheralServer) {
+        for (handle, subscription) in client.subscriptions.sorted(by: { $0.key < $1.key }) {
+            tell(subscription, of: handle, server)
         }
+        // What it missed is indicated before it asks.
+        bearer.synchronize()
+    }
+
+    private func tell(_ subscription: ServerClient.Subscription, of handle: UInt16, _ server: PeripheralServer) {
+        // What the server sends by itself is nobody else's business.
+        guard server.database.withLock({ $0.serviceChanged?.valueHandle }) != handle else { return }
+        let kind: SubscriptionChange.Kind =
+            switch subscription {
+            case .none: .none
+            case .notify: .notify
+            case .indicate: .indicate
+            }
+        let change = SubscriptionChange(central: self, characteristic: server.characteristic(at: handle), kind: kind)
+        server.tell(.subscription(change), of: handle)
+    }
+
+    /// What is to be kept of it, and whether the link was encrypted.
+    var served: (client: ServerClient, isEncrypted: Bool) {
+        bearer.serve { server, _ in (server.client, server.security.isEncrypted) }
+    }
+
+    private func handle(_ output: ATTServer.Output, _ server: PeripheralServer) {
+        for change in output.subscriptionChanges { tell(change.subscription, of: change.characteristic, server) }
         for read in output.reads {
             let request = ReadRequest(
                 central: self,
@@ -181,7 +197,8 @@ public final class ConnectedCentral: Sendable {
             switch outcome {
             case .success(true): return
             case .success(false):
-                if let end = state.withLock({ $0.end }) {
+                // The bearer knows first: the link may still be going down.
+                if let end = bearer.end {
                     throw BLEError.linkEnded(end, operation: "indicate", object: object)
                 }
                 throw refused(.notSubscribed, operation: "indicate", object: object)

@@ -45,6 +45,8 @@ public struct LocalPeripheral: Sendable {
     ///
     /// - Parameters:
     ///   - adapter: the adapter, or a radio: `.radio(air.adapter())`.
+    ///   - store: where it is kept what bonded centrals have subscribed to; `nil`: ``PeerStore/standard`` for an adapter of
+    ///     this machine, memory for ``AdapterChoice/radio(_:)``.
     ///   - body: what the peripheral does meanwhile, with the server; when it returns or throws, advertising ends, and
     ///     all links are dropped.
     /// - Returns: what the closure returns.
@@ -52,17 +54,27 @@ public struct LocalPeripheral: Sendable {
     ///   fit; an error of the adapter; what the closure throws; `CancellationError`.
     public func run<Output>(
         on adapter: AdapterChoice = .default,
+        store: PeerStore? = nil,
         _ body: (PeripheralServer) async throws -> Output
     ) async throws -> Output {
-        try await run(on: try adapter.makeRadio(), body)
+        let store = store ?? (adapter.isOfThisMachine ? .standard : .inMemory())
+        return try await run(on: try adapter.makeRadio(), store, body)
     }
 
-    /// Advertises and serves on a radio for as long as the closure runs. See ``run(on:_:)-(AdapterChoice,_)``.
+    /// Advertises and serves on a radio for as long as the closure runs. See ``run(on:store:_:)``.
     public func run<Output>(
         on radio: any Radio,
         _ body: (PeripheralServer) async throws -> Output
     ) async throws -> Output {
-        let server = try PeripheralServer(self, radio: radio)
+        try await run(on: radio, .inMemory(), body)
+    }
+
+    private func run<Output>(
+        on radio: any Radio,
+        _ store: PeerStore,
+        _ body: (PeripheralServer) async throws -> Output
+    ) async throws -> Output {
+        let server = try PeripheralServer(self, radio: radio, store: store)
         do {
             try await server.start()
             let output = try await body(server)
@@ -78,7 +90,7 @@ public struct LocalPeripheral: Sendable {
     ///
     /// Stored values are read and written by centrals without anybody's help.
     ///
-    /// - Throws: as ``run(on:_:)-(AdapterChoice,_)``.
+    /// - Throws: as ``run(on:store:_:)``.
     public func run(on radio: any Radio) async throws {
         try await run(on: radio) { server in try await server.untilFailure() }
     }

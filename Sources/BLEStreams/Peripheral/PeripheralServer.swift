@@ -38,15 +38,17 @@ public final class PeripheralServer: Sendable {
     let radio: any Radio
     private let request: AdvertiseRequest
     private let description: LocalPeripheral
+    private let served: ServedCentrals
     private var name: String { description.name }
     private let state = Mutex(State())
 
-    init(_ description: LocalPeripheral, radio: any Radio) throws {
+    init(_ description: LocalPeripheral, radio: any Radio, store: PeerStore) throws {
         let services = try description.allServices(description.services, operation: "serve")
         database = SharedDatabase(AttributeDatabase(services: services))
         request = try description.advertisement()
         self.description = description
         self.radio = radio
+        served = ServedCentrals(store: store)
     }
 
     /// The centrals that are connected now.
@@ -180,10 +182,12 @@ public final class PeripheralServer: Sendable {
             return state.isStopped ? nil : state.nextID
         }
         guard let id else { return link.disconnect() }
-        let central = ConnectedCentral(link: link, server: self, id: id)
+        let client = database.withLock { served.recall(link.peer, $0) }
+        let central = ConnectedCentral(link: link, server: self, id: id, client: client)
         state.withLock { $0.centrals[id] = central }
         tell(.connected(central))
         central.bearer.start()
+        central.resume(client, self)
     }
 
     func left(_ central: ConnectedCentral, id: Int, _ reason: DisconnectReason) {
@@ -191,6 +195,8 @@ public final class PeripheralServer: Sendable {
             state.centrals[id] = nil
             return state.centrals.isEmpty ? state.whenEmpty : nil
         }
+        let (client, isEncrypted) = central.served
+        database.withLock { served.keep(client, of: central.address, isBonded: isEncrypted, $0) }
         tell(.disconnected(central, reason))
         whenEmpty?.run()
     }

@@ -60,7 +60,7 @@ extension SessionDriver {
                 handle(.notFound(.lacksService(service, link.peripheral)))
                 return false
             }
-            handle(.servicesDiscovered(fromCache: false))
+            handle(.servicesDiscovered(fromCache: link.servicesAreRemembered))
             return findCharacteristics(in: database, of: link.peripheral)
         } catch let error as BLEError {
             handle(unless(error, .discoveryFailed(error)))
@@ -205,7 +205,11 @@ extension SessionDriver {
                 object: object,
                 deliver: { channels.deliver($0, of: subscription) },
                 lost: { channels.lost($0, of: subscription) },
-                finish: { finish(.failure($0 ?? unwanted)) },
+                finish: { error in
+                    finish(.failure(error ?? unwanted))
+                    // Long after it was switched on, too: what it was for is gone.
+                    if let error, error.code == .servicesChanged { channels.refuse(subscription, error) }
+                },
                 armed: { finish(.success(())) }
             )
             let cancel = link.attributes.subscribe(

@@ -46,6 +46,8 @@ struct SessionRecord: Codable, Equatable, Sendable {
                     indications: subscription.indications
                 )
             case .handle(let handle): Subscription(handle: handle, indications: subscription.indications)
+            case .exactly(let characteristic):
+                Subscription(handle: characteristic.valueHandle, indications: subscription.indications)
             }
         }
         requiredServices = plan.requiredServices.map { "\($0)" }

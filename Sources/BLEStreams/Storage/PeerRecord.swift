@@ -8,6 +8,12 @@ struct PeerRecord: Codable, Equatable, Sendable {
     /// The session that a program keeps with it.
     var session: SessionRecord?
 
+    /// What it offered when it was met last, which one request tells to be right or wrong still.
+    var services: ServicesRecord?
+
+    /// What it has configured of the services that this machine offers to it as a central.
+    var served: ServedRecord?
+
     /// Whether there is nothing to remember: no file is needed then.
     var isEmpty: Bool { self == PeerRecord() }
 }

@@ -107,6 +107,7 @@ public final class PeerStore: Sendable {
 
     /// Waits until everything that was changed so far is on the disk, or has been given up with a warning.
     public func flush() async {
+        guard folder != nil else { return }
         await withCheckedContinuation { continuation in
             queue.async { continuation.resume() }
         }

@@ -33,8 +33,7 @@ import Testing
                     break
                 }
                 _ = try await link.read(Bench.readable)
-                let writes = bench.sent(by: .central).filter { $0.first == 0x12 }.map { Array($0.suffix(2)) }
-                #expect(writes == [[1, 0], [0, 0]])
+                #expect(bench.writes == [[1, 0], [0, 0]])
             }
             #expect(bench.centralAdapter.activity.isIdle)
         }
@@ -78,8 +77,7 @@ import Testing
                 let counts = try await (first.count, second.count)
                 #expect([counts.0, counts.1] == [10, 10])
                 _ = try await link.read(Bench.readable)
-                let writes = bench.sent(by: .central).filter { $0.first == 0x12 }.map { Array($0.suffix(2)) }
-                #expect(writes == [[1, 0], [0, 0]])
+                #expect(bench.writes == [[1, 0], [0, 0]])
             }
         }
     }

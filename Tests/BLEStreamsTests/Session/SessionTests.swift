@@ -138,8 +138,7 @@ import Testing
             try await bench.central.withSession(Self.plan) { session in
                 _ = try await session.notifications(of: Bench.notifying).first()
             }
-            let writes = bench.sent(by: .central).filter { $0.first == 0x12 }.map { Array($0.suffix(2)) }
-            #expect(writes == [[1, 0], [0, 0]])
+            #expect(bench.writes == [[1, 0], [0, 0]])
             #expect(bench.centralAdapter.activity.isIdle)
         }
     }
@@ -150,8 +149,7 @@ import Testing
                 try await session.ready()
                 _ = try await session.notifications(of: Bench.notifying).first()
                 try await bench.time.sleep(for: .seconds(1))
-                let writes = bench.sent(by: .central).filter { $0.first == 0x12 }.map { Array($0.suffix(2)) }
-                #expect(writes == [[1, 0], [0, 0]])
+                #expect(bench.writes == [[1, 0], [0, 0]])
                 let error = await bleError {
                     _ = try await session.notifications(of: Bench.readOnly).first()
                 }

@@ -36,10 +36,13 @@ struct Bench {
 
     /// Runs a test body beside the peripheral, which ends with it.
     ///
-    /// - Parameter serve: what the peripheral does; by default it answers from its stored values only.
+    /// - Parameters:
+    ///   - centrals: how many may be connected to the peripheral at once.
+    ///   - serve: what the peripheral does; by default it answers from its stored values only.
     static func run(
         seed: UInt64 = 1,
         description: LocalPeripheral = description,
+        centrals: Int = 1,
         serve: @escaping @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
             for try await _ in server.centralEvents {}
         },
@@ -48,7 +51,7 @@ struct Bench {
         try await VirtualTime.run(seed: seed) { time in
             let air = SimulatedAir(time)
             air.traceCapacity = 10_000
-            let (near, far) = (air.adapter(), air.adapter())
+            let (near, far) = (air.adapter(), air.adapter(settings: AdapterSettings(maximumCentrals: centrals)))
             let bench = Bench(
                 time: time,
                 air: air,
@@ -84,6 +87,13 @@ struct Bench {
                 }
             }
         }
+    }
+
+    /// What the central wrote to attributes of the bench's own service, oldest first: not what the library itself writes to
+    /// the mandatory services, which lie in front.
+    var writes: [[UInt8]] {
+        sent(by: .central).filter { $0.first == 0x12 && (UInt16($0[1]) | UInt16($0[2]) << 8) > 0x000D }
+            .map { Array($0.dropFirst(3)) }
     }
 
     /// The PDUs that one side sent, oldest first.

@@ -32,6 +32,7 @@ GET_CONNECTIONS = 0x0015
 UNPAIR = 0x001B
 START_DISCOVERY = 0x0023
 STOP_DISCOVERY = 0x0024
+READ_ADVERTISING_FEATURES = 0x003D
 READ_ADV_MONITOR_FEATURES = 0x0051
 
 POWERED_BIT = 1 << 0
@@ -184,6 +185,10 @@ class Management:
     def monitors(self, index: int) -> int:
         """How many advertisement monitors somebody has left behind."""
         return struct.unpack_from("<H", self.command(READ_ADV_MONITOR_FEATURES, index), 11)[0]
+
+    def advertisements(self, index: int) -> int:
+        """How many advertising instances programs have put up."""
+        return self.command(READ_ADVERTISING_FEATURES, index)[7]
 
     def disconnect_all(self, index: int) -> None:
         """Drops every link and waits until it is gone: who connects before that shares the fate of the old one."""

@@ -119,6 +119,9 @@ extension GATTClient {
         // The procedure's arrays must have one owner while it appends to them.
         slot = nil
         switch running.procedure.erasedReceived(answer, context) {
+        case .request where running.isStale, .ended(.success) where running.isStale && running.isRepeatable:
+            slot = running
+            endRunning(with: .databaseChanged, &output)
         case .request(let request):
             running.request = request
             running.sentMTU = nil
@@ -134,7 +137,7 @@ extension GATTClient {
         }
     }
 
-    private mutating func endRunning(with failure: GATTFailure, _ output: inout Output) {
+    mutating func endRunning(with failure: GATTFailure, _ output: inout Output) {
         guard let running = slot else { return }
         output.finished.append(Finished(id: running.id, result: .failure(failure)))
         undo(&output)

@@ -71,11 +71,20 @@ extension GATTClient {
         case .confirmation:
             if closed == nil { confirmations += 1 }
         case .command(let command):
-            if !command.isCancelled, closed == nil { commands.insert(command, at: 0) }
+            guard !command.isCancelled, closed == nil else { break }
+            if command.isStale {
+                output.finished.append(Finished(id: command.id, result: .failure(.databaseChanged)))
+            } else {
+                commands.insert(command, at: 0)
+            }
         case .request(let id, _):
             guard let stage = slot?.stage, slot?.id == id, slot?.sentMTU != nil else { break }
             slot?.sentMTU = nil
-            if stage == .abandoned { undo(&output) }
+            if stage == .abandoned {
+                undo(&output)
+            } else if stage == .running, slot?.isStale == true {
+                endRunning(with: .databaseChanged, &output)
+            }
         case nil: break
         }
         return output

@@ -162,6 +162,9 @@ extension GATTClient {
     struct Command: Sendable {
         var id: ProcedureID
         var pdu: [UInt8]
+        var handles: [UInt16]
+        /// The handles may have come to mean something else while it was on its way to the radio.
+        var isStale = false
         /// It was cancelled while it was on its way to the radio: nobody is told what became of it.
         var isCancelled = false
     }
@@ -183,6 +186,8 @@ extension GATTClient {
         var stage = Stage.running
         /// ATT_MTU when the radio took the request; `nil` until then.
         var sentMTU: Int?
+        /// Whether the handles may have come to mean something else since the request was sent.
+        var isStale = false
     }
 
     var context: GATTContext { GATTContext(mtu: mtu, maximumMTU: maximumMTU, isMTUExchanged: isMTUExchanged) }
@@ -221,7 +226,7 @@ extension GATTClient {
     private mutating func beginCommand(_ procedure: some GATTProcedure, _ id: ProcedureID, _ output: inout Output) {
         var procedure = procedure
         switch procedure.erasedStart(context) {
-        case .command(let pdu): commands.append(Command(id: id, pdu: pdu))
+        case .command(let pdu): commands.append(Command(id: id, pdu: pdu, handles: procedure.handles))
         case .ended(let result): output.finished.append(Finished(id: id, result: result))
         case .request: preconditionFailure("\(type(of: procedure)) says isCommand and sends a request")
         }

@@ -10,6 +10,8 @@ package enum GATTFailure: Error, Hashable, Sendable {
     case timedOut
     /// The caller cancelled.
     case cancelled
+    /// The server's attributes changed, so that a handle may mean something else; nothing is known to have been done.
+    case databaseChanged
     /// The link ended, or its bearer was closed, before the procedure did.
     case disconnected(DisconnectReason)
     /// The echo of a reliable write differs from what was sent, from this octet on. Nothing was written.
@@ -27,6 +29,7 @@ extension GATTFailure: CustomStringConvertible {
         case .wrongResponse(let expected, let received): "the peer answered with \(received) in place of \(expected)"
         case .timedOut: "the peer left the request unanswered for 30 s"
         case .cancelled: "cancelled"
+        case .databaseChanged: "the peer's services changed"
         case .disconnected(let reason): "the link ended: \(reason)"
         case .mismatch(let handle, let offset): "the peer echoed other octets for handle \(handle), from \(offset) on"
         case .valueTooLong(let count, let maximum): "the value has \(count) octets, and at most \(maximum) fit"

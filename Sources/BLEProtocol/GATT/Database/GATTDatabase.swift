@@ -44,4 +44,13 @@ public struct GATTDatabase: Hashable, Sendable {
     public func descriptor(handle: UInt16) -> Descriptor? {
         characteristic(containing: handle)?.descriptors.first { $0.handle == handle }
     }
+
+    /// Whether a handle has the same meaning in another database: the same characteristic, laid out in the same way, in a
+    /// service of the same type.
+    package func means(_ handle: UInt16, theSameAs other: GATTDatabase) -> Bool {
+        guard let service = service(containing: handle), let twin = other.service(containing: handle),
+            service.uuid == twin.uuid, service.handle == twin.handle
+        else { return false }
+        return characteristic(containing: handle) == other.characteristic(containing: handle)
+    }
 }

@@ -8,6 +8,12 @@ package protocol GATTProcedure: Sendable {
     /// Whether the procedure is one command: it is sent beside the queue, and finished when the radio took it.
     static var isCommand: Bool { get }
 
+    /// The handles that its requests name; none for a search, which stays right whatever the handles mean.
+    var handles: [UInt16] { get }
+
+    /// Whether doing it twice is the same as doing it once: reading is.
+    static var isRepeatable: Bool { get }
+
     /// The first step, when the procedure's turn has come.
     mutating func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<Success>
 
@@ -21,6 +27,10 @@ package protocol GATTProcedure: Sendable {
 
 extension GATTProcedure {
     package static var isCommand: Bool { false }
+
+    package var handles: [UInt16] { [] }
+
+    package static var isRepeatable: Bool { false }
 
     package mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure)
         -> GATTStep<Success>

@@ -13,6 +13,8 @@ package struct LongWrite: GATTProcedure {
     private var isFirst = true
     private var isExecuting = false
 
+    package var handles: [UInt16] { [handle] }
+
     package init(handle: UInt16, value: [UInt8], isVerified: Bool = false) {
         self.handle = handle
         self.value = value

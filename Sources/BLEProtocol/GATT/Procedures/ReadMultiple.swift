@@ -3,6 +3,8 @@
 /// The answer is cut at ATT_MTU - 1 octets, and nothing tells so.
 /// Source: Core Specification, Vol 3, Part G, 4.8.4.
 package struct ReadMultiple: GATTProcedure {
+    package static let isRepeatable = true
+
     package let handles: [UInt16]
 
     /// Takes two handles at least, and as many as fit an ATT_MTU of 23: 11.
@@ -34,6 +36,8 @@ package struct ReadMultipleVariable: GATTProcedure {
             self.isCut = isCut
         }
     }
+
+    package static let isRepeatable = true
 
     package let handles: [UInt16]
 

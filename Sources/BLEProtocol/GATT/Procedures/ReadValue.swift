@@ -4,8 +4,12 @@
 /// to its end or 512 octets. With an offset the Read Request is left out.
 /// Source: Core Specification, Vol 3, Part G, 4.8.1, 4.8.3, 4.12.1 and 4.12.2.
 package struct ReadValue: GATTProcedure {
+    package static let isRepeatable = true
+
     package let handle: UInt16
     package let offset: UInt16
+
+    package var handles: [UInt16] { [handle] }
 
     private var value: [UInt8] = []
     private var isFirst = true

@@ -14,6 +14,8 @@ package struct SetNotification: GATTProcedure {
     package let handle: UInt16
     package let mode: Mode
 
+    package var handles: [UInt16] { [handle] }
+
     package init(handle: UInt16, _ mode: Mode) {
         self.handle = handle
         self.mode = mode

@@ -13,6 +13,8 @@ package struct SignedWrite: GATTProcedure {
     private let counter: UInt32
     private let isLinkEncrypted: Bool
 
+    package var handles: [UInt16] { [handle] }
+
     /// - Parameters:
     ///   - value: at most ATT_MTU - 15 octets, or 3 where the link is encrypted, when the procedure is begun, else it fails.
     ///   - counter: greater than that of any write before with the same key.

@@ -7,6 +7,8 @@ package struct WriteCommand: GATTProcedure {
     package let handle: UInt16
     package let value: [UInt8]
 
+    package var handles: [UInt16] { [handle] }
+
     /// The value has at most ATT_MTU - 3 octets when the procedure is begun, else it fails.
     package init(handle: UInt16, value: [UInt8]) {
         self.handle = handle

@@ -7,6 +7,8 @@ package struct WriteValue: GATTProcedure {
 
     private var long: LongWrite?
 
+    package var handles: [UInt16] { [handle] }
+
     package init(handle: UInt16, value: [UInt8]) {
         self.handle = handle
         self.value = value

@@ -35,7 +35,7 @@ package struct ATTServer: Sendable {
     let maximumMTU: Int
     let limits: Limits
     /// The link's protection, as last told.
-    var security = ATTSecurity.none
+    package internal(set) var security = ATTSecurity.none
 
     /// The request that waits for the program's answer.
     var question: Question?

@@ -31,6 +31,21 @@ package struct ServerClient: Hashable, Sendable {
         self.features = features
     }
 
+    /// The same client, which comes back to attributes that are not those it left: what it had configured holds no more,
+    /// but for the wish to be told so.
+    package func returning(to database: AttributeDatabase) -> ServerClient {
+        let changed = database.serviceChanged?.valueHandle
+        var client = ServerClient(configurations: configurations.filter { $0.key == changed }, features: features)
+        client.isChangeAware = false
+        if !client.configurations.isEmpty { client.unconfirmedChange = 0x0001...0xFFFF }
+        return client
+    }
+
+    /// Whether the client was served from the database as it is now.
+    package func knows(_ database: AttributeDatabase) -> Bool {
+        unconfirmedChange == nil && (databaseVersion ?? database.history.version) == database.history.version
+    }
+
     /// What the client wants to be sent of a characteristic.
     package func subscription(of characteristic: UInt16) -> Subscription {
         Subscription(configuration: configuration(of: characteristic))

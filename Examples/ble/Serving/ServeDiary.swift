@@ -1,0 +1,92 @@
+import BLEStreams
+
+/// What happens to `ble serve`, one line each.
+struct ServeDiary: Sendable {
+    private let output: Output
+    private let timeline = RealTimeline()
+
+    init(_ output: Output) { self.output = output }
+
+    /// It advertises and listens.
+    func began(_ adapter: AdapterInfo, _ name: String, _ profile: String) throws {
+        let address = adapter.address
+        try line(
+            "serving",
+            address.map { "as \($0) (\($0.kind))" } ?? "",
+            "\"\(name.harmless)\", profile \(profile)",
+            [
+                ("address", address.map { .string("\($0)") }),
+                ("addressType", address.map { .string($0.kind.rawValue) }),
+                ("name", .string(name)), ("profile", .string(profile)),
+            ]
+        )
+    }
+
+    /// Somebody has come or gone.
+    func note(_ event: CentralEvent) throws {
+        switch event {
+        case .connected(let central): try line("connected", "by \(central.address)", "", who(central))
+        case .disconnected(let central, let reason):
+            try line(
+                "disconnected",
+                "from \(central.address)",
+                "\(reason)",
+                who(central) + [("reason", .string("\(reason)"))]
+            )
+        }
+    }
+
+    /// Somebody has subscribed, or has taken it back.
+    func note(_ change: SubscriptionChange) throws {
+        let kind =
+            switch change.kind {
+            case .none: "nothing"
+            case .notify: "notifications"
+            case .indicate: "indications"
+            }
+        try line(
+            change.isSubscribed ? "subscribed" : "unsubscribed",
+            "by \(change.central.address)",
+            change.isSubscribed ? "\(change.characteristic): \(kind)" : change.characteristic,
+            who(change.central) + [("characteristic", .string(change.characteristic)), ("kind", .string(kind))]
+        )
+    }
+
+    /// Somebody has read a value.
+    func read(_ value: [UInt8], _ request: ReadRequest) throws {
+        try line("read", "by \(request.central.address)", request.characteristic, value, request.central)
+    }
+
+    /// Somebody has written a value.
+    func written(_ value: [UInt8], _ request: WriteRequest) throws {
+        try line("written", "by \(request.central.address)", request.characteristic, value, request.central)
+    }
+
+    private func line(
+        _ event: String,
+        _ who: String,
+        _ characteristic: String,
+        _ value: [UInt8],
+        _ central: ConnectedCentral
+    ) throws {
+        try line(
+            event,
+            who,
+            "\(characteristic): \(value.readableText)",
+            self.who(central) + [
+                ("characteristic", .string(characteristic)), ("value", .hex(value)), ("text", .string(value.utf8Text)),
+            ]
+        )
+    }
+
+    private func who(_ central: ConnectedCentral) -> [(String, JSON?)] {
+        [("address", .string("\(central.address)")), ("addressType", .string(central.address.kind.rawValue))]
+    }
+
+    private func line(_ event: String, _ who: String, _ what: String, _ members: [(String, JSON?)]) throws {
+        let time = timeline.wallTime
+        let all = [("event", JSON.string(event))] + members + [("time", JSON.string(time.isoText))]
+        let text = [time.clockText, " " + event, who, what].filter { !$0.isEmpty }.joined(separator: " ")
+        try output.print(.object(all.compactMap { key, value in value.map { (key, $0) } }), text)
+    }
+}

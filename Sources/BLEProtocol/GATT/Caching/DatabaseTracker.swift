@@ -1,0 +1,325 @@
+/// What a client knows of a peer's attributes on one link, and what it has to ask to know it: discovery, or trust in what
+/// it remembers, and the way back to certainty when the peer says that something has changed.
+///
+/// ```
+///             want                  the hash is the remembered one
+///   unknown ───────► checking ──────────────────────────────────────► known ─┐
+///                     ▲   │ another hash, or none                      ▲     │ Service Changed, Database Out Of Sync,
+///                     │   ▼                                            │     │ another hash
+///                     │ discovering ──► settling ──────────────────────┘     │
+///                     │                 (says that it caches, asks to be     │
+///                     │                  told, reads the hash once more)     │
+///                     └──────────────────────────────────────────────────────┘
+/// ```
+/// A remembered database is used after one request. What settles it is then asked for only behind the first request of
+/// the program (``operationBegan()``), and the hash is read once more: a change in between is noticed too.
+///
+/// A value: it asks for requests, whose results are handed back with the number that each was given. An answer to what
+/// is not asked any more is ignored. Source: Core Specification, Vol 3, Part G, 2.5.2.
+package struct DatabaseTracker: Sendable {
+    /// A request that has to be made, in the given order.
+    package struct Request: Hashable, Sendable {
+        package enum Kind: Hashable, Sendable {
+            /// Read the Database Hash by its type, wherever it is.
+            case readHash
+            /// Discover everything.
+            case discover
+            /// Write ``DatabaseTracker/features`` to Client Supported Features; what comes of it doesn't matter.
+            case enableFeatures(handle: UInt16)
+            /// Have Service Changed indicated; what comes of it doesn't matter.
+            case subscribe(Characteristic)
+        }
+
+        package var number: Int
+        package var kind: Kind
+    }
+
+    /// What is to be done; each part stands by itself.
+    package struct Output: Hashable, Sendable {
+        /// Handles that must not be used any more before the database is known again. Comes before all else.
+        package var stale: ClosedRange<UInt16>?
+        /// Searches whose results are not wanted any more.
+        package var withdrawn: [Int] = []
+        package var requests: [Request] = []
+        /// The database is known now.
+        package var known: Known?
+        /// It can't be known: the search failed.
+        package var failure: GATTFailure?
+        package var memory: Memory?
+
+        package init() {}
+    }
+
+    /// A database that may be used.
+    package struct Known: Hashable, Sendable {
+        package enum News: Hashable, Sendable {
+            /// Nothing was known before.
+            case first
+            /// The doubt was for nothing: all is as it was.
+            case unchanged
+            /// These handles may mean something else than in the database before, and nobody is subscribed to them.
+            case changed(before: GATTDatabase, affected: ClosedRange<UInt16>)
+        }
+
+        package var database: GATTDatabase
+        package var news: News
+    }
+
+    /// What is to be kept for the next link.
+    package enum Memory: Hashable, Sendable {
+        case store(RememberedDatabase)
+        case forget
+    }
+
+    /// What is written to Client Supported Features: tell me when I am wrong, and I take several values in one PDU.
+    package static let features: GATTClientFeatures = [.robustCaching, .multipleNotifications]
+
+    /// A peer that never comes to rest is believed in the end, and nothing of it is remembered.
+    private static let patience = 4
+
+    private enum State: Hashable, Sendable {
+        case unknown, checking, discovering
+        case settling(GATTDatabase)
+        case known
+    }
+
+    /// Why what was known is looked at again.
+    private enum Doubt: Hashable, Sendable {
+        /// The peer says that these handles have changed.
+        case changed(ClosedRange<UInt16>)
+        /// The peer has answered that something may have.
+        case outOfSync
+    }
+
+    private var state = State.unknown
+    private var remembered: RememberedDatabase?
+    /// What was known last on this link, and the hash that belongs to it or to the discovery that is under way.
+    private var database: GATTDatabase?
+    private var hash: [UInt8]?
+    private var doubt: Doubt?
+    /// How often the search has begun anew.
+    private var rounds = 0
+    /// Whether what settles a trusted database waits for the program's first request.
+    private var mustSettle = false
+    /// The reading of the hash that ends the settling.
+    private var verification: Int?
+    /// The searches whose answers are awaited.
+    private var open: Set<Int> = []
+    private var lastNumber = 0
+    /// Whether anything is kept for the next link, and whether it is what is known now.
+    private var hasMemory: Bool
+    private var isMemoryRight = false
+
+    /// - Parameter remembered: what the peer offered when it was met last.
+    package init(remembered: RememberedDatabase? = nil) {
+        self.remembered = remembered
+        hasMemory = remembered != nil
+    }
+
+    /// The database, while it may be used.
+    package var current: GATTDatabase? { state == .known ? database : nil }
+
+    /// Whether the database in use was remembered, not discovered.
+    package private(set) var isFromMemory = false
+}
+
+// MARK: - What the driver calls
+
+extension DatabaseTracker {
+    /// Somebody wants to know the database, which is not known.
+    package mutating func want() -> Output {
+        var output = Output()
+        if state == .unknown { check(&output) }
+        return output
+    }
+
+    /// A request of the program was put in the queue: what settles a trusted database may follow it.
+    package mutating func operationBegan() -> Output {
+        var output = Output()
+        guard state == .known, mustSettle, let database else { return output }
+        mustSettle = false
+        settle(database, &output)
+        return output
+    }
+
+    /// The answer to ``Request/Kind/readHash``; `nil` where the peer has none or doesn't tell.
+    package mutating func hashRead(_ number: Int, _ result: Result<[UInt8]?, GATTFailure>) -> Output {
+        var output = Output()
+        guard open.remove(number) != nil else { return output }
+        switch result {
+        case .failure(let failure):
+            if state != .known { fail(failure, &output) }
+        case .success(let read) where number == verification:
+            verification = nil
+            verified(read, &output)
+        case .success(let read):
+            checked(read, &output)
+        }
+        return output
+    }
+
+    /// The answer to ``Request/Kind/discover``.
+    package mutating func discovered(_ number: Int, _ result: Result<GATTDatabase, GATTFailure>) -> Output {
+        var output = Output()
+        guard open.remove(number) != nil else { return output }
+        switch result {
+        case .failure(.attribute(.databaseOutOfSync, _)) where rounds < Self.patience:
+            check(&output)
+        case .failure(let failure):
+            fail(failure, &output)
+        case .success(let found):
+            state = .settling(found)
+            settle(found, &output)
+            // Without a hash there is nothing to wait for.
+            if verification == nil { becomeKnown(found, &output) }
+        }
+        return output
+    }
+
+    /// The peer has indicated Service Changed.
+    package mutating func serviceChanged(_ range: ClosedRange<UInt16>) -> Output {
+        var output = Output()
+        guard state != .unknown else { return output }
+        if case .changed(let earlier)? = doubt {
+            doubt = .changed(earlier.union(range))
+        } else {
+            doubt = .changed(doubt == .outOfSync ? 0x0001...0xFFFF : range)
+        }
+        output.stale = range
+        check(&output)
+        return output
+    }
+
+    /// The peer has answered Database Out Of Sync.
+    package mutating func outOfSync() -> Output {
+        var output = Output()
+        switch state {
+        case .unknown: check(&output)
+        case .known:
+            doubt = .outOfSync
+            output.stale = 0x0001...0xFFFF
+            check(&output)
+        case .checking, .discovering, .settling: break
+        }
+        return output
+    }
+
+    /// What is known and remembered is not to be used any more.
+    package mutating func forget() -> Output {
+        var output = Output()
+        withdraw(&output)
+        let number = lastNumber
+        self = DatabaseTracker()
+        lastNumber = number
+        output.memory = .forget
+        return output
+    }
+}
+
+// MARK: - Steps
+
+extension DatabaseTracker {
+    private mutating func check(_ output: inout Output) {
+        withdraw(&output)
+        state = .checking
+        rounds += 1
+        search(.readHash, &output)
+    }
+
+    private mutating func checked(_ read: [UInt8]?, _ output: inout Output) {
+        if let read, read == hash, let database {
+            becomeKnown(database, &output)
+        } else if let read, let remembered, read == remembered.hash {
+            hash = read
+            isFromMemory = true
+            isMemoryRight = true
+            mustSettle = true
+            becomeKnown(remembered.database, &output)
+        } else {
+            discover(read, &output)
+        }
+    }
+
+    private mutating func discover(_ read: [UInt8]?, _ output: inout Output) {
+        if doubt == .outOfSync { doubt = .changed(0x0001...0xFFFF) }
+        hash = read
+        isFromMemory = false
+        isMemoryRight = false
+        mustSettle = false
+        state = .discovering
+        search(.discover, &output)
+    }
+
+    /// Says what this client understands, asks to be told of changes, and looks whether there was one meanwhile.
+    private mutating func settle(_ found: GATTDatabase, _ output: inout Output) {
+        if let features = found.clientFeatures {
+            output.requests.append(Request(number: 0, kind: .enableFeatures(handle: features.valueHandle)))
+        }
+        if let changed = found.serviceChanged {
+            output.requests.append(Request(number: 0, kind: .subscribe(changed)))
+        }
+        if hash != nil { verification = search(.readHash, &output) }
+    }
+
+    private mutating func verified(_ read: [UInt8]?, _ output: inout Output) {
+        let isSame = read == hash
+        if case .settling(let found) = state {
+            guard isSame || rounds >= Self.patience else {
+                rounds += 1
+                return discover(read, &output)
+            }
+            if !isSame { hash = nil }
+            becomeKnown(found, &output)
+        } else if state == .known, !isSame {
+            doubt = .changed(0x0001...0xFFFF)
+            output.stale = 0x0001...0xFFFF
+            rounds += 1
+            discover(read, &output)
+        }
+    }
+
+    private mutating func becomeKnown(_ found: GATTDatabase, _ output: inout Output) {
+        switch (doubt, database) {
+        case (.changed(let affected)?, let before?):
+            output.known = Known(database: found, news: .changed(before: before, affected: affected))
+        case (.outOfSync?, .some): output.known = Known(database: found, news: .unchanged)
+        default: output.known = Known(database: found, news: .first)
+        }
+        if let hash {
+            if !isMemoryRight { output.memory = .store(RememberedDatabase(database: found, hash: hash)) }
+        } else if hasMemory {
+            output.memory = .forget
+        }
+        isMemoryRight = hash != nil
+        hasMemory = isMemoryRight
+        remembered = nil
+        doubt = nil
+        database = found
+        state = .known
+        rounds = 0
+    }
+
+    private mutating func fail(_ failure: GATTFailure, _ output: inout Output) {
+        withdraw(&output)
+        state = .unknown
+        doubt = nil
+        database = nil
+        hash = nil
+        rounds = 0
+        output.failure = failure
+    }
+
+    @discardableResult
+    private mutating func search(_ kind: Request.Kind, _ output: inout Output) -> Int {
+        lastNumber += 1
+        open.insert(lastNumber)
+        output.requests.append(Request(number: lastNumber, kind: kind))
+        return lastNumber
+    }
+
+    private mutating func withdraw(_ output: inout Output) {
+        output.withdrawn += open.sorted()
+        open = []
+        verification = nil
+    }
+}

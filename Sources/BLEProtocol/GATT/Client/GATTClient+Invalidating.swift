@@ -1,0 +1,35 @@
+extension GATTClient {
+    /// Takes note that handles may mean something else from now on.
+    ///
+    /// What names one of them and has not been sent ends with ``GATTFailure/databaseChanged``. What has been sent gets its
+    /// answer, but sends nothing more; a read ends in the same way then, since nobody knows whose value it was given.
+    package mutating func invalidate(_ handles: ClosedRange<UInt16>) -> Output {
+        var output = Output()
+        func isMeant(_ procedure: any GATTProcedure) -> Bool { procedure.handles.contains { handles.contains($0) } }
+
+        let waiting = queue.filter { isMeant($0.procedure) }.map(\.id)
+        queue.removeAll { isMeant($0.procedure) }
+        let lost = commands.filter { $0.handles.contains { handles.contains($0) } }.map(\.id)
+        if let first = commands.first, lost.contains(first.id), offered == .command { offered = nil }
+        commands.removeAll { lost.contains($0.id) }
+        if case .command(var command)? = onItsWay, command.handles.contains(where: { handles.contains($0) }) {
+            command.isStale = true
+            onItsWay = .command(command)
+        }
+        output.finished = (lost + waiting).sorted().map { Finished(id: $0, result: .failure(.databaseChanged)) }
+
+        if let running = slot, running.stage == .running, isMeant(running.procedure) {
+            if running.sentMTU == nil {
+                if offered == .request { offered = nil }
+                endRunning(with: .databaseChanged, &output)
+            } else {
+                slot?.isStale = true
+            }
+        }
+        return output
+    }
+}
+
+extension GATTClient.Slot {
+    var isRepeatable: Bool { type(of: procedure).isRepeatable }
+}

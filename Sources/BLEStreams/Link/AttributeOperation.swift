@@ -1,0 +1,162 @@
+import BLEProtocol
+import Synchronization
+
+/// One procedure of the program on attributes of the peer: they are found, the procedure is begun, and begun once more
+/// where the services changed before the peer had done it. No handle is used whose meaning is in doubt.
+final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
+    typealias Outcome = Result<Procedure.Success, BLEError>
+
+    /// What the procedure is for.
+    enum Target: Sendable {
+        /// A characteristic, which must have one of these properties; the procedure is made when it has been found.
+        case characteristic(
+            CharacteristicSelector,
+            anyOf: CharacteristicProperties,
+            @Sendable (Characteristic) -> Procedure
+        )
+        /// What the caller knows by its handles, or what needs none.
+        case handles(Procedure)
+    }
+
+    private struct State {
+        var procedure: Bearer.ProcedureID?
+        var isOver = false
+        var hasRepeated = false
+        /// What the handles meant when they were used; `nil`: nobody knows.
+        var database: GATTDatabase?
+    }
+
+    private let link: Link
+    private let target: Target
+    private let operation: String
+    private let object: OperationObject
+    private let finish: @Sendable (Outcome) -> Void
+    private let state = Mutex(State())
+
+    /// Starts; exactly one outcome comes, unless the returned closure is called before.
+    static func start(
+        on link: Link,
+        _ target: Target,
+        operation: String,
+        object: OperationObject,
+        finish: @escaping @Sendable (Outcome) -> Void
+    ) -> @Sendable () -> Void {
+        let started = AttributeOperation(link, target, operation, object, finish)
+        started.begin()
+        return { started.cancel() }
+    }
+
+    private init(
+        _ link: Link,
+        _ target: Target,
+        _ operation: String,
+        _ object: OperationObject,
+        _ finish: @escaping @Sendable (Outcome) -> Void
+    ) {
+        self.link = link
+        self.target = target
+        self.operation = operation
+        self.object = object
+        self.finish = finish
+    }
+
+    private func begin() {
+        switch target {
+        case .handles(let procedure):
+            let database = link.attributes.knownDatabase
+            state.withLock { $0.database = database }
+            run(procedure)
+        case .characteristic(let selector, let properties, let make):
+            link.attributes.characteristic(selector, operation: operation) { found in
+                switch found {
+                case .failure(let error): self.end(.failure(error))
+                case .success(let characteristic):
+                    guard properties.isEmpty || !characteristic.properties.isDisjoint(with: properties) else {
+                        return self.end(.failure(self.notSupported(characteristic)))
+                    }
+                    self.run(make(characteristic))
+                }
+            }
+        }
+    }
+
+    private func run(_ procedure: Procedure) {
+        guard !state.withLock({ $0.isOver }) else { return }
+        let id = link.bearer.begin(procedure) { outcome in
+            switch outcome {
+            case .success(let value as Procedure.Success): self.end(.success(value))
+            case .success: self.failed(.cancelled, procedure)
+            case .failure(let failure): self.failed(failure, procedure)
+            }
+        }
+        let isOver = state.withLock { state in
+            state.procedure = id
+            return state.isOver
+        }
+        // It may have been cancelled between the two locks; what has ended ignores it.
+        if isOver { link.bearer.cancel(id) }
+        link.attributes.operationBegan()
+    }
+
+    private func failed(_ failure: GATTFailure, _ procedure: Procedure) {
+        let isDoubt = failure == .databaseChanged || failure.isOutOfSync
+        let mayRepeat = state.withLock { state in
+            defer { state.hasRepeated = true }
+            return isDoubt && !state.hasRepeated && !state.isOver
+        }
+        guard mayRepeat else {
+            return end(.failure(BLEError(failure, operation: operation, object: "\(object)")))
+        }
+        let answer: RemoteDatabase.Answer = { outcome in
+            switch outcome {
+            case .failure(let failure):
+                self.end(.failure(BLEError(failure, operation: self.operation, object: "\(self.object)")))
+            case .success(let database): self.again(database, procedure)
+            }
+        }
+        if failure.isOutOfSync { link.attributes.outOfSync(answer) } else { link.attributes.database(answer) }
+    }
+
+    private func again(_ database: GATTDatabase, _ procedure: Procedure) {
+        guard case .handles = target else { return begin() }
+        let former = state.withLock { $0.database }
+        // Without discovery on this link the handles are from an earlier one, and right where nothing has changed since.
+        let isSame =
+            former.map { former in procedure.handles.allSatisfy { former.means($0, theSameAs: database) } }
+            ?? link.attributes.isFromMemory
+        guard isSame else { return end(.failure(.servicesChanged(operation, "\(object)"))) }
+        run(procedure)
+    }
+
+    private func end(_ outcome: Outcome) {
+        let isFirst = state.withLock { state in
+            defer { state.isOver = true }
+            return !state.isOver
+        }
+        if isFirst { finish(outcome) }
+    }
+
+    private func cancel() {
+        let procedure = state.withLock { state in
+            state.isOver = true
+            return state.procedure
+        }
+        if let procedure { link.bearer.cancel(procedure) }
+    }
+
+    private func notSupported(_ found: Characteristic) -> BLEError {
+        BLEError(
+            .notSupported,
+            operation: operation,
+            object: "\(object)",
+            cause: "the characteristic has no such property; it has: \(found.properties)",
+            remedy: "Use one of the properties that it has, or another characteristic."
+        )
+    }
+}
+
+extension GATTFailure {
+    fileprivate var isOutOfSync: Bool {
+        if case .attribute(.databaseOutOfSync, _) = self { true } else { false }
+    }
+}

@@ -1,0 +1,88 @@
+public import BLEProtocol
+import Synchronization
+
+extension Link {
+    /// The services of the peripheral after each change that it tells of while the link is up.
+    ///
+    /// Streams of values need not watch it: they go on with the new handles, or end with
+    /// ``BLEError/Code/servicesChanged`` where their characteristic is gone. A ``Characteristic`` or a handle that the
+    /// program keeps may mean something else after a change.
+    ///
+    /// The peripheral is asked to tell as soon as its services are known: by ``discover(timeout:)`` or by anything else
+    /// that names a characteristic by its UUID. The stream ends when this side closes the link, and throws
+    /// ``BLEError/Code/disconnected`` when it is lost.
+    public var serviceChanges: BLEStream<GATTDatabase> {
+        let attributes = attributes
+        let subject = StreamSubject(operation: "service changes", object: "of \(peripheral)")
+        return BLEStream(subject, timeline: timeline, buffer: .standard) { mailbox in
+            attributes.watch(
+                ServiceWatchers.Watcher(
+                    object: subject.object,
+                    take: { mailbox.send($0) },
+                    finish: { mailbox.finish(throwing: $0) }
+                )
+            )
+        }
+    }
+
+    /// Whether the services in use were remembered from an earlier link and found to be right, not discovered on this one.
+    public var servicesAreRemembered: Bool { attributes.isFromMemory }
+
+    /// Forgets what is known of the services, here and for later links: whatever needs them next has them discovered.
+    public func forgetServices() { attributes.forgetDatabase() }
+}
+
+extension Peripheral {
+    /// Forgets the services that are remembered of it, so that the next link discovers them afresh.
+    ///
+    /// That is not needed where the peripheral keeps to the specification: a change is noticed by its Database Hash.
+    public func forgetServices() {
+        for address in [address] + alternatives { core.store.update(address) { $0.services = nil } }
+    }
+}
+
+/// Who is told of services that have changed.
+final class ServiceWatchers: Sendable {
+    struct Watcher: Sendable {
+        let object: String
+        let take: @Sendable (GATTDatabase) -> Void
+        let finish: @Sendable (BLEError?) -> Void
+    }
+
+    private struct State {
+        var watchers: [Int: Watcher] = [:]
+        var nextID = 0
+        /// `nil` while the link is up; then why it isn't, and nothing where this side closed it.
+        var end: DisconnectReason??
+    }
+
+    private let state = Mutex(State())
+
+    func add(_ watcher: Watcher) -> @Sendable () -> Void {
+        let (id, end) = state.withLock { state in
+            defer { state.nextID += 1 }
+            if state.end == nil { state.watchers[state.nextID] = watcher }
+            return (state.nextID, state.end)
+        }
+        if let end { finish(watcher, end) }
+        return { self.state.withLock { $0.watchers[id] = nil } }
+    }
+
+    func tell(_ database: GATTDatabase) {
+        for watcher in state.withLock({ Array($0.watchers.values) }) { watcher.take(database) }
+    }
+
+    /// The link is over, or is about to be: `nil` where this side wanted it.
+    func end(_ reason: DisconnectReason?) {
+        let watchers = state.withLock { state in
+            if state.end == nil { state.end = .some(reason) }
+            defer { state.watchers = [:] }
+            return Array(state.watchers.values)
+        }
+        for watcher in watchers { finish(watcher, reason) }
+    }
+
+    private func finish(_ watcher: Watcher, _ reason: DisconnectReason?) {
+        watcher.finish(reason.map { .linkEnded($0, operation: "service changes", object: watcher.object) })
+    }
+}

@@ -1,0 +1,57 @@
+import BLEProtocol
+import FoundationEssentials
+
+/// What a bonded central has configured of the attributes that this machine offers, as it stands in the central's file.
+///
+/// Source: Core Specification, Vol 3, Part G, 3.3.3.3 and 7.2.
+struct ServedRecord: Codable, Equatable, Sendable {
+    struct Configuration: Codable, Equatable, Sendable {
+        var valueHandle: UInt16
+        var value: UInt16
+    }
+
+    /// The Database Hash of the attributes that the central knows; empty where it has not taken note of a change.
+    var databaseHash: Data
+    /// The Client Characteristic Configurations that are not zero.
+    var configurations: [Configuration]
+    /// Its Client Supported Features.
+    var features: UInt8
+}
+
+/// What is kept of the centrals that a peripheral serves, from one link to the next: of bonded ones, all that the
+/// specification asks to be kept; of others nothing.
+struct ServedCentrals: Sendable {
+    let store: PeerStore
+
+    /// What is known of a central that has connected.
+    func recall(_ central: BluetoothAddress, _ database: AttributeDatabase) -> ServerClient {
+        guard let record = store.record(of: central).served else { return ServerClient() }
+        let client = ServerClient(
+            configurations: Dictionary(
+                record.configurations.map { ($0.valueHandle, $0.value) },
+                uniquingKeysWith: { first, _ in first }
+            ),
+            features: GATTClientFeatures(rawValue: record.features)
+        )
+        let isCurrent = Array(record.databaseHash) == database.computedHash()
+        return isCurrent ? client : client.returning(to: database)
+    }
+
+    /// Keeps what a central has configured, now that it has left.
+    ///
+    /// - Parameter isBonded: whether the link was encrypted: with a key that both sides keep.
+    func keep(_ client: ServerClient, of central: BluetoothAddress, isBonded: Bool, _ database: AttributeDatabase) {
+        guard isBonded, central.subkind == .public || central.subkind == .randomStatic else { return }
+        let isCurrent = client.isChangeAware && client.knows(database)
+        let record = ServedRecord(
+            databaseHash: Data(isCurrent ? database.computedHash() : []),
+            configurations: client.configurations.sorted { $0.key < $1.key }.map {
+                ServedRecord.Configuration(valueHandle: $0.key, value: $0.value)
+            },
+            features: client.features.rawValue
+        )
+        let isEmpty = record.configurations.isEmpty && record.features == 0
+        guard !isEmpty || store.record(of: central).served != nil else { return }
+        store.update(central) { $0.served = isEmpty ? nil : record }
+    }
+}

@@ -1,0 +1,128 @@
+import BLEProtocol
+import FoundationEssentials
+
+/// What a peer offered when it was met last, as it stands in its file: services, characteristics and descriptors with
+/// their handles, and the Database Hash by which the peer can be asked whether they still hold.
+struct ServicesRecord: Codable, Equatable, Sendable {
+    struct Service: Codable, Equatable, Sendable {
+        var uuid: String
+        var isPrimary: Bool
+        var handle: UInt16
+        var endHandle: UInt16
+        var includes: [Include]
+        var characteristics: [Characteristic]
+    }
+
+    struct Include: Codable, Equatable, Sendable {
+        var uuid: String
+        var handle: UInt16
+        var startHandle: UInt16
+        var endHandle: UInt16
+    }
+
+    struct Characteristic: Codable, Equatable, Sendable {
+        var uuid: String
+        var properties: UInt8
+        var handle: UInt16
+        var valueHandle: UInt16
+        var endHandle: UInt16
+        var descriptors: [Descriptor]
+    }
+
+    struct Descriptor: Codable, Equatable, Sendable {
+        var uuid: String
+        var handle: UInt16
+    }
+
+    /// 16 octets, in the order on air.
+    var databaseHash: Data
+    var services: [Service]
+}
+
+extension ServicesRecord {
+    init(_ remembered: RememberedDatabase) {
+        databaseHash = Data(remembered.hash)
+        services = remembered.database.services.map { service in
+            Service(
+                uuid: service.uuid.description,
+                isPrimary: service.isPrimary,
+                handle: service.handle,
+                endHandle: service.endHandle,
+                includes: service.includedServices.map {
+                    Include(
+                        uuid: $0.uuid.description,
+                        handle: $0.handle,
+                        startHandle: $0.startHandle,
+                        endHandle: $0.endHandle
+                    )
+                },
+                characteristics: service.characteristics.map { characteristic in
+                    Characteristic(
+                        uuid: characteristic.uuid.description,
+                        properties: characteristic.properties.rawValue,
+                        handle: characteristic.handle,
+                        valueHandle: characteristic.valueHandle,
+                        endHandle: characteristic.endHandle,
+                        descriptors: characteristic.descriptors.map {
+                            Descriptor(uuid: $0.uuid.description, handle: $0.handle)
+                        }
+                    )
+                }
+            )
+        }
+    }
+
+    /// What was remembered; `nil` where somebody has edited the file and it makes no sense any more.
+    var remembered: RememberedDatabase? {
+        guard databaseHash.count == 16 else { return nil }
+        var database = GATTDatabase()
+        for service in services {
+            guard let decoded = service.decoded else { return nil }
+            database.services.append(decoded)
+        }
+        return RememberedDatabase(database: database, hash: Array(databaseHash))
+    }
+}
+
+extension ServicesRecord.Service {
+    fileprivate var decoded: Service? {
+        guard let uuid = BluetoothUUID(uuid), handle > 0, handle <= endHandle else { return nil }
+        var service = Service(uuid: uuid, isPrimary: isPrimary, handle: handle, endHandle: endHandle)
+        for include in includes {
+            guard let uuid = BluetoothUUID(include.uuid) else { return nil }
+            service.includedServices.append(
+                IncludedService(
+                    uuid: uuid,
+                    handle: include.handle,
+                    startHandle: include.startHandle,
+                    endHandle: include.endHandle
+                )
+            )
+        }
+        for characteristic in characteristics {
+            guard let decoded = characteristic.decoded else { return nil }
+            service.characteristics.append(decoded)
+        }
+        return service
+    }
+}
+
+extension ServicesRecord.Characteristic {
+    fileprivate var decoded: Characteristic? {
+        guard let uuid = BluetoothUUID(uuid), handle > 0, handle < valueHandle, valueHandle <= endHandle else {
+            return nil
+        }
+        var characteristic = Characteristic(
+            uuid: uuid,
+            properties: CharacteristicProperties(rawValue: properties),
+            handle: handle,
+            valueHandle: valueHandle,
+            endHandle: endHandle
+        )
+        for descriptor in descriptors {
+            guard let uuid = BluetoothUUID(descriptor.uuid) else { return nil }
+            characteristic.descriptors.append(Descriptor(uuid: uuid, handle: descriptor.handle))
+        }
+        return characteristic
+    }
+}

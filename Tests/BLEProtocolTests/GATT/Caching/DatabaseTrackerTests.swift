@@ -1,0 +1,178 @@
+import Testing
+
+@testable import BLEProtocol
+
+/// The machine that decides when a remembered database may be used.
+@Suite struct DatabaseTrackerTests {
+    private typealias Tracker = DatabaseTracker
+
+    private static let hash = [UInt8](repeating: 0xAA, count: 16)
+    private static let otherHash = [UInt8](repeating: 0xBB, count: 16)
+
+    private static let database = GATTDatabase(services: [
+        Service(
+            uuid: .genericAttribute,
+            handle: 1,
+            endHandle: 6,
+            characteristics: [
+                Characteristic(
+                    uuid: AttributeType.serviceChanged,
+                    properties: .indicate,
+                    handle: 2,
+                    valueHandle: 3,
+                    endHandle: 4,
+                    descriptors: [Descriptor(uuid: AttributeType.clientConfiguration, handle: 4)]
+                ),
+                Characteristic(
+                    uuid: AttributeType.clientSupportedFeatures,
+                    properties: [.read, .write],
+                    handle: 5,
+                    valueHandle: 6,
+                    endHandle: 6
+                ),
+            ]
+        )
+    ])
+    private static let bare = GATTDatabase(services: [Service(uuid: .battery, handle: 1, endHandle: 4)])
+
+    private func kinds(_ output: Tracker.Output) -> [Tracker.Request.Kind] { output.requests.map(\.kind) }
+
+    private func number(_ output: Tracker.Output) throws -> Int { try #require(output.requests.last).number }
+
+    private var settling: [Tracker.Request.Kind] {
+        let changed = Self.database.services[0].characteristics[0]
+        return [.enableFeatures(handle: 6), .subscribe(changed), .readHash]
+    }
+
+    /// A tracker that has discovered everything and found the hash to be the same before and after.
+    private func discovered() throws -> Tracker {
+        var tracker = Tracker()
+        let discovery = tracker.hashRead(try number(tracker.want()), .success(Self.hash))
+        let settling = tracker.discovered(try number(discovery), .success(Self.database))
+        let known = tracker.hashRead(try number(settling), .success(Self.hash))
+        #expect(known.known == Tracker.Known(database: Self.database, news: .first))
+        return tracker
+    }
+
+    @Test func `what is not remembered is discovered between two readings of the hash`() throws {
+        var tracker = Tracker()
+        let first = tracker.want()
+        #expect(kinds(first) == [.readHash])
+        #expect(tracker.want() == Tracker.Output())
+        let second = tracker.hashRead(try number(first), .success(Self.hash))
+        #expect(kinds(second) == [.discover] && tracker.current == nil)
+        let third = tracker.discovered(try number(second), .success(Self.database))
+        #expect(kinds(third) == settling && third.known == nil)
+        let last = tracker.hashRead(try number(third), .success(Self.hash))
+        #expect(last.known?.database == Self.database && last.requests.isEmpty)
+        #expect(last.memory == .store(RememberedDatabase(database: Self.database, hash: Self.hash)))
+        #expect(tracker.current == Self.database && !tracker.isFromMemory)
+    }
+
+    @Test func `what is remembered is used after one request, and settled behind the program's first`() throws {
+        var tracker = Tracker(remembered: RememberedDatabase(database: Self.database, hash: Self.hash))
+        let known = tracker.hashRead(try number(tracker.want()), .success(Self.hash))
+        #expect(known.known == Tracker.Known(database: Self.database, news: .first))
+        #expect(known.requests.isEmpty && known.memory == nil && tracker.isFromMemory)
+        let behind = tracker.operationBegan()
+        #expect(kinds(behind) == settling)
+        #expect(tracker.operationBegan() == Tracker.Output())
+        #expect(tracker.hashRead(try number(behind), .success(Self.hash)) == Tracker.Output())
+        #expect(tracker.current == Self.database)
+    }
+
+    @Test func `a change between the trust and the settling is noticed`() throws {
+        var tracker = Tracker(remembered: RememberedDatabase(database: Self.database, hash: Self.hash))
+        _ = tracker.hashRead(try number(tracker.want()), .success(Self.hash))
+        let output = tracker.hashRead(try number(tracker.operationBegan()), .success(Self.otherHash))
+        #expect(output.stale == 0x0001...0xFFFF && kinds(output) == [.discover] && tracker.current == nil)
+        let settled = tracker.discovered(try number(output), .success(Self.bare))
+        let known = tracker.hashRead(try number(settled), .success(Self.otherHash))
+        #expect(known.known?.news == .changed(before: Self.database, affected: 0x0001...0xFFFF))
+    }
+
+    @Test func `another hash, none, and no answer have everything discovered`() throws {
+        for hash in [Self.otherHash, nil] {
+            var tracker = Tracker(remembered: RememberedDatabase(database: Self.database, hash: Self.hash))
+            let output = tracker.hashRead(try number(tracker.want()), .success(hash))
+            #expect(kinds(output) == [.discover])
+            let next = tracker.discovered(try number(output), .success(Self.bare))
+            // Without a hash there is nothing to verify, and nothing to remember.
+            #expect((next.known == nil) == (hash != nil))
+            if hash == nil { #expect(next.memory == .forget) }
+        }
+        var tracker = Tracker()
+        let failure = GATTFailure.disconnected(DisconnectReason(.supervisionTimeout))
+        let output = tracker.hashRead(try number(tracker.want()), .failure(failure))
+        #expect(output.failure == failure && kinds(tracker.want()) == [.readHash])
+    }
+
+    @Test func `Service Changed puts the handles in doubt until everything is known again`() throws {
+        var tracker = try discovered()
+        let doubt = tracker.serviceChanged(0x0010...0x0020)
+        #expect(doubt.stale == 0x0010...0x0020 && kinds(doubt) == [.readHash] && tracker.current == nil)
+        let discovery = tracker.hashRead(try number(doubt), .success(Self.otherHash))
+        let settled = tracker.discovered(try number(discovery), .success(Self.bare))
+        let known = tracker.hashRead(try number(settled), .success(Self.otherHash))
+        #expect(known.known?.news == .changed(before: Self.database, affected: 0x0010...0x0020))
+        #expect(known.memory == .store(RememberedDatabase(database: Self.bare, hash: Self.otherHash)))
+    }
+
+    @Test func `a change during a discovery has it begun anew, and the late answer ignored`() throws {
+        var tracker = Tracker()
+        let discovery = tracker.hashRead(try number(tracker.want()), .success(Self.hash))
+        let again = tracker.serviceChanged(0x0001...0x0005)
+        #expect(again.withdrawn == [try number(discovery)] && kinds(again) == [.readHash])
+        #expect(tracker.discovered(try number(discovery), .success(Self.bare)) == Tracker.Output())
+        #expect(tracker.current == nil)
+    }
+
+    @Test func `the same hash after a change has the subscriptions made again, after Out Of Sync nothing`() throws {
+        var tracker = try discovered()
+        let changed = tracker.hashRead(try number(tracker.serviceChanged(0x0001...0xFFFF)), .success(Self.hash))
+        #expect(changed.known?.news == .changed(before: Self.database, affected: 0x0001...0xFFFF))
+        let same = tracker.hashRead(try number(tracker.outOfSync()), .success(Self.hash))
+        #expect(same.known == Tracker.Known(database: Self.database, news: .unchanged))
+        #expect(same.memory == nil)
+    }
+
+    @Test func `a peer that never comes to rest is believed in the end, and not remembered`() throws {
+        var tracker = Tracker()
+        var output = tracker.want()
+        var rounds = 0
+        while output.known == nil {
+            rounds += 1
+            try #require(rounds < 20)
+            let request = try #require(output.requests.last)
+            output =
+                request.kind == .discover
+                ? tracker.discovered(request.number, .success(Self.database))
+                : tracker.hashRead(request.number, .success([UInt8](repeating: UInt8(rounds), count: 16)))
+        }
+        #expect(output.memory == nil && tracker.current == Self.database)
+    }
+
+    @Test func `a discovery that the peer refuses as out of sync is repeated, but not for ever`() throws {
+        var tracker = Tracker()
+        var output = tracker.want()
+        var discoveries = 0
+        while output.failure == nil {
+            let request = try #require(output.requests.last)
+            if request.kind == .discover {
+                discoveries += 1
+                output = tracker.discovered(request.number, .failure(.attribute(.databaseOutOfSync, handle: 1)))
+            } else {
+                output = tracker.hashRead(request.number, .success(Self.hash))
+            }
+        }
+        #expect(discoveries == 4)
+    }
+
+    @Test func `what is forgotten is discovered afresh`() throws {
+        var tracker = try discovered()
+        #expect(tracker.forget().memory == .forget)
+        #expect(tracker.current == nil)
+        let output = tracker.hashRead(try number(tracker.want()), .success(Self.hash))
+        #expect(kinds(output) == [.discover])
+    }
+}

@@ -1,0 +1,126 @@
+import BLEProtocol
+import BLESimulator
+import BLEStreams
+import Foundation
+import Testing
+
+/// What is remembered of a peripheral's services between links, and how it is found to be right or wrong.
+@Suite struct CacheTests {
+    private static let moved = LocalService(BluetoothUUID(0xA000)) {
+        LocalCharacteristic(BluetoothUUID(0xA0FF), [.read], value: .stored([0xFF]))
+        LocalCharacteristic(Bench.readable, [.read, .write], value: .stored([4, 5, 6]))
+    }
+
+    /// The requests of each link until the first value was asked for, that one included.
+    private func requests(in file: [BTSnoopRecord]) -> [[UInt8]] {
+        var links: [[UInt8]] = []
+        for packet in file.compactMap({ Packet($0) }) where packet.isSent {
+            guard let opcode = packet.pdu.first, ATTOpcode(rawValue: opcode).kind == .request else { continue }
+            // Each link begins with the exchange of the MTU.
+            if opcode == 0x02 { links.append([]) }
+            links[links.count - 1].append(opcode)
+        }
+        return links.map { link in link.firstIndex(of: 0x0A).map { Array(link[...$0]) } ?? link }
+    }
+
+    @Test func `a peripheral that was met before is asked two requests before the first value`() async throws {
+        let (file, _) = try await recorded { capture, bench in
+            let central = try await Central.open(.radio(bench.centralAdapter).captured(in: capture))
+            for round in 0..<3 {
+                let peripheral = central.peripheral(bench.peripheralAdapter.address)
+                if round == 2 { peripheral.forgetServices() }
+                try await peripheral.withLink { link in
+                    try await link.expect(Bench.readable, reads: [1, 2, 3])
+                    #expect(link.servicesAreRemembered == (round == 1))
+                }
+            }
+        }
+        let links = requests(in: file)
+        #expect(links.count == 3)
+        // Exchange MTU, the hash by its type, and the read.
+        #expect(links[1] == [0x02, 0x08, 0x0A])
+        #expect(links[0] == links[2])
+        print("requests before the one that asks for the first value:", links.map { $0.count - 1 })
+        #expect(links[0].count - 1 == 11)
+    }
+
+    @Test func `what is remembered outlives the program`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "cache-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await Bench.run { bench in
+            for round in 0..<2 {
+                let store = PeerStore(folder: folder)
+                let central = try await Central.open(.radio(bench.centralAdapter), store: store)
+                let database = try await central.peripheral(bench.peripheralAdapter.address).withLink { link in
+                    let database = try await link.discover()
+                    #expect(link.servicesAreRemembered == (round == 1))
+                    return database
+                }
+                #expect(database.characteristic(Bench.notifying)?.clientConfiguration != nil)
+                await store.flush()
+            }
+        }
+    }
+
+    @Test func `another hash on the next link has the services discovered again`() async throws {
+        try await Bench.run { server, _ in
+            for try await event in server.centralEvents {
+                if case .disconnected = event { try server.replaceServices([Self.moved]) }
+            }
+        } _: { bench in
+            let before = try await bench.peripheral.withLink { link in
+                try await link.expect(Bench.readable, reads: [1, 2, 3])
+                return try await link.discover()
+            }
+            try await bench.peripheral.withLink { link in
+                try await link.expect(Bench.readable, reads: [4, 5, 6])
+                #expect(!link.servicesAreRemembered)
+                let former = try #require(before.characteristic(Bench.readable))
+                bench.air.clearTrace()
+                // A characteristic of the last link isn't taken for another one of this link.
+                let error = await bleError { _ = try await link.read(former) }
+                #expect(error?.code == .servicesChanged)
+                #expect(bench.sent(by: .central).isEmpty)
+            }
+            try await bench.peripheral.withLink { link in
+                try await link.expect(Bench.readable, reads: [4, 5, 6])
+                #expect(link.servicesAreRemembered)
+            }
+        }
+    }
+
+    @Test func `a peripheral with a private address is not remembered`() async throws {
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let address = BluetoothAddress(rawValue: 0x4012_3456_789A, kind: .random)
+            let far = air.adapter(address: address)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await Bench.description.run(on: far) }
+                let central = try await Central.open(.radio(air.adapter()))
+                for _ in 0..<2 {
+                    try await central.peripheral(address).withLink { link in
+                        _ = try await link.discover()
+                        #expect(!link.servicesAreRemembered)
+                    }
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test func `a peripheral without a hash is discovered each time`() async throws {
+        try await Bench.run { bench in
+            bench.air.faults.add(
+                .replace(.where { $0.first == 0x08 && $0.suffix(2) == [0x2A, 0x2B] }) { pdu in
+                    Array(pdu.dropLast(2)) + [0xEF, 0xBE]
+                }
+            )
+            for _ in 0..<2 {
+                try await bench.peripheral.withLink { link in
+                    try await link.expect(Bench.readable, reads: [1, 2, 3])
+                    #expect(!link.servicesAreRemembered)
+                }
+            }
+        }
+    }
+}

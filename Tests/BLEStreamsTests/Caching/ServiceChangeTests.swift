@@ -1,0 +1,185 @@
+import BLEProtocol
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// A peripheral whose services change while links are up.
+@Suite struct ServiceChangeTests {
+    /// Everything as before, at other handles: something new has come in front.
+    private static let moved = LocalService(BluetoothUUID(0xA000)) {
+        LocalCharacteristic(BluetoothUUID(0xA0FF), [.read], value: .stored([0xFF]))
+        LocalCharacteristic(Bench.readable, [.read, .write], value: .stored([4, 5, 6]))
+        LocalCharacteristic(Bench.notifying, [.read, .notify], value: .stored([8]))
+    }
+    private static let without = LocalService(BluetoothUUID(0xA000)) {
+        LocalCharacteristic(Bench.readable, [.read, .write], value: .stored([4, 5, 6]))
+    }
+    private static let other = LocalService(BluetoothUUID(0xD000)) {
+        LocalCharacteristic(BluetoothUUID(0xD001), [.read], value: .stored([1]))
+    }
+
+    /// Changes the services when it is written to, and sends a number to each who subscribes to what notifies.
+    private static func changing(
+        to services: [LocalService]
+    ) -> @Sendable (PeripheralServer, Bench) async throws -> Void {
+        { server, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await write in server.writes() where write.value == [0xFF] {
+                        try server.replaceServices(services)
+                    }
+                }
+                group.addTask {
+                    var number: UInt8 = 0
+                    for try await change in server.subscriptions() where change.characteristic == "A003" {
+                        guard change.isSubscribed else { continue }
+                        number += 1
+                        try await server.notify([number], of: Bench.notifying, to: change.central)
+                    }
+                }
+                try await group.next()
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    func `a stream goes on with the new handles`(seed: UInt64) async throws {
+        try await Bench.run(seed: seed, serve: Self.changing(to: [Self.moved])) { bench in
+            try await bench.peripheral.withLink { link in
+                let before = try await link.discover()
+                var numbers: [UInt8] = []
+                for try await value in link.notifications(of: Bench.notifying) {
+                    numbers += Array(value)
+                    if numbers == [1] { try await link.write([0xFF], to: Bench.readable) }
+                    if numbers.count == 2 { break }
+                }
+                #expect(numbers == [1, 2])
+                let after = try await link.discover()
+                let former = try #require(before.characteristic(Bench.notifying))
+                let present = try #require(after.characteristic(Bench.notifying))
+                #expect(present.valueHandle != former.valueHandle)
+                try await link.expect(Bench.readable, reads: [4, 5, 6])
+
+                // Nothing that was sent behind the indication names a handle of before.
+                let pdus = bench.air.trace.compactMap(\.pdu)
+                let late = try #require(pdus.firstIndex { $0.first == 0x1E })
+                let gone = try #require(before.service(BluetoothUUID(0xA000)))
+                let named = pdus[late...].filter { [0x0A, 0x12, 0x0C, 0x16].contains($0.first) }
+                    .map { UInt16($0[1]) | UInt16($0[2]) << 8 }
+                let stale = named.filter { handle in
+                    gone.handle <= handle && handle <= gone.endHandle && after.service(containing: handle) == nil
+                }
+                #expect(stale.isEmpty && !named.isEmpty)
+            }
+        }
+    }
+
+    @Test func `a stream whose characteristic is gone ends and says so`() async throws {
+        try await Bench.run(serve: Self.changing(to: [Self.without])) { bench in
+            try await bench.peripheral.withLink { link in
+                let error = await bleError {
+                    for try await _ in link.notifications(of: Bench.notifying) {
+                        try await link.write([0xFF], to: Bench.readable)
+                    }
+                }
+                #expect(error?.code == .servicesChanged && error?.object.contains("A003") == true)
+                try await link.expect(Bench.readable, reads: [4, 5, 6])
+            }
+        }
+    }
+
+    @Test func `a stream of a service that stays goes on undisturbed`() async throws {
+        let services = Bench.description.services + [Self.other]
+        try await Bench.run(serve: Self.changing(to: services)) { bench in
+            try await bench.peripheral.withLink { link in
+                let changes = link.serviceChanges
+                async let told = changes.first()
+                _ = try await link.discover()
+                let stream = link.notifications(of: Bench.notifying)
+                var count = 0
+                for try await _ in stream {
+                    count += 1
+                    try await link.write([0xFF], to: Bench.readable)
+                    break
+                }
+                let database = try await told
+                #expect(count == 1 && database.service(BluetoothUUID(0xD000)) != nil)
+                try await link.expect(BluetoothUUID(0xD001), reads: [1])
+            }
+        }
+    }
+
+    @Test func `values that are followed are read again behind a change`() async throws {
+        try await Bench.run(serve: Self.changing(to: [Self.moved])) { bench in
+            try await bench.peripheral.withLink { link in
+                var values: [[UInt8]] = []
+                for try await value in link.values(of: Bench.notifying) {
+                    values.append(Array(value))
+                    if values.count == 1 { try await link.write([0xFF], to: Bench.readable) }
+                    if values.last == [8] { break }
+                }
+                #expect(values.first == [0])
+            }
+        }
+    }
+
+    @Test func `a peripheral that says it is out of sync is asked again, once the handles are known`() async throws {
+        try await Bench.run(serve: Self.changing(to: [Self.moved])) { bench in
+            try await bench.peripheral.withLink { link in
+                _ = try await link.discover()
+                // The change is not heard of.
+                bench.air.faults.add(.swallow(.indications))
+                try await link.write([0xFF], to: Bench.readable)
+                try await link.expect(Bench.readable, reads: [4, 5, 6])
+                let answers = bench.sent(by: .peripheral).filter { $0.first == 0x01 && $0.last == 0x12 }
+                #expect(answers.count == 1)
+            }
+        }
+    }
+
+    @Test func `a handle that may mean something else is not used`() async throws {
+        try await Bench.run(serve: Self.changing(to: [Self.moved])) { bench in
+            try await bench.peripheral.withLink { link in
+                let handle = try #require(try await link.discover().characteristic(Bench.long)).valueHandle
+                bench.air.faults.add(.swallow(.indications))
+                try await link.write([0xFF], to: Bench.readable)
+                let error = await bleError { _ = try await link.read(handle: handle) }
+                #expect(error?.code == .servicesChanged)
+            }
+        }
+    }
+
+    @Test func `a peripheral that is always out of sync is refused in the end`() async throws {
+        try await Bench.run { bench in
+            try await bench.peripheral.withLink { link in
+                _ = try await link.discover()
+                bench.air.faults.add(.replace(.readResponses, with: [0x01, 0x0A, 0x00, 0x00, 0x12]))
+                let error = await bleError { _ = try await link.read(Bench.readable) }
+                #expect(error?.attError == .databaseOutOfSync)
+                bench.air.faults.add(
+                    .replace(.where { $0.first == 0x13 }, with: [0x01, 0x12, 0x00, 0x00, 0x12])
+                )
+                let other = await bleError { for try await _ in link.notifications(of: Bench.notifying) {} }
+                #expect(other?.attError == .databaseOutOfSync)
+            }
+        }
+    }
+
+    @Test func `a peripheral that changes all the time is believed in the end`() async throws {
+        try await Bench.run { bench in
+            // Another hash each time it is asked.
+            bench.air.faults.add(
+                .replace(.where { $0.first == 0x09 && $0.count == 20 && $0[1] == 18 }) { pdu in
+                    var pdu = pdu
+                    pdu[4...] = (0..<16).map { _ in UInt8.random(in: 0...255) }[...]
+                    return pdu
+                }
+            )
+            try await bench.peripheral.withLink { link in
+                try await link.expect(Bench.readable, reads: [1, 2, 3])
+                #expect(!link.servicesAreRemembered)
+            }
+        }
+    }
+}

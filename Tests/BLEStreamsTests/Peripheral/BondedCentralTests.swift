@@ -1,0 +1,104 @@
+import BLESimulator
+import BLEStreams
+import Foundation
+import Testing
+
+/// What a peripheral keeps of centrals that are bonded, and of nobody else.
+@Suite struct BondedCentralTests {
+    private static let encrypted = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
+
+    /// The value of a Client Characteristic Configuration on a second link, after notifications were switched on in the
+    /// first one and the link was lost.
+    private func configuration(bonded: Bool) async throws -> [UInt8]? {
+        let found = Found()
+        try await Bench.run { bench in
+            if bonded {
+                bench.air.setSecurity(Self.encrypted, between: bench.centralAdapter, and: bench.peripheralAdapter)
+            }
+            let address = bench.peripheralAdapter.address
+            let handle = try await bench.peripheral.withLink { link in
+                try #require(try await link.discover().characteristic(Bench.notifying)?.clientConfiguration).handle
+            }
+            let name = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+            try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
+                let answer = await central.ask([0x12] + name + [0x01, 0x00])
+                #expect(answer == [0x13])
+            }
+            try await bench.time.sleep(for: .seconds(1))
+            try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
+                await found.set(await central.ask([0x0A] + name))
+            }
+        }
+        return await found.value
+    }
+
+    private actor Found {
+        private(set) var value: [UInt8]?
+        func set(_ value: [UInt8]?) { self.value = value }
+    }
+
+    @Test func `a bonded central finds what it had configured, another one does not`() async throws {
+        let kept = try await configuration(bonded: true)
+        #expect(kept == [0x0B, 0x01, 0x00])
+        let fresh = try await configuration(bonded: false)
+        #expect(fresh == [0x0B, 0x00, 0x00])
+    }
+
+    @Test func `a bonded central is sent what it had subscribed to, without asking again`() async throws {
+        try await Bench.run(serve: Bench.sendNumbers(1)) { bench in
+            bench.air.setSecurity(Self.encrypted, between: bench.centralAdapter, and: bench.peripheralAdapter)
+            let address = bench.peripheralAdapter.address
+            let handle = try await bench.peripheral.withLink { link in
+                try #require(try await link.discover().characteristic(Bench.notifying)?.clientConfiguration).handle
+            }
+            for round in 0..<2 {
+                try await RawCentral.connected(from: bench.centralAdapter, to: address) { central in
+                    if round == 0 {
+                        central.send([0x12, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8), 0x01, 0x00])
+                        _ = await central.next()
+                    }
+                    let value = await central.next()
+                    #expect(value?.first == 0x1B && value?.count == 7)
+                }
+                try await bench.time.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    @Test func `services that changed between two runs are told to a bonded central that wants to know`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "served-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (near, far) = (air.adapter(), air.adapter())
+            air.setSecurity(Self.encrypted, between: near, and: far)
+            for round in 0..<2 {
+                let store = PeerStore(folder: folder)
+                var description = Bench.description
+                if round == 1 { description.services.removeLast() }
+                if round == 1 { description.services = [LocalService(BluetoothUUID(0xD000))] }
+                let served = description
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        try await served.run(on: .radio(far), store: store) { server in
+                            for try await _ in server.centralEvents {}
+                        }
+                    }
+                    try await RawCentral.connected(from: near, to: far.address) { central in
+                        if round == 0 {
+                            // Service Changed lies behind the Generic Access service: 2A05 at 8, its configuration at 9.
+                            let answer = await central.ask([0x12, 0x09, 0x00, 0x02, 0x00])
+                            #expect(answer == [0x13])
+                        } else {
+                            let told = await central.next()
+                            #expect(told == [0x1D, 0x08, 0x00, 0x01, 0x00, 0xFF, 0xFF])
+                            central.send([0x1E])
+                        }
+                    }
+                    group.cancelAll()
+                }
+                await store.flush()
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import BLERadio
+import BLESimulator
+import BLEStreams
+import Synchronization
+
+/// A central without a client: it sends what it is told and keeps what comes, however wrong either is.
+final class RawCentral: ATTLinkReceiver {
+    private let link: any ATTLink
+    private let received: AsyncStream<[UInt8]>
+    private let pdus: AsyncStream<[UInt8]>.Continuation
+    private let reason = Mutex<DisconnectReason?>(nil)
+
+    /// Why the link is over; `nil` while it isn't.
+    var end: DisconnectReason? { reason.withLock { $0 } }
+
+    /// Connects, runs the closure, and drops the link.
+    static func connected(
+        from adapter: SimulatedAdapter,
+        to peer: BluetoothAddress,
+        _ body: (RawCentral) async throws -> Void
+    ) async throws {
+        // Held until there is a link: an attempt that nobody holds is over.
+        let attempt = Mutex<RadioActivity?>(nil)
+        let link: any ATTLink = try await withCheckedThrowingContinuation { continuation in
+            let activity = adapter.connect(to: peer) { continuation.resume(with: $0) }
+            attempt.withLock { $0 = activity }
+        }
+        attempt.withLock { $0 = nil }
+        let central = RawCentral(link)
+        link.start(central)
+        defer { link.disconnect() }
+        try await body(central)
+    }
+
+    private init(_ link: any ATTLink) {
+        self.link = link
+        (received, pdus) = AsyncStream.makeStream(of: [UInt8].self)
+    }
+
+    /// Sends PDUs without waiting for any answer.
+    func send(_ pdus: [UInt8]...) {
+        for pdu in pdus { _ = link.send(pdu) }
+    }
+
+    /// The next PDU that comes; `nil` when the link has ended.
+    func next() async -> [UInt8]? {
+        for await pdu in received { return pdu }
+        return nil
+    }
+
+    /// Sends a request and takes what comes next.
+    func ask(_ pdu: [UInt8]) async -> [UInt8]? {
+        send(pdu)
+        return await next()
+    }
+
+    func linkReceived(_ pdus: [ReceivedPDU]) {
+        for pdu in pdus { self.pdus.yield(pdu.bytes) }
+    }
+
+    func linkDropped(_ count: Int) {}
+
+    func linkBecameWritable() {}
+
+    func linkEnded(_ reason: DisconnectReason) {
+        self.reason.withLock { $0 = reason }
+        pdus.finish()
+    }
+}

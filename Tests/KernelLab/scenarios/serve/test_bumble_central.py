@@ -1,0 +1,77 @@
+"""Bumble as a central against `ble serve`."""
+
+import json
+
+from lab import names
+
+ECHO_SERVICE = "7A1C0020-5F2B-4C8E-9D3A-6B70E14F2C55"
+ECHO = "7A1C0021-5F2B-4C8E-9D3A-6B70E14F2C55"
+TRANSFER = "7A1C0002-5F2B-4C8E-9D3A-6B70E14F2C55"
+LONG = bytes((i * 13 + i // 256) & 0xFF for i in range(512))
+
+
+def test_discovery_reads_writes_and_notifications(bumble_centrals, ble):
+    peer = bumble_centrals.peer
+    with bumble_centrals.serving(ble, "--profile", "echo") as served:
+        assert int(peer.command(f"connect 0 {bumble_centrals.address}")) == 517
+        served.wait("connected")
+        tree = json.loads(peer.command("tree 0"))
+        assert names.full(ECHO) in tree[names.full(ECHO_SERVICE)], tree
+        assert names.full("1801") in tree and names.full("1800") in tree
+
+        assert peer.command(f"read 0 {ECHO}") == b"hello".hex()
+        served.wait("read", value=b"hello".hex())
+        mark = peer.mark()
+        peer.command(f"subscribe 0 {ECHO}")
+        served.wait("subscribed", kind="notifications")
+        peer.command(f"write 0 {ECHO} 0a0b0c")
+        served.wait("written", value="0a0b0c")
+        peer.wait("notified", mark, hex="0a0b0c")
+        peer.command(f"command 0 {ECHO} 0d")
+        peer.wait("notified", mark, hex="0d")
+
+        # 512 octets, both ways.
+        peer.command(f"write 0 {ECHO} {LONG.hex()}")
+        served.wait("written", value=LONG.hex())
+        assert peer.command(f"read 0 {ECHO}") == LONG.hex()
+        peer.command("disconnect 0")
+        served.wait("disconnected")
+
+
+def test_two_centrals_at_once(bumble_centrals, ble):
+    peer = bumble_centrals.peer
+    with bumble_centrals.serving(ble, "--profile", "echo") as served:
+        peer.command(f"connect 0 {bumble_centrals.address}")
+        served.wait("connected")
+        peer.command(f"connect 1 {bumble_centrals.address}")
+        mark = peer.mark()
+        for number in range(2):
+            peer.command(f"subscribe {number} {ECHO}")
+        peer.command(f"write 1 {ECHO} c0ffee")
+        for number in range(2):
+            peer.wait("notified", mark, central=str(number), hex="c0ffee")
+        assert peer.command(f"read 0 {ECHO}") == "c0ffee"
+        assert len([event for event in served.events if event["event"] == "connected"]) == 2
+
+
+def test_a_transfer_arrives_whole(bumble_centrals, ble):
+    peer = bumble_centrals.peer
+    with bumble_centrals.serving(ble, "--profile", "transfer"):
+        peer.command(f"connect 0 {bumble_centrals.address}")
+        mark = peer.mark()
+        peer.command(f"subscribe 0 {TRANSFER}")
+        peer.wait("notified", mark, hex=b"EOM".hex())
+        chunks = [bytes.fromhex(event.facts["hex"]) for event in peer.since(mark, "notified")]
+        text = b"".join(chunks[:-1]).decode()
+        assert text == "".join(f"Line {n} of a message that doesn't fit into one notification.\n" for n in range(1, 41))
+
+
+def test_ctrl_c_drops_the_link_and_ends_the_advertising(bumble_centrals, ble):
+    peer = bumble_centrals.peer
+    mark = peer.mark()
+    with bumble_centrals.serving(ble) as served:
+        peer.command(f"connect 0 {bumble_centrals.address}")
+        peer.command("subscribe 0 2A37")
+        peer.wait("notified", mark)
+        served.wait("subscribed")
+    peer.wait("disconnected", mark)
