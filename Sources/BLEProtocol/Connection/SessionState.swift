@@ -118,12 +118,12 @@ extension SessionState: Equatable {
 }
 
 extension SessionState: CustomStringConvertible {
-    /// The state in words: `waiting to reconnect (failure 3, 1.0 seconds)`.
+    /// The state in words: `waiting to reconnect (failure 3, 1.04 s)`.
     public var description: String {
         switch self {
         case .disconnected(.connecting(let attempt)) where attempt > 1: "connecting (attempt \(attempt))"
         case .disconnected(.waitingToReconnect(let attempt, .delay(let delay))):
-            "waiting to reconnect (failure \(attempt), \(delay))"
+            "waiting to reconnect (failure \(attempt), \(delay.inSeconds) s)"
         case .disconnected(.waitingToReconnect(_, .adapter(let state))):
             "waiting to reconnect (the adapter is \(state.words))"
         case .failed(let error): "failed: \(error)"
@@ -138,6 +138,15 @@ extension SessionState.Kind {
         rawValue.reduce(into: "") { words, letter in
             words += letter.isUppercase ? " \(letter.lowercased())" : "\(letter)"
         }
+    }
+}
+
+extension Duration {
+    /// Seconds with two decimals: `1.04`.
+    fileprivate var inSeconds: String {
+        let hundredths = components.seconds * 100 + components.attoseconds / 10_000_000_000_000_000
+        let rest = hundredths % 100
+        return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)"
     }
 }
 

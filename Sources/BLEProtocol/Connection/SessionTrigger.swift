@@ -161,7 +161,7 @@ extension BLEError {
             .disconnected,
             operation: "session",
             cause: "the link ended: \(reason)",
-            remedy: "Let the session reconnect: give it a policy with more attempts."
+            remedy: "The session connects again for as long as its policy has attempts left."
         )
         error.reason = reason
         error.systemError = reason.systemError

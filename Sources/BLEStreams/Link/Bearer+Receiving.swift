@@ -12,7 +12,7 @@ extension Bearer: ATTLinkReceiver {
                 // The way of every notification: it changes nothing in the machine.
                 if opcode == .handleValueNotification, let value = GATTClient.notification(in: pdu.bytes, at: pdu.time)
                 {
-                    take(value, state, &effects)
+                    take(value, &state, &effects)
                     continue
                 }
                 switch opcode.kind {

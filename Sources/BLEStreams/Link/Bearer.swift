@@ -24,6 +24,7 @@ final class Bearer: Sendable {
         var server: ATTServer
         var completions: [ProcedureID: Completion] = [:]
         var routes: [UInt16: [Route]] = [:]
+        var early = EarlyValues()
         var sending = Sending()
         var alarms = Alarms()
         var end: DisconnectReason?
@@ -83,7 +84,11 @@ final class Bearer: Sendable {
     }
 
     /// Starts taking PDUs from the radio.
-    func start() { radioLink.start(self) }
+    func start() {
+        let now = timeline.now
+        state.withLock { $0.early.begin(now: now) }
+        radioLink.start(self)
+    }
 
     /// ATT_MTU in force, in octets.
     var mtu: Int { state.withLock { $0.client.mtu } }
@@ -125,8 +130,18 @@ final class Bearer: Sendable {
         change { state, effects in self.take(state.client.invalidate(handles), &state, &effects) }
     }
 
+    /// Has the values of a characteristic delivered from now on, after those that have come early.
     func addRoute(_ handle: UInt16, _ route: Route) {
-        state.withLock { $0.routes[handle, default: []].append(route) }
+        while true {
+            let early = state.withLock { state in
+                let early = state.early.take(handle, now: timeline.now)
+                if early.isEmpty { state.routes[handle, default: []].append(route) }
+                return early
+            }
+            guard !early.isEmpty else { return }
+            // What comes meanwhile is early too, so the order stays.
+            route.deliver(early)
+        }
     }
 
     func removeRoute(_ handle: UInt16, id: Int) {
@@ -189,7 +204,7 @@ final class Bearer: Sendable {
             guard let completion = state.completions.removeValue(forKey: finished.id) else { continue }
             effects.finished.append((completion, finished.result))
         }
-        for value in output.values { take(value, state, &effects) }
+        for value in output.values { take(value, &state, &effects) }
         switch output.timer {
         case .start(let id, let duration)?: state.alarms.client = (id, setAlarm(in: duration, &state))
         case .stop?: state.alarms.client = nil
@@ -202,13 +217,15 @@ final class Bearer: Sendable {
     }
 
     /// Puts a value to those before it, where they are of the same characteristic.
-    func take(_ value: GATTClient.ReceivedValue, _ state: borrowing State, _ effects: inout Effects) {
+    func take(_ value: GATTClient.ReceivedValue, _ state: inout State, _ effects: inout Effects) {
         let delivered = CharacteristicValue(bytes: value.value, time: value.time, isIndication: value.isIndication)
         if value.isIndication { effects.hasIndication = true }
         if let last = effects.deliveries.indices.last, effects.deliveries[last].handle == value.handle {
             effects.deliveries[last].values.append(delivered)
         } else if let routes = state.routes[value.handle] {
             effects.deliveries.append(Delivery(handle: value.handle, routes: routes, values: [delivered]))
+        } else {
+            state.early.keep(delivered, of: value.handle, now: timeline.now)
         }
     }
 

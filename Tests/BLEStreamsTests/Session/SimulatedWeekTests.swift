@@ -6,9 +6,11 @@ import Testing
 
 /// A week with a peripheral that dies and returns at random, in virtual time; each seed is another week.
 ///
-/// `SESSION_SEEDS=1000 swift test --filter SimulatedWeekTests` runs as many as are wanted.
+/// `SESSION_SEEDS=1000 swift test -c release -Xswiftc -enable-testing --filter SimulatedWeekTests` runs as many as are
+/// wanted, and measures memory.
 @Suite struct SimulatedWeekTests {
-    private static let seeds = ProcessInfo.processInfo.environment["SESSION_SEEDS"].flatMap { Int($0) } ?? 5
+    private static let wantedSeeds = ProcessInfo.processInfo.environment["SESSION_SEEDS"].flatMap { Int($0) }
+    private static let seeds = wantedSeeds ?? 5
     private static let week = Duration.seconds(7 * 86_400)
     private static let number = BluetoothUUID(0xA003)
 
@@ -30,6 +32,39 @@ import Testing
             let (result, arrived) = try await Self.live(seed)
             Self.check(result, arrived, seed)
         }
+    }
+
+    /// Only where nothing else runs in the process: what is resident is measured.
+    @Test(.enabled(if: wantedSeeds != nil)) func `memory is flat over two months`() async throws {
+        let sizes = try await VirtualTime.run(limit: Self.week * 9) { time in
+            let air = SimulatedAir(time)
+            let (near, far) = (air.adapter(), air.adapter(settings: AdapterSettings(advertisingInterval: .seconds(1))))
+            air.faults.add(.loseLinks(every: .seconds(2_000)))
+            let central = try await Central.open(.radio(near))
+            return try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await Self.sense(on: far, time) }
+                group.addTask { try await Self.die(far, air, time) }
+                let plan = SessionPlan(far.address).subscribing(to: Self.number)
+                let sizes = try await central.withSession(plan) { session in
+                    var sizes: [Int] = []
+                    for try await _ in session.notifications(of: Self.number)
+                    where time.now >= Self.week * (sizes.count + 1) {
+                        sizes.append(try Self.residentKilobytes())
+                        if sizes.count == 8 { break }
+                    }
+                    return sizes
+                }
+                group.cancelAll()
+                return sizes
+            }
+        }
+        print("resident after each week, in KiB: \(sizes)")
+        #expect(sizes.count == 8 && sizes[7] - sizes[1] < 1024, "\(sizes)")
+    }
+
+    private static func residentKilobytes() throws -> Int {
+        let fields = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+        return try #require(Int(fields[1])) * 4
     }
 
     private static func live(_ seed: UInt64) async throws -> (Result, [UInt32]) {

@@ -11,6 +11,12 @@ FAR = "D8:3A:5E:00:00:02"
 FAR_NAME = "Lab Beacon"
 FAR_RSSI = -87
 
+
+def crowd(number: int) -> str:
+    """The address of a further sensor, of which there are none until a scenario wants them."""
+    return f"C4:F2:17:1A:20:{number:02X}"
+
+
 # An address of the right form that nobody has.
 ABSENT = "C0:00:00:00:00:01"
 

@@ -16,6 +16,7 @@ Says `ready adapter=hciN` when both advertise, and `scanning` whenever the kerne
     requests           the opcodes of the ATT requests and commands since the last call, in order
     unplug             takes the kernel's adapter away; the peripherals lose their links to it
     plug               brings it back, with the same address
+    crowd N            so many further sensors; `scatter N` breaks the links of some, `leave` sends all away
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from bumble.pairing import PairingConfig, PairingDelegate
 from lab import names
 from peers import air
 from peers.control import Control
+from peers.crowd import Crowd
 from peers.services import Services
 
 ADVERTISING_MS = 100
@@ -59,6 +61,7 @@ class Near:
         delegate = PairingDelegate(PairingDelegate.NO_OUTPUT_NO_INPUT)
         self.device.pairing_config_factory = lambda _: PairingConfig(sc=True, mitm=False, bonding=True, delegate=delegate)
         self.services = Services(self.device, control)
+        self.crowd = Crowd(link)
         self.connections: list = []
         self.changed = asyncio.Condition()
         self.advertiser = asyncio.Lock()
@@ -113,6 +116,7 @@ class Near:
             await asyncio.sleep(BEAT_SECONDS)
             rate = (rate + 1) % 100
             await self.device.notify_subscribers(self.services.heart_rate, bytes([0, 60 + rate]))
+            await self.crowd.beat()
 
     def on_connection(self, connection) -> None:
         self.connections.append(connection)
@@ -227,6 +231,9 @@ async def main(socket: str) -> None:
     async def plug() -> None:
         central.kernel.plug()
 
+    control.commands["crowd"] = near.crowd.grow
+    control.commands["scatter"] = near.crowd.scatter
+    control.commands["leave"] = near.crowd.leave
     control.commands["unplug"] = unplug
     control.commands["plug"] = plug
     await near.run()

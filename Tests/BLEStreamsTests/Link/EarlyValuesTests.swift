@@ -1,0 +1,41 @@
+import BLEProtocol
+import Testing
+
+@testable import BLEStreams
+
+@Suite struct EarlyValuesTests {
+    private static func value(_ octet: UInt8) -> CharacteristicValue {
+        CharacteristicValue(bytes: [octet], time: ReceptionTime(sinceEpoch: .zero, source: .reading))
+    }
+
+    @Test func `what comes before anybody listens is for the first one who does, in order`() {
+        var early = EarlyValues()
+        early.begin(now: .seconds(5))
+        for octet in 0..<3 as Range<UInt8> { early.keep(Self.value(octet), of: 1, now: .seconds(6)) }
+        early.keep(Self.value(9), of: 2, now: .seconds(6))
+        #expect(early.take(1, now: .seconds(7)).map { $0[0] } == [0, 1, 2])
+        // While these are handed out another one comes.
+        early.keep(Self.value(3), of: 1, now: .seconds(7))
+        #expect(early.take(1, now: .seconds(7)).map { $0[0] } == [3])
+        #expect(early.take(1, now: .seconds(7)).isEmpty)
+        early.keep(Self.value(4), of: 1, now: .seconds(8))
+        #expect(early.take(1, now: .seconds(8)).isEmpty, "what comes after the first listener has left is nobody's")
+        #expect(early.take(2, now: .seconds(8)).map { $0[0] } == [9])
+    }
+
+    @Test func `after ten seconds nothing is early any more`() {
+        var early = EarlyValues()
+        early.begin(now: .zero)
+        early.keep(Self.value(0), of: 1, now: .seconds(9))
+        #expect(early.take(1, now: .seconds(10)).isEmpty)
+        early.keep(Self.value(1), of: 2, now: .seconds(11))
+        #expect(early.take(2, now: .seconds(1)).isEmpty)
+    }
+
+    @Test func `no more are kept than there is room for`() {
+        var early = EarlyValues()
+        early.begin(now: .zero)
+        for _ in 0..<5000 { early.keep(Self.value(0), of: 1, now: .zero) }
+        #expect(early.take(1, now: .zero).count == EarlyValues.limit)
+    }
+}

@@ -1,0 +1,68 @@
+"""Any number of plain heart rate sensors, beside the peripheral that has everything."""
+
+from __future__ import annotations
+
+import random
+
+from bumble import hci
+from bumble.core import AdvertisingData, UUID
+from bumble.device import Device, DeviceConfiguration
+from bumble.gatt import Characteristic, Service
+
+from lab import names
+from peers import air
+
+ADVERTISING_MS = 100
+
+
+class Crowd:
+    """Each member counts its own beats, and notifies whoever subscribed to it."""
+
+    def __init__(self, link: air.Link):
+        self.link = link
+        self.members: list[tuple[Device, Characteristic]] = []
+        self.rate = 0
+
+    async def grow(self, count: str) -> None:
+        while len(self.members) < int(count):
+            await self.add(names.crowd(len(self.members)))
+
+    async def add(self, address: str) -> None:
+        configuration = DeviceConfiguration()
+        configuration.name = "Crowd"
+        configuration.address = hci.Address(address, hci.Address.RANDOM_DEVICE_ADDRESS)
+        device = Device(config=configuration, host=air.bumble_host(self.link, address, names.NEAR_RSSI))
+        beat = Characteristic(
+            names.HEART_RATE_MEASUREMENT, Characteristic.Properties.NOTIFY, Characteristic.READABLE, b""
+        )
+        device.add_services([Service(names.HEART_RATE, [beat])])
+        await device.power_on()
+        kinds = AdvertisingData.Type
+        uuid = UUID(names.HEART_RATE).to_bytes()
+        device.advertising_data = bytes(
+            AdvertisingData(
+                [(kinds.FLAGS, b"\x06"), (kinds.COMPLETE_LIST_OF_16_BIT_SERVICE_CLASS_UUIDS, uuid)]
+            )
+        )
+        await device.start_advertising(
+            auto_restart=True, advertising_interval_min=ADVERTISING_MS, advertising_interval_max=ADVERTISING_MS
+        )
+        self.members.append((device, beat))
+
+    async def beat(self) -> None:
+        self.rate = (self.rate + 1) % 100
+        for device, beat in self.members:
+            await device.notify_subscribers(beat, bytes([0, 60 + self.rate]))
+
+    async def scatter(self, count: str) -> None:
+        """Breaks the links of some members without a word."""
+        for device, _ in random.sample(self.members, min(int(count), len(self.members))):
+            self.link.lose(device.random_address)
+
+    async def leave(self) -> None:
+        for device, _ in self.members:
+            await device.stop_advertising()
+            for connection in list(device.connections.values()):
+                await connection.disconnect()
+            await device.power_off()
+        self.members.clear()
