@@ -58,6 +58,13 @@ public final class ConnectedCentral: Sendable {
         }
     }
 
+    /// Whether the program lets this central at what asks for authorization, ``AccessRequirement/authorized``; not before it
+    /// says so, and for this link only.
+    public var isAuthorized: Bool {
+        get { bearer.serve { server, _ in server.client.isAuthorized } }
+        set { bearer.serve { server, _ in server.setAuthorized(newValue) } }
+    }
+
     /// Drops the link to this central.
     public func disconnect() { bearer.close(DisconnectReason(.closedLocally)) }
 

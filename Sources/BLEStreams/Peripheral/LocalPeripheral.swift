@@ -43,6 +43,9 @@ public struct LocalPeripheral: Sendable {
 
     /// Advertises and serves on an adapter for as long as the closure runs.
     ///
+    /// Where bluetoothd runs on the adapter too, Linux hands a central to whichever of the two has begun to listen last: run
+    /// this after bluetoothd has started, and again when that was restarted.
+    ///
     /// - Parameters:
     ///   - adapter: the adapter, or a radio: `.radio(air.adapter())`.
     ///   - store: where it is kept what bonded centrals have subscribed to; `nil`: ``PeerStore/standard`` for an adapter of

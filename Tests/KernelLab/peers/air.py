@@ -217,6 +217,25 @@ def kernel_adapter(link: Link, address: str, on_scanning) -> CentralController:
     return controller
 
 
+def kernel_peripheral(link: Link, address: str) -> AirController:
+    """Makes an adapter of the kernel on the link, for the kernel to be a peripheral on."""
+    kernel = KernelHost()
+    controller = AirController(
+        "peripheral", host_source=kernel, host_sink=kernel, link=link, public_address=f"{address}/P"
+    )
+    controller.kernel = kernel
+    return controller
+
+
+def bumble_central(link: Link, name: str) -> Host:
+    """A host with a controller of its own on the link, which scans and connects."""
+    host = Host()
+    controller = CentralController(name, lambda on, active: None, link=link)
+    host.controller = controller
+    controller.host = host
+    return host
+
+
 def bumble_host(link: Link, name: str, rssi: int) -> Host:
     """A host with a controller of its own on the link, heard by the central at `rssi` dBm."""
     host = Host()

@@ -1,6 +1,7 @@
-"""Bumble as centrals, each on an adapter of the kernel that is powered off, which it has to itself.
+"""Bumble as centrals.
 
-    python -m peers.central SOCKET ADAPTER...
+    python -m peers.central SOCKET ADAPTER...       each on an adapter that is powered off, which it has to itself
+    python -m peers.central SOCKET air ADDRESS      two on an air of their own, with an adapter of the kernel at ADDRESS
 
 Says `ready`, then `notified central=N uuid=… hex=…` for each value that comes. Commands, N counts the adapters from 0:
 
@@ -21,11 +22,12 @@ import logging
 import sys
 
 from bumble.core import UUID, PhysicalTransport
-from bumble.device import Device, Peer
+from bumble.device import Device, DeviceConfiguration, Peer
 from bumble.hci import Address
 from bumble.transport import open_transport
 
 from lab import names
+from peers import air
 from peers.control import Control
 
 
@@ -79,16 +81,29 @@ class Central:
         )
 
 
+async def devices(adapters: list[str], kept: list):
+    """The devices to be centrals; what has to live as long as they do is kept."""
+    addresses = [Address(f"E0:00:00:00:00:0{number}", Address.RANDOM_DEVICE_ADDRESS) for number in range(9)]
+    if adapters[0] == "air":
+        link = air.Link()
+        kept.append(air.kernel_peripheral(link, adapters[1]))
+        for number in range(2):
+            configuration = DeviceConfiguration()
+            configuration.name, configuration.address = f"Central {number}", addresses[number]
+            yield Device(config=configuration, host=air.bumble_central(link, configuration.name))
+        return
+    for number, adapter in enumerate(adapters):
+        transport = await open_transport(f"hci-socket:{adapter}")
+        kept.append(transport)
+        yield Device.with_hci(f"Central {number}", addresses[number], transport.source, transport.sink)
+
+
 async def main(socket: str, adapters: list[str]) -> None:
     logging.basicConfig(level=logging.WARNING)
     control = Control()
     centrals: list[Central] = []
-    transports = []
-    for number, adapter in enumerate(adapters):
-        transport = await open_transport(f"hci-socket:{adapter}")
-        transports.append(transport)
-        address = Address(f"E0:00:00:00:00:0{number}", Address.RANDOM_DEVICE_ADDRESS)
-        device = Device.with_hci(f"Central {number}", address, transport.source, transport.sink)
+    kept = []
+    for number, device in enumerate([device async for device in devices(adapters, kept)]):
         await device.power_on()
         centrals.append(Central(number, device, control))
 

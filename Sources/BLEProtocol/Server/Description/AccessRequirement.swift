@@ -45,6 +45,13 @@ public struct AccessRequirement: Hashable, Sendable {
         AccessRequirement(needsEncryption: true, needsAuthentication: true, minimumKeySize: keySize)
     }
 
+    /// The same, and the program must have authorized the client; else that gets Insufficient Authorization.
+    public var authorized: AccessRequirement {
+        var requirement = self
+        requirement.needsAuthorization = true
+        return requirement
+    }
+
     /// The shortest key that the Security Manager ever makes (Vol 3, Part H, 2.3.4).
     private static let shortestKey = 7
 }

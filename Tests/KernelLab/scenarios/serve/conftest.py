@@ -16,6 +16,9 @@ from lab.peer import PATIENCE, Peer
 from lab.world import RUN, Process
 
 
+AIR_ADDRESS = "F0:F1:F2:F3:F4:F6"
+
+
 class Served:
     """One run of `ble serve`, and what it has printed so far."""
 
@@ -44,17 +47,13 @@ class Served:
 
 
 class World:
-    """btvirt's adapters on one air: the last one is the peripheral's, the others are the centrals'."""
+    """The adapter that `ble serve` is told, and who is to meet it."""
 
-    def __init__(self, count: int, powered: bool):
-        self.process = Process("btvirt", "btvirt", "-L", f"-l{count}")
+    def __init__(self, process: Process, address: str):
+        self.process = process
         self.management = Management()
-        addresses = [f"00:AA:01:0{n}:00:0{n}" for n in range(count)]
-        self.indices = [self.management.index_of(address) for address in addresses]
-        self.address = addresses[-1]
-        self.index = self.indices[-1]
-        if powered:
-            self.management.power(self.index, True)
+        self.address = address
+        self.index = self.management.index_of(address)
 
     @contextmanager
     def serving(self, ble: Ble, *arguments):
@@ -69,6 +68,13 @@ class World:
         assert self.management.connections(self.index) == []
         assert self.instances() == 0, "an advertisement was left behind"
 
+    def wait_unconnected(self) -> None:
+        """Until no link is up on either side: the kernel keeps one for two seconds after its socket has closed."""
+        deadline = time.monotonic() + PATIENCE
+        while any(self.management.connections(index) for index in (self.index, self.client)):
+            assert time.monotonic() < deadline, "a link stays up"
+            time.sleep(0.1)
+
     def instances(self) -> int:
         """How many advertisements the kernel has of the adapter."""
         return self.management.advertisements(self.index)
@@ -80,11 +86,26 @@ class World:
 
 @pytest.fixture(scope="module")
 def bumble_centrals():
-    """Two Bumble centrals, and an adapter for `ble serve`."""
-    world = World(3, powered=True)
+    """Two Bumble centrals on an air of their own, with an adapter for `ble serve`. btvirt gives all links one handle."""
     path = str(RUN / "central.sock")
-    adapters = [str(index) for index in world.indices[:-1]]
-    central = Process("central", sys.executable, "-m", "peers.central", path, *adapters)
+    central = Process("central", sys.executable, "-m", "peers.central", path, "air", AIR_ADDRESS)
+    central.wait_line(" ready ")
+    world = World(central, AIR_ADDRESS)
+    world.management.power(world.index, True)
+    world.peer = Peer(path)
+    yield world
+    world.peer.close()
+    world.stop()
+
+
+@pytest.fixture(scope="module")
+def bumble_central():
+    """A Bumble central on btvirt's other adapter."""
+    world = World(Process("btvirt", "btvirt", "-L", "-l2"), names.BTVIRT_SERVER)
+    client = world.management.index_of(names.BTVIRT_CLIENT)
+    world.management.power(world.index, True)
+    path = str(RUN / "central.sock")
+    central = Process("central", sys.executable, "-m", "peers.central", path, str(client))
     central.wait_line(" ready ")
     world.peer = Peer(path)
     yield world
@@ -96,12 +117,13 @@ def bumble_centrals():
 @pytest.fixture(scope="module")
 def bluetoothd_central():
     """bluetoothd on both adapters: the central on one, and beside `ble serve` on the other."""
-    world = World(2, powered=False)
+    world = World(Process("btvirt", "btvirt", "-L", "-l2"), names.BTVIRT_SERVER)
+    world.client = world.management.index_of(names.BTVIRT_CLIENT)
     bus = Process("dbus", "dbus-daemon", "--system", "--nofork", "--nopidfile", "--print-address=1")
     bus.wait_line("unix:")
     daemon = Process("bluetoothd", "/usr/libexec/bluetooth/bluetoothd", "--nodetach")
     path = str(RUN / "bluez_central.sock")
-    central = Process("bluez_central", sys.executable, "-m", "peers.bluez_central", path, f"hci{world.indices[0]}")
+    central = Process("bluez_central", sys.executable, "-m", "peers.bluez_central", path, f"hci{world.client}")
     central.wait_line(" ready ")
     world.management.power(world.index, True)
     world.peer = Peer(path)

@@ -1,9 +1,16 @@
 """bluetoothd as a central, through its own client, against `ble serve`; it runs on our adapter too."""
 
 import json
+import struct
 
 from lab import names
+from lab.ble import Ble
+from lab.world import OUT
 
+DATA_RECEIVED = 5
+EXCHANGE_MTU = 0x02
+READ = 0x0A
+REQUESTS = {0x02, 0x04, 0x06, 0x08, 0x0A, 0x0C, 0x0E, 0x10, 0x12, 0x16, 0x18, 0x20}
 ECHO_SERVICE = "7a1c0020-5f2b-4c8e-9d3a-6b70e14f2c55"
 ECHO = "7a1c0021-5f2b-4c8e-9d3a-6b70e14f2c55"
 LONG = bytes((i * 13 + i // 256) & 0xFF for i in range(512))
@@ -31,3 +38,43 @@ def test_discovery_reads_writes_and_notifications(bluetoothd_central, ble):
         assert peer.command(f"read {ECHO}") == LONG.hex()
         peer.command("disconnect")
         served.wait("disconnected")
+
+
+def test_requests_before_the_first_value(bluetoothd_central, ble, tmp_path):
+    """How many requests precede the one that asks for the value: of bluetoothd and of `ble`, new to us and known."""
+    peer, address = bluetoothd_central.peer, bluetoothd_central.address
+    capture = tmp_path / "serve.btsnoop"
+    command = Ble(f"hci{bluetoothd_central.client}")
+    ble.runs = command.runs
+    with bluetoothd_central.serving(command, "--profile", "echo", "--capture", capture) as served:
+        for _ in range(2):
+            peer.command(f"connect {address}")
+            peer.command(f"read {ECHO}")
+            peer.command("disconnect")
+            bluetoothd_central.wait_unconnected()
+        for _ in range(2):
+            command.good("read", f"{address}/public", ECHO)
+            bluetoothd_central.wait_unconnected()
+        assert len([event for event in served.events if event["event"] == "read"]) == 4
+    pdus = received(capture)
+    value = [pdu for pdu in pdus if pdu[0] == READ][-1]
+    links: list[list[bytes]] = []
+    for pdu in pdus:
+        if pdu[0] == EXCHANGE_MTU:
+            links.append([])
+        links[-1].append(pdu)
+    counts = [link.index(value) for link in links]
+    (OUT / "requests.log").write_text(f"before the one for the value: bluetoothd {counts[:2]}, ble {counts[2:]}\n")
+    assert counts[3] == 2 and counts[2] > 2, counts
+
+
+def received(path) -> list[bytes]:
+    """The ATT requests that came in, from a btsnoop file of the monitor's kind."""
+    data, pdus, position = path.read_bytes(), [], 16
+    while position < len(data):
+        _, length, flags = struct.unpack_from(">III", data, position)
+        record = data[position + 24 : position + 24 + length]
+        position += 24 + length
+        if flags & 0xFFFF == DATA_RECEIVED and record[8] in REQUESTS:
+            pdus.append(record[8:])
+    return pdus

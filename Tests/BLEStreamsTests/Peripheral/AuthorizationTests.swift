@@ -1,0 +1,38 @@
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// What a peripheral asks of a central before it lets it read and write, and in which order it says what is missing.
+@Suite struct AuthorizationTests {
+    private static let guarded = BluetoothUUID(0xF001)
+    private static let secret = BluetoothUUID(0xF002)
+    private static let description = LocalPeripheral(name: "Guarded") {
+        LocalService(BluetoothUUID(0xF000)) {
+            LocalCharacteristic(guarded, [.read, .write], value: .stored([1]), access: .open.authorized)
+            LocalCharacteristic(secret, [.read], value: .stored([2]), access: .authenticated.authorized)
+        }
+    }
+
+    @Test func `a central is let at it once the program has authorized it`() async throws {
+        try await Bench.run(description: Self.description) { server, bench in
+            for try await event in server.centralEvents {
+                guard case .connected(let central) = event else { continue }
+                #expect(!central.isAuthorized)
+                try await bench.time.sleep(for: .seconds(10))
+                central.isAuthorized = true
+            }
+        } _: { bench in
+            try await bench.peripheral.withLink { link in
+                let refused = await bleError { _ = try await link.read(Self.guarded) }
+                #expect(refused?.attError == .insufficientAuthorization)
+                try await bench.time.sleep(for: .seconds(20))
+                try await link.expect(Self.guarded, reads: [1])
+                try await link.write([3], to: Self.guarded)
+                try await link.expect(Self.guarded, reads: [3])
+                // What the link lacks is said before what the program thinks.
+                let unsafe = await bleError { _ = try await link.read(Self.secret) }
+                #expect(unsafe?.attError == .insufficientAuthentication)
+            }
+        }
+    }
+}
