@@ -51,6 +51,12 @@ public struct BLEError: Error, Sendable {
         public static let malformedValue = Code("malformedValue")
         /// The stream ended before what was waited for came.
         public static let ended = Code("ended")
+        /// A device says another value than was written.
+        public static let verificationFailed = Code("verificationFailed", isFinal: true)
+        /// A device did not take its new firmware; the cause has its own words.
+        public static let updateFailed = Code("updateFailed", isFinal: true)
+        /// A task would wait for itself: a command for another one of its own queue, an operation for its own hold.
+        public static let deadlock = Code("deadlock", isFinal: true)
         /// The system call or kernel failed in a way that no other code describes.
         public static let systemFailure = Code("systemFailure")
     }

@@ -19,6 +19,8 @@ final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
     }
 
     private struct State {
+        /// Where it waits for the link, or has it.
+        var place: Lane.Entry?
         var procedure: Bearer.ProcedureID?
         var isOver = false
         var hasRepeated = false
@@ -33,7 +35,7 @@ final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
     private let finish: @Sendable (Outcome) -> Void
     private let state = Mutex(State())
 
-    /// Starts; exactly one outcome comes, unless the returned closure is called before.
+    /// Starts when the link is free for it; exactly one outcome comes, unless the returned closure is called before.
     static func start(
         on link: Link,
         _ target: Target,
@@ -42,8 +44,8 @@ final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
         finish: @escaping @Sendable (Outcome) -> Void
     ) -> @Sendable () -> Void {
         let started = AttributeOperation(link, target, operation, object, finish)
-        started.begin()
-        return { started.cancel() }
+        let place = link.lane.enter(link.pass) { started.entered($0) }
+        return { started.cancel(place) }
     }
 
     private init(
@@ -58,6 +60,14 @@ final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
         self.operation = operation
         self.object = object
         self.finish = finish
+    }
+
+    private func entered(_ place: Lane.Entry) {
+        let isOver = state.withLock { state in
+            state.place = place
+            return state.isOver
+        }
+        if isOver { place.leave() } else { begin() }
     }
 
     private func begin() {
@@ -129,19 +139,21 @@ final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
     }
 
     private func end(_ outcome: Outcome) {
-        let isFirst = state.withLock { state in
+        let (isFirst, place) = state.withLock { state in
             defer { state.isOver = true }
-            return !state.isOver
+            return (!state.isOver, state.place.take())
         }
+        place?.leave()
         if isFirst { finish(outcome) }
     }
 
-    private func cancel() {
+    private func cancel(_ place: Lane.Entry) {
         let procedure = state.withLock { state in
             state.isOver = true
             return state.procedure
         }
         if let procedure { link.bearer.cancel(procedure) }
+        place.leave()
     }
 
     private func notSupported(_ found: Characteristic) -> BLEError {

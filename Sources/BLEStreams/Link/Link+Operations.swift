@@ -26,10 +26,13 @@ extension Link {
         if let known = attributes.knownDatabase { return known }
         let object = OperationObject(.of, nil, peripheral.address)
         return try await waitFor(operation: "discovery", object: object, timeout: timeout) { finish in
-            self.attributes.database { outcome in
-                finish(outcome.mapError { BLEError($0, operation: "discovery", object: "\(object)") })
-            }
-            return {}
+            let attributes = attributes
+            return lane.enter(pass) { place in
+                attributes.database { outcome in
+                    place.leave()
+                    finish(outcome.mapError { BLEError($0, operation: "discovery", object: "\(object)") })
+                }
+            }.leave
         }
     }
 
@@ -184,7 +187,7 @@ extension Link {
             )
         case .withoutResponse:
             try Task.checkCancellation()
-            if sendAtOnce(value, handle) { return }
+            if lane.attempt(pass, { sendAtOnce(value, handle) }) { return }
             try await perform(
                 WriteCommand(handle: handle, value: value),
                 operation: "write",
@@ -233,8 +236,13 @@ extension Link {
         }
         let object = OperationObject(nil, selector, peripheral.address)
         return try await waitFor(operation: operation, object: object, timeout: timeout) { finish in
-            self.attributes.characteristic(selector, operation: operation) { finish($0) }
-            return {}
+            let attributes = attributes
+            return lane.enter(pass) { place in
+                attributes.characteristic(selector, operation: operation) { found in
+                    place.leave()
+                    finish(found)
+                }
+            }.leave
         }
     }
 
@@ -283,6 +291,7 @@ extension Link {
         start: (@escaping @Sendable (Result<Success, BLEError>) -> Void) -> @Sendable () -> Void
     ) async throws -> Success {
         if let end = bearer.end { throw BLEError.linkEnded(end, operation: operation, object: "\(object)") }
+        if lane.wouldWaitForItself(with: pass) { throw BLEError.waitingForItself(operation, "\(object)") }
         let limit = timeout.map { timeout -> (Duration, @Sendable () -> any Error) in
             (
                 timeout,

@@ -96,7 +96,7 @@ extension Link {
         _ indications: Bool,
         _ buffer: BufferPolicy
     ) -> BLEStream<CharacteristicValue> {
-        let attributes = attributes
+        let (attributes, pass) = (attributes, pass)
         let subject = StreamSubject(operation: "notifications", object: "of \(selector) of \(peripheral)")
         return BLEStream(subject, timeline: timeline, buffer: buffer) { mailbox in
             let subscriber = LinkAttributes.Subscriber(
@@ -105,7 +105,7 @@ extension Link {
                 lost: { mailbox.lost($0) },
                 finish: { mailbox.finish(throwing: $0) }
             )
-            return attributes.subscribe(selector, indications: indications, subscriber)
+            return attributes.subscribe(selector, indications: indications, pass: pass, subscriber)
         }
     }
 
@@ -126,7 +126,13 @@ extension Link {
                 lost: { count in if hasRead.withLock({ $0 }) { mailbox.lost(count) } },
                 finish: { mailbox.finish(throwing: $0) }
             )
-            let unsubscribe = self.attributes.subscribe(selector, indications: indications, subscriber) { _ in
+            let pass = self.pass
+            let unsubscribe = self.attributes.subscribe(
+                selector,
+                indications: indications,
+                pass: pass,
+                subscriber
+            ) { _ in
                 // One that is under way finds the new handle by itself when the services change.
                 let isSecond = isReading.withLock { isReading in
                     defer { isReading = true }

@@ -5,8 +5,8 @@ import Synchronization
 /// A connection to a peripheral, for as long as ``Peripheral/withLink(timeout:_:)`` runs.
 ///
 /// Operations are carried out one after the other, in the order in which they were called; a cancelled one returns at
-/// once and never disturbs the next. When the link is lost everything under way, and everything called later, throws
-/// ``BLEError/Code/disconnected`` with the reason.
+/// once and never disturbs the next. Those that belong together stay together in ``exclusively(_:)``. When the link is
+/// lost everything under way, and everything called later, throws ``BLEError/Code/disconnected`` with the reason.
 public final class Link: Sendable {
     /// The peripheral at the other end.
     public let peripheral: Peripheral
@@ -15,14 +15,21 @@ public final class Link: Sendable {
     let attributes: LinkAttributes
     private let lifetime: LinkLifetime
 
+    /// Who may use the bearer, and in whose name this handle asks.
+    let lane: Lane
+    let pass: Lane.Pass?
+
     var timeline: any Timeline { peripheral.core.timeline }
 
     init(peripheral: Peripheral, radioLink: any ATTLink) {
         self.peripheral = peripheral
-        let attributes = LinkAttributes(peripheral: peripheral.address, store: peripheral.core.store)
+        let lane = Lane()
+        let attributes = LinkAttributes(peripheral: peripheral.address, store: peripheral.core.store, lane: lane)
         let lifetime = LinkLifetime()
         self.attributes = attributes
         self.lifetime = lifetime
+        self.lane = lane
+        pass = nil
         bearer = Bearer(
             radioLink,
             timeline: peripheral.core.timeline,
@@ -30,10 +37,21 @@ public final class Link: Sendable {
             onServer: { _ in },
             onEnd: { reason in
                 attributes.ended(reason)
+                lane.open()
                 lifetime.ended(reason)
             }
         )
         attributes.begin(on: bearer)
+    }
+
+    /// The same link, in the name of a hold.
+    init(_ link: Link, pass: Lane.Pass) {
+        peripheral = link.peripheral
+        bearer = link.bearer
+        attributes = link.attributes
+        lifetime = link.lifetime
+        lane = link.lane
+        self.pass = pass
     }
 
     /// The largest PDU that is sent or expected, in octets; one notification carries three less.

@@ -19,12 +19,14 @@ final class LinkAttributes: Sendable {
     private let peripheral: BluetoothAddress
     private let remote: RemoteDatabase
     private let subscriptions: LinkSubscriptions
+    private let lane: Lane
     private let watchers = ServiceWatchers()
 
-    init(peripheral: BluetoothAddress, store: PeerStore) {
+    init(peripheral: BluetoothAddress, store: PeerStore, lane: Lane) {
         self.peripheral = peripheral
+        self.lane = lane
         remote = RemoteDatabase(memory: DatabaseMemory(store: store, peer: peripheral))
-        subscriptions = LinkSubscriptions(peripheral: peripheral, database: remote)
+        subscriptions = LinkSubscriptions(peripheral: peripheral, database: remote, lane: lane)
     }
 
     /// Called once, before anything else; the bearer is held until it ends.
@@ -118,30 +120,51 @@ final class LinkAttributes: Sendable {
 
     /// Subscribes to a characteristic; the subscriber is in place before the peer is asked to send.
     ///
+    /// While somebody else holds the link this waits: nothing is asked of the peer, and nothing delivered.
+    ///
     /// - Parameters:
     ///   - indications: whether indications are preferred where the characteristic has both.
+    ///   - pass: in whose name.
     ///   - registered: called when the wish is queued, with the characteristic: what is begun now follows it on air.
     ///     Once more when the services have changed and the subscription was made anew.
     /// - Returns: a closure that takes the subscription back.
     func subscribe(
         _ selector: CharacteristicSelector,
         indications: Bool,
+        pass: Lane.Pass? = nil,
         _ subscriber: Subscriber,
         registered: @escaping @Sendable (Characteristic) -> Void = { _ in }
     ) -> @Sendable () -> Void {
+        if lane.wouldWaitForItself(with: pass) {
+            subscriber.finish(.waitingForItself("notifications", subscriber.object))
+            return {}
+        }
         let subscriptions = subscriptions
-        let id = subscriptions.add(selector, indications: indications, subscriber, registered: registered)
+        let id = subscriptions.add(
+            selector,
+            indications: indications,
+            pass: pass,
+            subscriber,
+            registered: registered
+        )
         guard let id else {
             subscriber.finish(nil)
             return {}
         }
-        characteristic(selector, operation: "notifications") { found in
-            switch found {
-            case .failure(let error): subscriptions.fail([id]) { _ in error }
-            case .success(let characteristic): subscriptions.arm(id, characteristic)
+        let place = lane.enter(pass) { place in
+            self.characteristic(selector, operation: "notifications") { found in
+                switch found {
+                case .failure(let error):
+                    subscriptions.fail([id]) { _ in error }
+                    place.leave()
+                case .success(let characteristic): subscriptions.arm(id, characteristic, place)
+                }
             }
         }
-        return { subscriptions.remove(id) }
+        return {
+            place.withdraw()
+            subscriptions.remove(id)
+        }
     }
 
     // MARK: - The end

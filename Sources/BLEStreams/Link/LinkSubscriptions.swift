@@ -9,6 +9,8 @@ final class LinkSubscriptions: Sendable {
         var subscriber: LinkAttributes.Subscriber
         let gate: DeliveryGate
         let registered: @Sendable (Characteristic) -> Void
+        /// In whose name it subscribes.
+        let pass: Lane.Pass?
         /// The characteristic, once it is known.
         var characteristic: Characteristic?
 
@@ -23,8 +25,15 @@ final class LinkSubscriptions: Sendable {
         var nextID = 1
         /// Where Service Changed was subscribed to, and whether that was after the last change.
         var serviceChanged: (handle: UInt16, isFresh: Bool)?
+        /// Subscribers that have left, and wait for the link to say so.
+        var leaving = 0
         var whenQuiet: (@Sendable () -> Void)?
         var isClosing = false
+
+        /// Takes what is to be called when nothing is under way, where nothing is.
+        mutating func takeWhenQuiet() -> (@Sendable () -> Void)? {
+            table.isBusy || leaving > 0 ? nil : whenQuiet.take()
+        }
     }
 
     /// The subscriber of this link's own: it wants Service Changed.
@@ -32,14 +41,16 @@ final class LinkSubscriptions: Sendable {
 
     private let peripheral: BluetoothAddress
     private let database: RemoteDatabase
+    private let lane: Lane
     private let state = Mutex(State())
     private let bearerReference = Mutex<Bearer?>(nil)
 
     private var bearer: Bearer? { bearerReference.withLock { $0 } }
 
-    init(peripheral: BluetoothAddress, database: RemoteDatabase) {
+    init(peripheral: BluetoothAddress, database: RemoteDatabase, lane: Lane) {
         self.peripheral = peripheral
         self.database = database
+        self.lane = lane
     }
 
     /// Called once, before anything else.
@@ -51,6 +62,7 @@ final class LinkSubscriptions: Sendable {
     func add(
         _ selector: CharacteristicSelector,
         indications: Bool,
+        pass: Lane.Pass?,
         _ subscriber: LinkAttributes.Subscriber,
         registered: @escaping @Sendable (Characteristic) -> Void
     ) -> Int? {
@@ -63,25 +75,35 @@ final class LinkSubscriptions: Sendable {
                 prefersIndications: indications,
                 subscriber: subscriber,
                 gate: gate,
-                registered: registered
+                registered: registered,
+                pass: pass
             )
             return state.nextID
         }
     }
 
     /// Has the peer send a subscriber the values of a characteristic, where the subscriber is still wanted.
-    func arm(_ id: Int, _ characteristic: Characteristic) {
+    ///
+    /// - Parameter place: the place in the lane that is left when that is done; `nil` where the services have changed,
+    ///   which waits for nobody.
+    func arm(_ id: Int, _ characteristic: Characteristic, _ place: Lane.Entry? = nil) {
         let entry = state.withLock { state in
             state.entries[id]?.characteristic = characteristic
             return state.entries[id]
         }
-        guard let bearer, let entry else { return }
+        guard let bearer, let entry else {
+            place?.leave()
+            return
+        }
         let properties = characteristic.properties
         let configuration: SubscriptionTable.Configuration
         switch (properties.contains(.notify), properties.contains(.indicate)) {
         case (true, let both): configuration = both && entry.prefersIndications ? .indicate : .notify
         case (false, true): configuration = .indicate
-        case (false, false): return fail([id]) { _ in .cannotSend(characteristic, of: self.peripheral) }
+        case (false, false):
+            fail([id]) { _ in .cannotSend(characteristic, of: self.peripheral) }
+            place?.leave()
+            return
         }
         let handle = characteristic.valueHandle
         bearer.addRoute(handle, Bearer.Route(id: id, deliver: entry.gate.deliver, lost: entry.subscriber.lost))
@@ -91,61 +113,78 @@ final class LinkSubscriptions: Sendable {
             return (true, state.table.add(id, valueHandle: handle, descriptorHandle: descriptor, configuration))
         }
         // It may have left between the two locks.
-        guard isWanted else { return bearer.removeRoute(handle, id: id) }
-        if let write { carryOut(write) } else { tellArmed(handle) }
+        guard isWanted else {
+            bearer.removeRoute(handle, id: id)
+            place?.leave()
+            return
+        }
+        carryOut(write, place)
+        if write == nil { tellArmed(handle) }
         entry.registered(characteristic)
         database.operationBegan()
     }
 
     func remove(_ id: Int) {
-        let (handle, write) = state.withLock { state -> (UInt16?, SubscriptionTable.Write?) in
-            guard let handle = state.entries.removeValue(forKey: id)?.characteristic?.valueHandle else {
-                return (nil, nil)
-            }
-            return (handle, state.table.remove(id, valueHandle: handle))
+        let entry = state.withLock { state in
+            let entry = state.entries.removeValue(forKey: id)
+            if entry?.characteristic != nil { state.leaving += 1 }
+            return entry
         }
-        if let handle { bearer?.removeRoute(handle, id: id) }
-        if let write { carryOut(write) }
+        guard let entry, let handle = entry.characteristic?.valueHandle else { return }
+        bearer?.removeRoute(handle, id: id)
+        lane.enter(entry.pass) { place in
+            let write = self.state.withLock { state in
+                state.leaving -= 1
+                return state.table.remove(id, valueHandle: handle)
+            }
+            self.carryOut(write, place)
+        }
     }
 
-    private func carryOut(_ write: SubscriptionTable.Write) {
+    /// Does what the table asks for, and what it asks for then; when it asks for nothing more the place is left.
+    private func carryOut(_ write: SubscriptionTable.Write?, _ place: Lane.Entry? = nil) {
+        guard let write else { return settle(place) }
         let value = write.configuration.rawValue
         let octets = [UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8)]
         bearer?.begin(WriteValue(handle: write.descriptorHandle, value: octets)) { outcome in
             switch outcome {
             case .failure(.databaseChanged):
-                if self.postpone(write) { return }
+                if self.postpone(write) { return self.settle(place) }
             case .failure(.attribute(.databaseOutOfSync, _)):
-                if self.postpone(write) { return self.database.outOfSync { _ in } }
+                if self.postpone(write) {
+                    self.database.outOfSync { _ in }
+                    return self.settle(place)
+                }
             default: break
             }
-            self.answered(write, outcome)
+            self.answered(write, outcome, place)
         }
+    }
+
+    /// Nothing more is to be done for now: lets others in, and tells who waits for the end.
+    private func settle(_ place: Lane.Entry?) {
+        place?.leave()
+        state.withLock { $0.takeWhenQuiet() }?()
     }
 
     /// Whether a write is to be tried again when it is known what the handles mean.
     private func postpone(_ write: SubscriptionTable.Write) -> Bool {
-        let (mayWait, whenQuiet) = state.withLock { state in
-            let mayWait = state.table.postponed(write)
-            return (mayWait, state.table.isBusy ? nil : state.whenQuiet.take())
-        }
-        whenQuiet?()
-        return mayWait
+        state.withLock { $0.table.postponed(write) }
     }
 
-    private func answered(_ write: SubscriptionTable.Write, _ outcome: Result<any Sendable, GATTFailure>) {
+    private func answered(
+        _ write: SubscriptionTable.Write,
+        _ outcome: Result<any Sendable, GATTFailure>,
+        _ place: Lane.Entry?
+    ) {
         var succeeded = true
         if case .failure = outcome { succeeded = false }
-        let (failed, next, whenQuiet) = state.withLock { state in
-            let (failed, next) = state.table.written(write, succeeded: succeeded)
-            return (failed, next, state.table.isBusy ? nil : state.whenQuiet.take())
-        }
+        let (failed, next) = state.withLock { $0.table.written(write, succeeded: succeeded) }
         if case .failure(let failure) = outcome, !failed.isEmpty {
             fail(failed) { BLEError(failure, operation: "notifications", object: $0.object) }
         }
         if succeeded { tellArmed(write.valueHandle) }
-        if let next { carryOut(next) }
-        whenQuiet?()
+        carryOut(next, place)
     }
 
     /// Tells the subscribers of a characteristic that their values are sent from now on; each once.
@@ -279,8 +318,9 @@ final class LinkSubscriptions: Sendable {
             remove(id)
         }
         let isQuiet = state.withLock { state in
-            if state.table.isBusy { state.whenQuiet = done }
-            return !state.table.isBusy
+            let isQuiet = !state.table.isBusy && state.leaving == 0
+            if !isQuiet { state.whenQuiet = done }
+            return isQuiet
         }
         if isQuiet { done() }
     }

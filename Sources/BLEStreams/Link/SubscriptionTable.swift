@@ -57,7 +57,9 @@ struct SubscriptionTable {
     /// Whether the peer has confirmed that it sends this subscriber's values.
     func isArmed(_ id: SubscriberID, valueHandle: UInt16) -> Bool {
         guard let entry = entries[valueHandle], let wanted = entry.subscribers[id] else { return false }
-        return entry.descriptorHandle == nil || entry.actual.isSuperset(of: wanted)
+        guard entry.descriptorHandle != nil else { return true }
+        // What is being switched off is on still, and no beginning for anybody.
+        return entry.actual.isSuperset(of: wanted) && (entry.inFlight?.isSuperset(of: wanted) ?? true)
     }
 
     /// Takes a subscriber away.

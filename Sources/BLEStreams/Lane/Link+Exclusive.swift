@@ -1,0 +1,71 @@
+import BLEProtocol
+import BLERadio
+
+extension Link {
+    /// Runs the closure with the link for itself: between its operations nobody else's go on air.
+    ///
+    /// ```swift
+    /// let answer = try await link.exclusively { link in
+    ///     try await link.write([0x01], to: .control)
+    ///     return try await link.read(.result)
+    /// }
+    /// ```
+    ///
+    /// Use the link that the closure is given. What others begin meanwhile waits, the switching on and off of their
+    /// streams too, in order, until the closure has returned and what it left under way is done. Operations under way
+    /// when it is called are finished first. Called on a link that is held already, the closure runs at once.
+    ///
+    /// - Returns: what the closure returns.
+    /// - Throws: ``BLEError/Code/disconnected``; ``BLEError/Code/deadlock`` when this task holds the link already, by
+    ///   another handle; what the closure throws; `CancellationError`, at once, also while waiting.
+    public func exclusively<Output>(_ body: (Link) async throws -> Output) async throws -> Output {
+        if lane.isHeld(by: pass) { return try await body(self) }
+        let hold = try await acquire()
+        let holds = LaneHolds()
+        holds.add(hold)
+        defer {
+            holds.remove(hold)
+            hold.leave()
+        }
+        let handle = Link(self, pass: hold.id)
+        return try await holds.working { try await body(handle) }
+    }
+
+    /// Waits until nobody else uses the link; the caller gives it back with `leave()`.
+    func acquire() async throws -> Lane.Entry {
+        let object = "of \(peripheral)"
+        if lane.wouldWaitForItself(with: pass) { throw BLEError.waitingForItself("hold the link", object) }
+        if let end = bearer.end { throw BLEError.linkEnded(end, operation: "hold the link", object: object) }
+        return try await reply(on: timeline) { finish in
+            let (bearer, lane) = (bearer, lane)
+            return lane.hold { hold in
+                // What was cancelled may still be due an answer: the bearer is free when that has come.
+                bearer.begin(SlotBarrier()) { outcome in
+                    switch outcome {
+                    case .success: finish(.success(hold))
+                    case .failure(let failure):
+                        hold.leave()
+                        finish(.failure(BLEError(failure, operation: "hold the link", object: object)))
+                    }
+                }
+            }.leave
+        }
+    }
+}
+
+extension BLEError {
+    static func waitingForItself(_ operation: String, _ object: String) -> BLEError {
+        BLEError(
+            .deadlock,
+            operation: operation,
+            object: object,
+            cause: "this task holds the link and would wait for itself",
+            remedy: "Use the link that the closure or the command was given."
+        )
+    }
+}
+
+/// Does nothing when its turn has come: then nothing that was begun before is under way any more.
+private struct SlotBarrier: GATTProcedure {
+    func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<Void> { .finished(()) }
+}
