@@ -1,0 +1,42 @@
+/// How far a command has come.
+public struct CommandProgress: Hashable, Sendable {
+    /// What it is doing, in a word or two: `upload`, `verify`.
+    public var phase: String
+
+    /// How much of the phase is done, in octets or whatever the command counts; `nil` where it doesn't count.
+    public var completed: Int?
+
+    /// How much there is to do; `nil` where nobody knows.
+    public var total: Int?
+
+    /// How many a second, over the last seconds; `nil` before anybody can tell.
+    public var rate: Double?
+
+    /// How long it will take at that rate.
+    public var timeLeft: Duration? {
+        guard let completed, let total, let rate, rate > 0 else { return nil }
+        return .seconds(Double(max(0, total - completed)) / rate)
+    }
+
+    /// The part that is done, 0 to 1.
+    public var fraction: Double? {
+        guard let completed, let total, total > 0 else { return nil }
+        return min(1, max(0, Double(completed) / Double(total)))
+    }
+
+    /// Describes progress.
+    public init(phase: String, completed: Int? = nil, total: Int? = nil, rate: Double? = nil) {
+        self.phase = phase
+        self.completed = completed
+        self.total = total
+        self.rate = rate
+    }
+}
+
+extension CommandProgress: CustomStringConvertible {
+    /// `upload 512/1024`.
+    public var description: String {
+        guard let completed else { return phase }
+        return "\(phase) \(completed)" + (total.map { "/\($0)" } ?? "")
+    }
+}

@@ -1,0 +1,44 @@
+/// Does more around each command of a queue: before it, behind it, or both.
+///
+/// ```swift
+/// struct Logging: CommandDecorator {
+///     func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
+///         print("begin \(command.name)")
+///         return try await command.run(in: context)
+///     }
+/// }
+/// try await queue.decorated(by: Logging()).run(.read(.batteryLevel))
+/// ```
+public protocol CommandDecorator: Sendable {
+    /// Runs the command, and what belongs to it.
+    func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output
+}
+
+extension CommandQueue {
+    /// The same queue, with something done around each command that is run by this handle.
+    ///
+    /// What was added first is outermost: `queue.connecting().authorizing { … }` connects, then authorizes.
+    public func decorated(by decorator: some CommandDecorator) -> CommandQueue {
+        var queue = self
+        queue.decorators.append(decorator)
+        return queue
+    }
+}
+
+/// A command within the rest of its decorators.
+struct DecoratedCommand<Base: Command>: Command {
+    private let base: Base
+    private let decorators: ArraySlice<any CommandDecorator>
+
+    var name: String { base.name }
+
+    init(_ base: Base, _ decorators: ArraySlice<any CommandDecorator>) {
+        self.base = base
+        self.decorators = decorators
+    }
+
+    func run(in context: CommandContext) async throws -> Base.Output {
+        guard let outermost = decorators.first else { return try await base.run(in: context) }
+        return try await outermost.run(DecoratedCommand(base, decorators.dropFirst()), in: context)
+    }
+}
