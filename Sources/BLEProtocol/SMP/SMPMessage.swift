@@ -1,0 +1,126 @@
+/// A message of the Simple Management Protocol: what MCUmgr speaks with devices on Zephyr, Mynewt and others.
+///
+/// Eight octets of header, most significant octet first, then one CBOR map.
+/// Source: Zephyr documentation, "SMP Protocol Specification".
+package struct SMPMessage: Hashable, Sendable {
+    /// Who asks for what.
+    package enum Operation: UInt8, Hashable, Sendable {
+        case read = 0
+        case readResponse = 1
+        case write = 2
+        case writeResponse = 3
+
+        /// What answers it.
+        package var response: Operation? {
+            switch self {
+            case .read: .readResponse
+            case .write: .writeResponse
+            case .readResponse, .writeResponse: nil
+            }
+        }
+    }
+
+    /// A group of commands and one of them.
+    package struct Command: Hashable, Sendable {
+        package var group: UInt16
+        package var id: UInt8
+
+        package init(group: UInt16, id: UInt8) {
+            self.group = group
+            self.id = id
+        }
+
+        /// Resets the device.
+        package static let reset = Command(group: 0, id: 5)
+        /// Tells how many requests of what size the device holds.
+        package static let parameters = Command(group: 0, id: 6)
+        /// Lists images and their states, or changes one.
+        package static let imageState = Command(group: 1, id: 0)
+        /// Takes a part of an image.
+        package static let imageUpload = Command(group: 1, id: 1)
+        /// Erases a slot.
+        package static let imageErase = Command(group: 1, id: 5)
+        /// Lists slots and their sizes.
+        package static let slotInfo = Command(group: 1, id: 6)
+    }
+
+    package static let headerSize = 8
+
+    package var operation: Operation
+    /// 0 for the original protocol, 1 for "version 2".
+    package var version: UInt8
+    package var command: Command
+    /// Told back in the answer.
+    package var sequence: UInt8
+    package var body: CBORValue
+
+    package init(_ operation: Operation, _ command: Command, sequence: UInt8, version: UInt8 = 1, body: CBORValue) {
+        self.operation = operation
+        self.version = version
+        self.command = command
+        self.sequence = sequence
+        self.body = body
+    }
+
+    /// The message as octets.
+    package var encoded: [UInt8] {
+        let payload = body.encoded
+        return [
+            operation.rawValue | version << 3, 0,
+            UInt8(truncatingIfNeeded: payload.count >> 8), UInt8(truncatingIfNeeded: payload.count),
+            UInt8(truncatingIfNeeded: command.group >> 8), UInt8(truncatingIfNeeded: command.group),
+            sequence, command.id,
+        ] + payload
+    }
+
+    /// Reads one message, which the octets are as a whole.
+    package init(decoding octets: some Collection<UInt8>) throws(SMPDecodingError) {
+        let octets = Array(octets)
+        guard octets.count >= Self.headerSize else { throw .truncated }
+        guard let operation = Operation(rawValue: octets[0] & 7) else { throw .unknownOperation(octets[0]) }
+        let length = Self.length(of: octets[...])
+        guard octets.count == Self.headerSize + length else { throw .truncated }
+        self.operation = operation
+        version = octets[0] >> 3 & 3
+        command = Command(group: UInt16(octets[4]) << 8 | UInt16(octets[5]), id: octets[7])
+        sequence = octets[6]
+        do throws(CBORError) {
+            body = try CBORValue(decoding: octets[Self.headerSize...])
+        } catch {
+            throw .body(error)
+        }
+    }
+
+    /// The length of the body that a header claims.
+    fileprivate static func length(of header: ArraySlice<UInt8>) -> Int {
+        Int(header[header.startIndex + 2]) << 8 | Int(header[header.startIndex + 3])
+    }
+}
+
+/// Why octets are no message.
+package enum SMPDecodingError: Error, Hashable {
+    case truncated
+    case unknownOperation(UInt8)
+    case body(CBORError)
+}
+
+/// Puts messages together from the parts in which a characteristic notifies them.
+package struct SMPReassembler: Sendable {
+    private var octets: [UInt8] = []
+
+    package init() {}
+
+    /// Takes a part; the messages that are complete now. A message has 65,543 octets at most, so memory is bounded.
+    package mutating func append(_ part: some Collection<UInt8>) -> [Result<SMPMessage, SMPDecodingError>] {
+        octets += part
+        var messages: [Result<SMPMessage, SMPDecodingError>] = []
+        while octets.count >= SMPMessage.headerSize {
+            let size = SMPMessage.headerSize + SMPMessage.length(of: octets[...])
+            guard octets.count >= size else { break }
+            let message = octets.prefix(size)
+            messages.append(Result { () throws(SMPDecodingError) in try SMPMessage(decoding: message) })
+            octets.removeFirst(size)
+        }
+        return messages
+    }
+}

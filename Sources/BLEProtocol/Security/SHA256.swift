@@ -1,0 +1,93 @@
+/// The hash SHA-256 of octets that come in parts. Source: FIPS 180-4, 5.3.3 and 6.2.
+package struct SHA256: Sendable {
+    private static let blockSize = 64
+
+    private var state: [UInt32] = [
+        0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
+    ]
+    /// What has come of a block that isn't complete.
+    private var rest: [UInt8] = []
+    private var length: UInt64 = 0
+    /// Kept, so that a block needs no memory of its own.
+    private var schedule = [UInt32](repeating: 0, count: 64)
+
+    /// The hash of nothing so far.
+    package init() { rest.reserveCapacity(Self.blockSize) }
+
+    /// The hash of octets: 32 octets.
+    package static func hash(_ octets: some Collection<UInt8>) -> [UInt8] {
+        var hash = SHA256()
+        hash.update(octets)
+        return hash.finish()
+    }
+
+    /// Takes more octets.
+    package mutating func update(_ octets: some Collection<UInt8>) {
+        length += UInt64(octets.count)
+        for octet in octets {
+            rest.append(octet)
+            if rest.count == Self.blockSize { takeBlock() }
+        }
+    }
+
+    /// The hash of all that came: 32 octets. Nothing may follow.
+    package mutating func finish() -> [UInt8] {
+        let bits = length &* 8
+        rest.append(0x80)
+        if rest.count > 56 {
+            while rest.count < Self.blockSize { rest.append(0) }
+            takeBlock()
+        }
+        while rest.count < 56 { rest.append(0) }
+        for shift in stride(from: UInt64(56), through: 0, by: -8) {
+            rest.append(UInt8(truncatingIfNeeded: bits >> shift))
+        }
+        takeBlock()
+        return state.flatMap { word in
+            stride(from: UInt32(24), through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> $0) }
+        }
+    }
+
+    private mutating func takeBlock() {
+        for index in 0..<16 {
+            let octets = rest[index * 4..<index * 4 + 4]
+            schedule[index] = octets.reduce(0) { $0 << 8 | UInt32($1) }
+        }
+        rest.removeAll(keepingCapacity: true)
+        for index in 16..<64 {
+            let (a, b) = (schedule[index - 15], schedule[index - 2])
+            let low = a.rotated(7) ^ a.rotated(18) ^ a >> 3
+            let high = b.rotated(17) ^ b.rotated(19) ^ b >> 10
+            schedule[index] = schedule[index - 16] &+ low &+ schedule[index - 7] &+ high
+        }
+        var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+        var (e, f, g, h) = (state[4], state[5], state[6], state[7])
+        for index in 0..<64 {
+            let high = e.rotated(6) ^ e.rotated(11) ^ e.rotated(25)
+            let choice = (e & f) ^ (~e & g)
+            let first = h &+ high &+ choice &+ Self.constants[index] &+ schedule[index]
+            let low = a.rotated(2) ^ a.rotated(13) ^ a.rotated(22)
+            let majority = (a & b) ^ (a & c) ^ (b & c)
+            (h, g, f, e) = (g, f, e, d &+ first)
+            (d, c, b, a) = (c, b, a, first &+ low &+ majority)
+        }
+        for (index, value) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= value }
+    }
+
+    // FIPS 180-4, 4.2.2.
+    private static let constants: [UInt32] = [
+        0x428A_2F98, 0x7137_4491, 0xB5C0_FBCF, 0xE9B5_DBA5, 0x3956_C25B, 0x59F1_11F1, 0x923F_82A4, 0xAB1C_5ED5,
+        0xD807_AA98, 0x1283_5B01, 0x2431_85BE, 0x550C_7DC3, 0x72BE_5D74, 0x80DE_B1FE, 0x9BDC_06A7, 0xC19B_F174,
+        0xE49B_69C1, 0xEFBE_4786, 0x0FC1_9DC6, 0x240C_A1CC, 0x2DE9_2C6F, 0x4A74_84AA, 0x5CB0_A9DC, 0x76F9_88DA,
+        0x983E_5152, 0xA831_C66D, 0xB003_27C8, 0xBF59_7FC7, 0xC6E0_0BF3, 0xD5A7_9147, 0x06CA_6351, 0x1429_2967,
+        0x27B7_0A85, 0x2E1B_2138, 0x4D2C_6DFC, 0x5338_0D13, 0x650A_7354, 0x766A_0ABB, 0x81C2_C92E, 0x9272_2C85,
+        0xA2BF_E8A1, 0xA81A_664B, 0xC24B_8B70, 0xC76C_51A3, 0xD192_E819, 0xD699_0624, 0xF40E_3585, 0x106A_A070,
+        0x19A4_C116, 0x1E37_6C08, 0x2748_774C, 0x34B0_BCB5, 0x391C_0CB3, 0x4ED8_AA4A, 0x5B9C_CA4F, 0x682E_6FF3,
+        0x748F_82EE, 0x78A5_636F, 0x84C8_7814, 0x8CC7_0208, 0x90BE_FFFA, 0xA450_6CEB, 0xBEF9_A3F7, 0xC671_78F2,
+    ]
+}
+
+extension UInt32 {
+    /// The word turned to the right by so many bits.
+    fileprivate func rotated(_ bits: UInt32) -> UInt32 { self >> bits | self << (32 - bits) }
+}
