@@ -1,0 +1,143 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// Lets one flow be active at a time: starting another ends the former.
+///
+/// ```swift
+/// let coordinator = FlowCoordinator(queue)
+/// try await coordinator.run(SynchronizationFlow(…))     // in one task
+/// try await coordinator.run(FirmwareUpdateFlow(…))      // in another one: ends the synchronization first
+/// ```
+///
+/// The former's caller gets ``BLEError/Code/ended``, with the name of the flow that took its place. The new one begins
+/// when the former has cleaned up; from the moment it is started the former sees no event, and can do nothing more.
+public final class FlowCoordinator: Sendable {
+    private struct Active {
+        let id: Int
+        let name: String
+        let stop: Stop
+        let hasEnded: Turnstile
+    }
+
+    private struct State {
+        var active: Active?
+        var lastID = 0
+    }
+
+    private let queue: CommandQueue
+    private let state = Mutex(State())
+
+    /// Coordinates the flows of a queue, or of a decorated handle of it.
+    public init(_ queue: CommandQueue) { self.queue = queue }
+
+    /// The name of the active flow; `nil` while there is none.
+    public var activeFlow: String? { state.withLock { $0.active?.name } }
+
+    /// Ends the active flow, if there is one, waits until it has cleaned up, and runs this one.
+    ///
+    /// - Parameters:
+    ///   - flow: what to do.
+    ///   - priority: how urgent it is in the queue.
+    ///   - deadline: for its whole stay in the queue.
+    ///   - onProgress: hears of its progress, in order, on any thread; it must not block.
+    /// - Returns: what the flow returns.
+    /// - Throws: what the flow throws; ``BLEError/Code/ended`` when another flow has taken its place;
+    ///   `CancellationError`.
+    @discardableResult
+    public func run<F: Flow>(
+        _ flow: F,
+        priority: CommandPriority = .normal,
+        deadline: Duration? = nil,
+        onProgress: @escaping @Sendable (CommandProgress) -> Void = { _ in }
+    ) async throws -> F.Output {
+        let stop = Stop()
+        let hasEnded = Turnstile()
+        let (own, former) = state.withLock { state in
+            state.lastID += 1
+            let own = Active(id: state.lastID, name: flow.name, stop: stop, hasEnded: hasEnded)
+            defer { state.active = own }
+            return (own, state.active)
+        }
+        defer {
+            state.withLock { state in if state.active?.id == own.id { state.active = nil } }
+            hasEnded.open()
+        }
+        if let former {
+            former.stop.stop(BLEError.replaced(former.name, by: flow.name, queue.peripheral.address))
+            try await former.hasEnded.wait(on: queue.core.timeline)
+        }
+        let command = CoordinatedFlow(flow: flow, stop: stop, onProgress: onProgress)
+        return try await ending(on: queue.core.timeline, by: stop) { [queue] in
+            try await queue.run(command, priority: priority, deadline: deadline)
+        }
+    }
+}
+
+/// A flow whose channel is closed the moment another one takes its place.
+private struct CoordinatedFlow<F: Flow>: Command {
+    let flow: F
+    let stop: Stop
+    let onProgress: @Sendable (CommandProgress) -> Void
+
+    var name: String { flow.name }
+
+    func run(in context: CommandContext) async throws -> F.Output {
+        let channel = FlowChannel(context)
+        context.watchProgress(onProgress)
+        let unlisten = stop.listen { channel.close($0) }
+        defer {
+            unlisten()
+            channel.close(CancellationError())
+        }
+        return try await flow.run(on: channel)
+    }
+}
+
+/// Lets everybody through once it was opened.
+private final class Turnstile: Sendable {
+    private struct State {
+        var isOpen = false
+        var waiting: [Int: @Sendable () -> Void] = [:]
+        var lastID = 0
+    }
+
+    private let state = Mutex(State())
+
+    func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [:] }
+            return state.waiting.sorted { $0.key < $1.key }
+        }
+        for (_, resume) in waiting { resume() }
+    }
+
+    func wait(on timeline: any Timeline) async throws {
+        try await reply(on: timeline) { (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
+            let id: Int? = state.withLock { state in
+                guard !state.isOpen else { return nil }
+                state.lastID += 1
+                state.waiting[state.lastID] = { finish(.success(())) }
+                return state.lastID
+            }
+            guard let id else {
+                finish(.success(()))
+                return {}
+            }
+            return { _ = self.state.withLock { $0.waiting.removeValue(forKey: id) } }
+        }
+    }
+}
+
+extension BLEError {
+    fileprivate static func replaced(_ former: String, by flow: String, _ peripheral: BluetoothAddress) -> BLEError {
+        BLEError(
+            .ended,
+            operation: former,
+            object: "on \(peripheral)",
+            cause: "another flow has taken its place: \(flow)",
+            remedy: "Start it again when that one has ended."
+        )
+    }
+}

@@ -1,0 +1,302 @@
+import BLESimulator
+import BLEStreams
+import Synchronization
+import Testing
+
+/// A device with records and settings.
+enum RecordDevice {
+    static let control = BluetoothUUID(0xC001)
+    static let records = BluetoothUUID(0xC002)
+    static let setting = (0..<4).map { BluetoothUUID(0xC010 + UInt16($0)) }
+    static let glucose = BluetoothUUID(0x2A18)
+    static let controlPoint = BluetoothUUID(0x2A52)
+    static let secret = BluetoothUUID(0xC020)
+
+    static let description = LocalPeripheral(name: "Records") {
+        LocalService(BluetoothUUID(0xC000)) {
+            LocalCharacteristic(control, [.write], value: .dynamic)
+            LocalCharacteristic(records, [.notify])
+            LocalCharacteristic(glucose, [.notify])
+            LocalCharacteristic(controlPoint, [.write, .indicate], value: .dynamic)
+            for uuid in setting { LocalCharacteristic(uuid, [.read, .write], value: .stored([0])) }
+            LocalCharacteristic(secret, [.read], value: .text("secret"), access: .encrypted)
+        }
+    }
+
+    static func record(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 10) }
+
+    /// Answers both transports, with records 0 to 199; notes what is acknowledged.
+    static func live(_ acknowledged: Recorder<UInt32>) -> @Sendable (PeripheralServer, Bench) async throws -> Void {
+        { server, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await write in server.writes(to: control) {
+                        write.accept()
+                        let number = UInt32(octets: write.value.dropFirst())
+                        if write.value.first == 2 {
+                            acknowledged.add(number)
+                            continue
+                        }
+                        do {
+                            for number in number..<max(number, 200) {
+                                let record = number.octets + record(Int(number))
+                                try await server.notify(record, of: records, to: write.central)
+                            }
+                            try await server.notify(UInt32.max.octets, of: records, to: write.central)
+                        } catch is BLEError {}
+                    }
+                }
+                group.addTask {
+                    for try await write in server.writes(to: controlPoint) {
+                        write.accept()
+                        let first = write.value.count > 4 ? Int(write.value[3]) | Int(write.value[4]) << 8 : 0
+                        do {
+                            for number in first..<max(first, 200) {
+                                let record = [0, UInt8(number), 0] + record(number)
+                                try await server.notify(record, of: glucose, to: write.central)
+                            }
+                            let code: UInt8 = first < 200 ? 1 : 6
+                            try await server.indicate([6, 0, 1, code], of: controlPoint, to: write.central)
+                        } catch is BLEError {}
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+}
+
+@Suite struct FlowTests {
+    static func synchronization(
+        _ transport: Int,
+        after last: Int? = nil,
+        _ log: Recorder<Int>
+    ) -> SynchronizationFlow {
+        transport == 0
+            ? SynchronizationFlow(
+                over: PlainRecordTransport(control: RecordDevice.control, records: RecordDevice.records),
+                after: last
+            ) { log.add($0.number) }
+            : SynchronizationFlow(over: RecordAccessControlPoint.glucose, after: last) { log.add($0.number) }
+    }
+
+    func onQueue(
+        _ acknowledged: Recorder<UInt32> = Recorder(),
+        seed: UInt64 = 1,
+        _ body: @escaping @Sendable (Bench, CommandQueue) async throws -> Void
+    ) async throws {
+        try await Bench.run(
+            seed: seed,
+            description: RecordDevice.description,
+            serve: RecordDevice.live(acknowledged)
+        ) { bench in
+            try await bench.peripheral.withQueue { try await body(bench, $0.connecting()) }
+        }
+    }
+
+    // MARK: - Synchronization
+
+    @Test(arguments: [0, 1]) func `records come in order, without loss or repetition, through lost links`(
+        transport: Int
+    ) async throws {
+        let acknowledged = Recorder<UInt32>()
+        try await onQueue(acknowledged) { bench, queue in
+            bench.air.faults.add(.dropLink(after: 50, .notifications))
+            bench.air.faults.add(.dropLink(after: 120, .notifications))
+            let log = Recorder<Int>()
+            let count = try await queue.run(Self.synchronization(transport, after: 9, log))
+            #expect(log.all == Array(10..<200) && count == 190)
+            if transport == 0 { #expect(acknowledged.all.last == 199 && acknowledged.all == acknowledged.all.sorted()) }
+            // Nothing new: nothing is fetched.
+            let none = try await queue.run(Self.synchronization(transport, after: 199, log))
+            #expect(none == 0 && log.all.count == 190)
+        }
+    }
+
+    @Test func `a record that can't be stored ends the flow, and is not acknowledged`() async throws {
+        let acknowledged = Recorder<UInt32>()
+        try await onQueue(acknowledged) { bench, queue in
+            let flow = SynchronizationFlow(
+                over: PlainRecordTransport(control: RecordDevice.control, records: RecordDevice.records),
+                after: nil,
+                batch: 5
+            ) { record in
+                if record.number == 17 { throw BLEError(.systemFailure, operation: "store", cause: "the disk is full") }
+            }
+            #expect(await bleError { try await queue.run(flow) }?.cause == "the disk is full")
+            #expect(acknowledged.all.last == 14)
+        }
+    }
+
+    // MARK: - Configuration
+
+    static let wishes = RecordDevice.setting.enumerated().map { Setting($0.element, [UInt8($0.offset + 1)]) }
+
+    func values(_ queue: CommandQueue) async throws -> [[UInt8]] {
+        try await queue.run(
+            .block("values") { link in
+                var values: [[UInt8]] = []
+                for uuid in RecordDevice.setting { values.append(Array(try await link.read(uuid))) }
+                return values
+            }
+        )
+    }
+
+    @Test func `settings that differ are written, and those that don't are left alone`() async throws {
+        try await onQueue { bench, queue in
+            try await queue.run(.write([2], to: RecordDevice.setting[1]))
+            bench.air.clearTrace()
+            let former = try await queue.run(ConfigurationFlow(Self.wishes))
+            #expect(former.map(\.characteristic) == [0, 2, 3].map { RecordDevice.setting[$0] })
+            #expect(bench.sent(by: .central).filter { $0.first == 0x12 }.count == 3)
+            let now = try await values(queue)
+            #expect(now == [[1], [2], [3], [4]])
+        }
+    }
+
+    @Test func `a setting that is refused, or not kept, has the others written back`() async throws {
+        try await onQueue { bench, queue in
+            var wishes = Self.wishes
+            wishes[2] = Setting(RecordDevice.setting[2], [UInt8](repeating: 1, count: 600))
+            #expect(await bleError { try await queue.run(ConfigurationFlow(wishes)) }?.code == .overflow)
+            var now = try await values(queue)
+            #expect(now == [[0], [0], [0], [0]])
+            // The device says another value than was written.
+            bench.air.faults.add(.replace(.where { $0 == [0x0B, 3] }) { _ in [0x0B, 9] })
+            let error = await bleError { try await queue.run(ConfigurationFlow(Self.wishes)) }
+            #expect(error?.code == .verificationFailed && error?.received == [9])
+            now = try await values(queue)
+            #expect(now == [[0], [0], [0], [0]])
+        }
+    }
+
+    // MARK: - Pairing
+
+    @Test func `pairing finds, connects, provokes, pairs, verifies and remembers`() async throws {
+        try await onQueue { bench, queue in
+            let (phases, remembered) = (Recorder<String>(), Recorder<PairingOutcome>())
+            let flow = PairingFlow(reading: RecordDevice.secret) { _ in
+                let security = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
+                bench.air.setSecurity(security, between: bench.centralAdapter, and: bench.peripheralAdapter)
+            } remember: { _, outcome in
+                remembered.add(outcome)
+            }
+            let coordinator = FlowCoordinator(queue)
+            let outcome = try await coordinator.run(flow) { phases.add($0.phase) }
+            #expect(outcome.wasPaired && outcome.security.isEncrypted && outcome.value.text == "secret")
+            #expect(remembered.all == [outcome])
+            #expect(phases.all.suffix(4) == ["provoke", "pair", "verify", "remember"])
+            let again = try await coordinator.run(flow)
+            #expect(!again.wasPaired)
+        }
+    }
+
+    @Test func `pairing without the queue's connecting finds and connects by itself`() async throws {
+        try await Bench.run(description: RecordDevice.description) { bench in
+            let security = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
+            bench.air.setSecurity(security, between: bench.centralAdapter, and: bench.peripheralAdapter)
+            try await bench.peripheral.withQueue { queue in
+                let phases = Recorder<String>()
+                try await FlowCoordinator(queue).run(PairingFlow(reading: RecordDevice.secret)) { phases.add($0.phase) }
+                #expect(phases.all == ["find", "connect", "provoke", "remember"])
+            }
+            let absent = bench.central.peripheral(BluetoothAddress(rawValue: 0xC0FF_EE00_0001, kind: .random))
+            let error = await bleError {
+                _ = try await absent.withQueue {
+                    try await $0.run(PairingFlow(reading: RecordDevice.secret, patience: .seconds(5)))
+                }
+            }
+            #expect(error?.code == .timedOut)
+        }
+    }
+
+    // MARK: - The coordinator
+
+    /// Hears values for ever.
+    struct Listening: Flow {
+        let heard: Recorder<String>
+        let time: VirtualTime
+
+        func run(on channel: FlowChannel) async throws {
+            heard.add("begin")
+            defer { heard.add("end") }
+            try await channel.subscribe(to: Bench.notifying)
+            do {
+                while true {
+                    if case .received(let value, _) = try await channel.next() { heard.add("\(value[0])") }
+                }
+            } catch {
+                // A flow that doesn't want to end, and still hears nothing.
+                let late = channel.available()
+                heard.add(late == nil ? "nothing more" : "late")
+                await #expect(throws: (any Error).self) { try await channel.read(Bench.readable) }
+                throw error
+            }
+        }
+    }
+
+    @Test func `a flow that takes the place of another waits until that has cleaned up`() async throws {
+        try await Bench.run(serve: Bench.sendNumbers(3)) { bench in
+            try await bench.peripheral.withQueue { queue in
+                let (first, second) = (Recorder<String>(), Recorder<String>())
+                let coordinator = FlowCoordinator(queue.connecting())
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        let error = await bleError {
+                            try await coordinator.run(Listening(heard: first, time: bench.time))
+                        }
+                        #expect(error?.code == .ended && error?.cause.contains("Listening") == true)
+                    }
+                    try await bench.time.sleep(for: .seconds(2))
+                    #expect(coordinator.activeFlow == "Listening")
+                    group.addTask {
+                        await #expect(throws: CancellationError.self) {
+                            try await coordinator.run(Listening(heard: second, time: bench.time))
+                        }
+                    }
+                    try await bench.time.sleep(for: .seconds(2))
+                    #expect(first.all == ["begin", "0", "1", "2", "nothing more", "end"])
+                    #expect(second.all == ["begin", "0", "1", "2"])
+                    group.cancelAll()
+                }
+                #expect(coordinator.activeFlow == nil)
+                // On, off, on, off.
+                try await queue.run(.read(Bench.readOnly))
+                let switches = bench.sent(by: .central).filter { $0[0] == 0x12 }.map { $0[3] }
+                #expect(switches == [1, 0, 1, 0])
+            }
+        }
+    }
+
+    @Test func `a flow hears that the link is lost and the adapter is off`() async throws {
+        struct Watching: Flow {
+            let heard: Recorder<String>
+            func run(on channel: FlowChannel) async throws {
+                while heard.all.count < 4 {
+                    switch try await channel.next() {
+                    case .ready: heard.add("ready")
+                    case .received: heard.add("received")
+                    case .linkLost(let error): heard.add("lost: \(error.code)")
+                    case .adapterOff: heard.add("adapter off")
+                    case .adapterOn: heard.add("adapter on")
+                    }
+                }
+            }
+        }
+        try await Bench.run { bench in
+            let heard = Recorder<String>()
+            try await bench.peripheral.withQueue { queue in
+                let queue = queue.connecting()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await queue.run(Watching(heard: heard)) }
+                    try await bench.time.sleep(for: .seconds(1))
+                    bench.centralAdapter.powerOff()
+                    try await bench.time.sleep(for: .seconds(1))
+                    bench.centralAdapter.powerOn()
+                    try await group.waitForAll()
+                }
+            }
+            #expect(Set(heard.all) == ["ready", "lost: disconnected", "adapter off", "adapter on"])
+        }
+    }
+}
