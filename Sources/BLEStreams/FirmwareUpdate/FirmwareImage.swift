@@ -1,0 +1,100 @@
+import BLEProtocol
+import Glibc
+
+/// Firmware to be sent to a device: its octets, and what can be told from them.
+public struct FirmwareImage: Sendable {
+    /// All octets; at least one.
+    public let bytes: [UInt8]
+
+    /// The SHA-256 of all octets: 32 octets.
+    public let sha256: [UInt8]
+
+    /// The version that an image for the boot loader MCUboot tells; `nil` where it isn't one.
+    public let version: String?
+
+    /// The hash by which MCUboot and MCUmgr know the image; `nil` where it has none.
+    public let bootHash: [UInt8]?
+
+    /// Whether it is an image for the boot loader MCUboot.
+    public var isForMCUboot: Bool { version != nil }
+
+    /// Takes octets.
+    ///
+    /// - Throws: ``BLEError/Code/invalidArgument`` when there are none.
+    public init(_ bytes: some Collection<UInt8>) throws { try self.init(Array(bytes), named: "image") }
+
+    /// Reads a file.
+    ///
+    /// - Throws: ``BLEError/Code/systemFailure`` with the `errno` when it can't be read;
+    ///   ``BLEError/Code/invalidArgument`` when it is empty, larger than 1 GiB, no ordinary file, or gets shorter while
+    ///   it is read.
+    public init(file path: String) throws {
+        try self.init(
+            Self.read(path) { descriptor, buffer in Glibc.read(descriptor, buffer.baseAddress, buffer.count) },
+            named: path
+        )
+    }
+
+    init(_ bytes: [UInt8], named name: String) throws {
+        guard !bytes.isEmpty else {
+            throw BLEError.image(name, "it is empty", "Look whether it was built or copied whole.")
+        }
+        self.bytes = bytes
+        sha256 = SHA256.hash(bytes)
+        let image = MCUbootImage(bytes)
+        version = image?.version
+        bootHash = image?.hash
+    }
+
+    /// Reads a whole file, by the given way of reading a part of it.
+    static func read(_ path: String, _ part: (Int32, UnsafeMutableRawBufferPointer) -> Int) throws -> [UInt8] {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw BLEError.unreadable(path, errno) }
+        defer { close(descriptor) }
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0 else { throw BLEError.unreadable(path, errno) }
+        guard facts.st_mode & S_IFMT == S_IFREG else {
+            throw BLEError.image(path, "it is no ordinary file", "Name the file that the build made.")
+        }
+        guard facts.st_size <= 1 << 30 else {
+            throw BLEError.image(path, "it has \(facts.st_size) octets", "No device takes that: name the image itself.")
+        }
+        var octets = [UInt8](repeating: 0, count: Int(facts.st_size))
+        var position = 0
+        while position < octets.count {
+            let count = octets.withUnsafeMutableBytes {
+                part(descriptor, UnsafeMutableRawBufferPointer(rebasing: $0[position...]))
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw BLEError.unreadable(path, errno) }
+            guard count > 0 else {
+                throw BLEError.image(
+                    path,
+                    "it had \(octets.count) octets, and ended after \(position) while it was read",
+                    "Something writes to it: wait until the build is done."
+                )
+            }
+            position += count
+        }
+        return octets
+    }
+}
+
+extension BLEError {
+    static func image(_ name: String, _ cause: String, _ remedy: String) -> BLEError {
+        BLEError(.invalidArgument, operation: "read firmware", object: name, cause: cause, remedy: remedy)
+    }
+
+    fileprivate static func unreadable(_ path: String, _ number: Int32) -> BLEError {
+        var error = BLEError(
+            .systemFailure,
+            operation: "read firmware",
+            object: path,
+            cause: String(cString: strerror(number)),
+            remedy: "Look whether the path is right, and whether you may read it."
+        )
+        error.systemError = number
+        error.isFinal = true
+        return error
+    }
+}

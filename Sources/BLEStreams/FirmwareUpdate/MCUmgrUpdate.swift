@@ -1,0 +1,284 @@
+import BLEProtocol
+
+/// How a device on MCUmgr is updated.
+public struct MCUmgrOptions: Hashable, Sendable {
+    /// What is done with an image that has been uploaded.
+    public enum Mode: String, Hashable, Sendable, CaseIterable {
+        /// Nothing: it lies in its slot.
+        case upload
+        /// It is marked for one trial, and the device reset: unless it confirms itself, the former one returns.
+        case test
+        /// It is marked for one trial, the device reset, and the image confirmed once it runs.
+        case testAndConfirm
+        /// It is marked for good, and the device reset. A broken one may leave the device useless.
+        case confirm
+    }
+
+    /// What is done with the image.
+    public var mode: Mode
+    /// How many requests are under way at once; `nil`: as many as the device says, or one where it doesn't.
+    public var window: Int?
+    /// How long an answer may take.
+    public var patience: Duration
+    /// How long the first answer may take, while the device erases its slot.
+    public var erasePatience: Duration
+    /// How long the device may take until it can be connected to again after its reset.
+    public var resetPatience: Duration
+
+    /// Chooses options; the image is tried and confirmed unless said otherwise.
+    public init(
+        mode: Mode = .testAndConfirm,
+        window: Int? = nil,
+        patience: Duration = .seconds(10),
+        erasePatience: Duration = .seconds(60),
+        resetPatience: Duration = .seconds(120)
+    ) {
+        self.mode = mode
+        self.window = window
+        self.patience = patience
+        self.erasePatience = erasePatience
+        self.resetPatience = resetPatience
+    }
+}
+
+/// The update over the Simple Management Protocol. Source: Zephyr documentation, "Device Management".
+struct MCUmgrUpdate: Sendable {
+    let image: FirmwareImage
+    let options: MCUmgrOptions
+    let resume: RetryPolicy
+
+    /// One image in a slot, as the device lists it.
+    struct Slot: Equatable {
+        var slot: Int
+        var hash: [UInt8]?
+        var isActive = false
+        var isConfirmed = false
+        var isPending = false
+    }
+
+    func run(on channel: FlowChannel) async throws {
+        guard let hash = image.bootHash, image.isForMCUboot else {
+            throw BLEError.update(
+                .invalidArgument,
+                channel,
+                "the file is no whole image for the boot loader MCUboot",
+                "Choose the signed binary of the build: zephyr.signed.bin, or app_update.bin."
+            )
+        }
+        do {
+            let outcome = try await channel.resuming(resume) { try await install(hash, on: channel) }
+            guard options.mode == .testAndConfirm, outcome != .settled else { return }
+            if outcome == .isRestarting {
+                channel.begin("restart")
+                try await waitForReset(channel)
+            }
+            try await confirm(hash, on: channel)
+        } catch let failure as SMPFailure {
+            throw error(of: failure, channel)
+        }
+    }
+
+    /// How far the image is.
+    private enum Outcome {
+        /// Nothing is left to be done.
+        case settled
+        /// It runs, and would be gone after a reset.
+        case isOnTrial
+        /// The device resets itself, to run it.
+        case isRestarting
+    }
+
+    /// Uploads and marks the image, and resets the device, as far as that is still to be done.
+    private func install(_ hash: [UInt8], on channel: FlowChannel) async throws -> Outcome {
+        channel.begin("prepare")
+        let exchange = try await SMPExchange(on: channel, patience: options.patience)
+        defer { channel.unsubscribe(from: SMPExchange.characteristic) }
+        var slots = try await slots(exchange)
+        if let running = slots.first(where: { $0.isActive && $0.hash == hash }) {
+            // After a reset that took the link with it, or since long ago.
+            return running.isConfirmed ? .settled : .isOnTrial
+        }
+        if !slots.contains(where: { $0.hash == hash }) {
+            let window = try await negotiate(exchange, channel)
+            try await upload(exchange, window, channel)
+            channel.begin("verify")
+            slots = try await self.slots(exchange)
+        }
+        guard let stored = slots.first(where: { $0.hash == hash }) else {
+            throw BLEError.update(
+                .updateFailed,
+                channel,
+                "the device does not list the image that was uploaded",
+                "Look whether the image is signed with the key of the device's boot loader."
+            )
+        }
+        guard options.mode != .upload else { return .settled }
+        if !stored.isPending {
+            channel.begin(options.mode == .confirm ? "confirm" : "test")
+            let state = CBORValue.map(["hash": .bytes(hash), "confirm": .bool(options.mode == .confirm)])
+            _ = try await exchange.request(.write, .imageState, state)
+        }
+        channel.begin("reset")
+        do {
+            _ = try await exchange.request(.write, .reset)
+        } catch let error as BLEError where error.code == .disconnected {
+            // It may leave before it has answered.
+        }
+        return .isRestarting
+    }
+
+    /// Connects as soon as the device can be connected to again, looks whether it runs the image, and makes it stay.
+    private func confirm(_ hash: [UInt8], on channel: FlowChannel) async throws {
+        try await channel.resuming(.constant(.seconds(1), attempts: max(1, Int(options.resetPatience / .seconds(1))))) {
+            let exchange = try await SMPExchange(on: channel, patience: options.patience)
+            defer { channel.unsubscribe(from: SMPExchange.characteristic) }
+            let slots = try await slots(exchange)
+            guard let running = slots.first(where: { $0.isActive }), running.hash == hash else {
+                throw BLEError.update(
+                    .updateFailed,
+                    channel,
+                    "the device does not run the new image after its reset",
+                    "Its boot loader has refused it, or it crashed: look at the device's log."
+                )
+            }
+            guard !running.isConfirmed else { return }
+            channel.begin("confirm")
+            _ = try await exchange.request(.write, .imageState, .map(["hash": .bytes(hash), "confirm": .bool(true)]))
+        }
+    }
+
+    /// Waits until the device has taken its link down.
+    private func waitForReset(_ channel: FlowChannel) async throws {
+        guard channel.context.isConnected else { return }
+        while true {
+            guard case .linkLost = try await channel.next(timeout: options.resetPatience) else { continue }
+            return
+        }
+    }
+
+    // MARK: - Steps
+
+    /// What the device tells about itself: refuses an image that is too large, and finds the window.
+    private func negotiate(_ exchange: SMPExchange, _ channel: FlowChannel) async throws -> Int {
+        if let answer = try await optional({ try await exchange.request(.read, .slotInfo) }) {
+            let images = answer["images"]?.array ?? []
+            let first = images.first { ($0["image"]?.integer ?? 0) == 0 }
+            let sizes = (first?["slots"]?.array ?? []).compactMap { $0["size"]?.integer }
+            if let room = first?["max_image_size"]?.integer ?? sizes.max(), image.bytes.count > room {
+                throw BLEError.update(
+                    .invalidArgument,
+                    channel,
+                    "the image has \(image.bytes.count) octets, and the device takes \(room) at most",
+                    "Choose the image that is built for this device."
+                )
+            }
+        }
+        guard let answer = try await optional({ try await exchange.request(.read, .parameters) }) else {
+            return options.window ?? 1
+        }
+        if let size = answer["buf_size"]?.integer, size >= 64 { exchange.limitRequests(to: size) }
+        // One buffer is needed for the answer.
+        return options.window ?? max(1, min(64, (answer["buf_count"]?.integer ?? 2) - 1))
+    }
+
+    /// The answer; `nil` where the device doesn't know the request.
+    private func optional(_ request: () async throws -> CBORValue) async throws -> CBORValue? {
+        do { return try await request() } catch let failure as SMPFailure where failure.isUnsupported { return nil }
+    }
+
+    private func slots(_ exchange: SMPExchange) async throws -> [Slot] {
+        let answer = try await exchange.request(.read, .imageState)
+        return (answer["images"]?.array ?? []).filter { ($0["image"]?.integer ?? 0) == 0 }.map { image in
+            Slot(
+                slot: image["slot"]?.integer ?? 0,
+                hash: image["hash"]?.bytes,
+                isActive: image["active"]?.bool ?? false,
+                isConfirmed: image["confirmed"]?.bool ?? false,
+                isPending: image["pending"]?.bool ?? false
+            )
+        }
+    }
+
+    private func upload(_ exchange: SMPExchange, _ window: Int, _ channel: FlowChannel) async throws {
+        var upload = MCUmgrUpload(size: image.bytes.count, window: window)
+        var isFirst = true
+        channel.begin("upload", total: upload.size)
+        while !upload.isComplete {
+            if let offset = upload.nextOffset {
+                // A whole first part, again, where the device had nothing: its answer may have been lost.
+                let body = part(offset, exchange.maximumRequest, isFirst: offset == 0)
+                let sequence = try await exchange.send(.write, .imageUpload, body.value)
+                upload.sent(sequence, count: body.count, isFirst: isFirst)
+                isFirst = false
+                continue
+            }
+            let patience = upload.confirmed == 0 ? options.erasePatience : options.patience
+            let answer = try await exchange.answer(patience: patience)
+            guard answer.command == .imageUpload else { continue }
+            if let failure = SMPFailure(answer.body) { throw failure }
+            let before = upload.confirmed
+            guard
+                try faults(
+                    channel,
+                    { () throws(MCUmgrUpload.Fault) in
+                        try upload.answered(answer.sequence, offset: answer.body["off"]?.integer)
+                    }
+                )
+            else { continue }
+            if upload.confirmed > before {
+                channel.achieved()
+                channel.progress(upload.confirmed, of: upload.size)
+            }
+            if upload.isComplete, answer.body["match"]?.bool == false {
+                throw BLEError.update(.updateFailed, channel, "the image that arrived has another hash", "Try again.")
+            }
+        }
+    }
+
+    /// A request with as many octets of the image as fit.
+    private func part(_ offset: Int, _ maximum: Int, isFirst: Bool) -> (value: CBORValue, count: Int) {
+        func body(_ data: [UInt8]) -> CBORValue {
+            var members: [CBORValue.Member] = []
+            if isFirst {
+                members.append(.init(.text("len"), .integer(image.bytes.count)))
+                members.append(.init(.text("sha"), .bytes(image.sha256)))
+            }
+            members.append(.init(.text("off"), .integer(offset)))
+            members.append(.init(.text("data"), .bytes(data)))
+            return .map(members)
+        }
+        // The length of the data takes up to three octets, of which the empty one has one.
+        let overhead = SMPMessage.headerSize + body([]).encoded.count + 2
+        let count = min(max(1, maximum - overhead), image.bytes.count - offset)
+        return (body(Array(image.bytes[offset..<offset + count])), count)
+    }
+
+    // MARK: - Errors
+
+    private func faults<Output>(
+        _ channel: FlowChannel,
+        _ body: () throws(MCUmgrUpload.Fault) -> Output
+    ) throws -> Output {
+        do throws(MCUmgrUpload.Fault) {
+            return try body()
+        } catch {
+            let cause =
+                switch error {
+                case .missingOffset: "the device does not say which octet it wants"
+                case .beyondTheEnd(let offset, let size): "the device asks for octet \(offset) of \(size)"
+                case .stuck(let offset): "the device goes back to octet \(offset) again and again"
+                }
+            throw BLEError.update(.protocolViolation, channel, cause, "Its firmware has to be looked at.")
+        }
+    }
+
+    private func error(of failure: SMPFailure, _ channel: FlowChannel) -> BLEError {
+        let isRefused = failure.isTooLarge || failure.isWrongImage
+        return BLEError.update(
+            .updateFailed,
+            channel,
+            "the device says: \(failure)",
+            isRefused ? "Choose the image that is built for this device." : "Reset the device, and try again."
+        )
+    }
+}
