@@ -33,6 +33,11 @@ let package = Package(
         .systemLibrary(name: "CGetopt", path: "Examples/CGetopt"),
         .executableTarget(name: "Transfer", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/Transfer"),
         .executableTarget(name: "Fleet", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/Fleet"),
+        .executableTarget(
+            name: "UpdateTiming",
+            dependencies: ["BLEStreams", "BLESimulator"],
+            path: "Examples/UpdateTiming"
+        ),
         .executableTarget(name: "HeartRate", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/HeartRate"),
 
         // Compared with plain C loops in the same run.

@@ -4,6 +4,7 @@ enum Demo {
     static let transfer = "C4:F2:17:1A:1D:BC"
     static let values = "C4:F2:17:1A:1D:BD"
     static let trouble = "C4:F2:17:1A:1D:BE"
+    static let update = "C4:F2:17:1A:1D:BF"
     /// An address of the right form that nobody has.
     static let absent = "C4:F2:17:1A:1D:00"
 

@@ -26,8 +26,8 @@ import Testing
         let run = try await CommandRun.run("scan", "--json", "--timeout", "5")
         #expect(run.status == 0)
         let addresses = try run.output.dropLast().map { try object($0)["address"] as? String }
-        #expect(Set(addresses) == [Demo.heartRate, Demo.transfer, Demo.values, Demo.trouble])
-        #expect(addresses.count == 4)
+        #expect(Set(addresses) == [Demo.heartRate, Demo.transfer, Demo.values, Demo.trouble, Demo.update])
+        #expect(addresses.count == 5)
     }
 
     @Test func `every advertisement comes where duplicates are wanted`() async throws {

@@ -32,7 +32,7 @@ enum DemoAir {
     }
 
     private static let devices: [(any DemoDevice, Double)] = [
-        (DemoHeartRate(), 1), (DemoTransfer(), 3), (DemoValues(), 5), (DemoTrouble(), 12),
+        (DemoHeartRate(), 1), (DemoTransfer(), 3), (DemoValues(), 5), (DemoTrouble(), 12), (DemoUpdate(), 2),
     ]
 }
 

@@ -1,0 +1,72 @@
+import BLEStreams
+
+/// Brings new firmware into a device.
+struct Update: Command {
+    static let name = "update"
+    static let summary = "bring new firmware into a device: MCUmgr (Zephyr), or the plain protocol of BLEStreams"
+    static let parameters = ["ADDRESS", "FILE"]
+    static let options = [
+        Option("mode", value: "MODE", help: "MCUmgr: upload, test, confirm or testAndConfirm, which is the default"),
+        Option("window", value: "N", help: "MCUmgr: how many requests are under way; else what the device says"),
+        Option("plain", help: "use the plain protocol, also where the device has MCUmgr"),
+        Option("model", value: "N", help: "the plain protocol: the model that the image is for"),
+        Option.deadline,
+    ]
+    static let notes = """
+        When the link is lost the upload goes on where the device says. On a terminal a bar shows how far it is; else
+        there is a line of JSON on standard output for each percent, and one for each other phase.
+        """
+
+    private let peripheral: PeripheralName
+    private let path: String
+    private let method: FirmwareUpdateFlow.Method
+    private let limit: Duration?
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        let words = try arguments.parameters(Self.parameters)
+        peripheral = try PeripheralName(words[0])
+        path = words[1]
+        limit = try arguments.seconds("timeout")
+        var model: UInt16?
+        if let text = arguments.last("model") {
+            guard let number = UInt16(text) else {
+                throw UsageError("--model '\(text)': that is no number up to 65535")
+            }
+            model = number
+        }
+        var options = MCUmgrOptions()
+        if let text = arguments.last("mode") {
+            guard let mode = MCUmgrOptions.Mode(rawValue: text) else {
+                let modes = MCUmgrOptions.Mode.allCases.map(\.rawValue).joined(separator: ", ")
+                throw UsageError("--mode '\(text)': the modes are \(modes)")
+            }
+            options.mode = mode
+        }
+        options.window = try arguments.count("window")
+        let isMCUmgr = arguments.has("mode") || arguments.has("window")
+        let isPlain = arguments.has("plain") || model != nil
+        if isMCUmgr, isPlain { throw UsageError("--mode and --window are for MCUmgr, --plain and --model are not") }
+        method = isPlain ? .plain(model: model) : isMCUmgr ? .mcumgr(options) : .automatic
+    }
+
+    func run(in session: Session) async throws {
+        // Before anything is asked of the device.
+        let image = try FirmwareImage(file: path)
+        session.log.detail("\(path): \(image.bytes.count) octets" + (image.version.map { ", version \($0)" } ?? ""))
+        let progress = UpdateProgress(session.output, session.log)
+        let peripheral = try session.peripheral(peripheral)
+        let flow = FirmwareUpdateFlow(image, over: method)
+        do {
+            try await session.talkingAbout(peripheral) {
+                try await peripheral.withQueue { queue in
+                    let coordinator = FlowCoordinator(queue.connecting())
+                    try await coordinator.run(flow, deadline: limit) { progress.show($0) }
+                }
+            }
+        } catch {
+            progress.brokenOff()
+            throw error
+        }
+        try progress.complete(image.bytes.count)
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(3))) struct UpdateTests {
+    /// Octets of an image for MCUboot of that size, trailer included.
+    static func image(_ size: Int) -> Data {
+        var octets: [UInt8] = [0x3D, 0xB8, 0xF3, 0x96, 0, 0, 0, 0, 32, 0, 0, 0]
+        let body = size - 32 - 40
+        octets += (0..<4).map { UInt8(truncatingIfNeeded: body >> (8 * $0)) } + [0, 0, 0, 0, 2, 1, 0, 0]
+        octets += [UInt8](repeating: 0, count: 8)
+        octets += (0..<body).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        octets += [0x07, 0x69, 40, 0, 0x10, 0, 32, 0] + (0..<32).map { UInt8($0) }
+        return Data(octets)
+    }
+
+    @Test func `a line of JSON for each percent, and the device restarts`() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "image.bin")
+            try Self.image(50_000).write(to: file)
+            let run = try await CommandRun.run("update", Demo.update, file.path)
+            #expect(run.status == 0, "\(run.complaint)")
+            let lines = try run.output.map { try object($0) }
+            let phases = lines.compactMap { $0["phase"] as? String }
+            #expect(phases.first == "prepare" && phases.last == "done" && phases.contains("confirm"))
+            let percents = lines.compactMap { $0["percent"] as? Int }
+            #expect(percents.first == 0 && percents.last == 100 && percents == Array(Set(percents)).sorted())
+            #expect(percents.count > 40 && run.complaint.contains("50000 octets"))
+        }
+    }
+
+    @Test func `the plain protocol is spoken where it is asked for`() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "image.bin")
+            try Data([UInt8](repeating: 7, count: 20_000)).write(to: file)
+            let run = try await CommandRun.run("update", Demo.update, file.path, "--model", "7", "--json")
+            #expect(run.status == 0, "\(run.complaint)")
+            #expect(try object(run.output.last)["total"] as? Int == 20_000)
+            let other = try await CommandRun.run("update", Demo.update, file.path, "--model", "8")
+            #expect(other.status == 1 && other.complaint.contains("model 8"))
+        }
+    }
+
+    @Test func `files and words that make no sense are refused, each with its reason`() async throws {
+        try await withFolder { folder in
+            let missing = try await CommandRun.run("update", Demo.update, folder.appending(path: "no").path)
+            #expect(missing.status == 1 && missing.complaint.contains("No such file"))
+            let empty = folder.appending(path: "empty")
+            try Data().write(to: empty)
+            let nothing = try await CommandRun.run("update", Demo.update, empty.path)
+            #expect(nothing.status == 1 && nothing.complaint.contains("it is empty"))
+            let text = folder.appending(path: "text")
+            try Data("hello".utf8).write(to: text)
+            let wrong = try await CommandRun.run("update", Demo.update, text.path)
+            #expect(wrong.status == 1 && wrong.complaint.contains("MCUboot"))
+            let large = folder.appending(path: "large")
+            try Self.image(600_000).write(to: large)
+            let tooLarge = try await CommandRun.run("update", Demo.update, large.path)
+            #expect(tooLarge.status == 1 && tooLarge.complaint.contains("at most"))
+            let other = try await CommandRun.run("update", Demo.values, large.path)
+            #expect(other.status == 1 && other.complaint.contains("ble info"))
+        }
+        for words in [["--mode", "fast"], ["--window", "0"], ["--model", "x"], ["--plain", "--mode", "test"]] {
+            let run = try await CommandRun(["update", Demo.update, "file"] + words).end()
+            #expect(run.status == 2, "\(words)")
+        }
+    }
+
+    @Test func `an update that is interrupted leaves the radio clean`() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "image.bin")
+            try Self.image(500_000).write(to: file)
+            let run = try CommandRun(["update", Demo.update, file.path, "-v"], interruptedAt: "connected")
+            let result = try await run.end()
+            #expect(result.status == 130 && result.complaint.contains("disconnected"))
+        }
+    }
+}
