@@ -92,18 +92,23 @@ public struct ConfigurationFlow: Flow {
 extension FlowChannel {
     /// Writes a value, not disturbed by cancellation, and bounded by the 30 s of a transaction; whether it was taken.
     fileprivate func restore(_ value: [UInt8], of uuid: BluetoothUUID) async -> Bool {
-        guard let link = try? context.link, let database = link.attributes.knownDatabase,
-            let characteristic = database.characteristic(uuid, in: nil)
-        else { return false }
+        guard let link = try? context.link else { return false }
         return await withCheckedContinuation { continuation in
-            let write = WriteValue(handle: characteristic.valueHandle, value: value)
-            _ = link.lane.begin(write, on: link.bearer, pass: link.pass) { outcome in
-                if case .success = outcome {
-                    continuation.resume(returning: true)
-                } else {
-                    continuation.resume(returning: false)
+            _ = AttributeOperation.start(
+                on: link,
+                .characteristic(.uuid(uuid, service: nil), anyOf: .write) {
+                    WriteValue(handle: $0.valueHandle, value: value)
+                },
+                operation: "roll back",
+                object: OperationObject(nil, .uuid(uuid, service: nil), link.peripheral.address),
+                finish: { outcome in
+                    if case .success = outcome {
+                        continuation.resume(returning: true)
+                    } else {
+                        continuation.resume(returning: false)
+                    }
                 }
-            }
+            )
         }
     }
 }

@@ -59,7 +59,7 @@ struct SubscriptionTable {
         guard let entry = entries[valueHandle], let wanted = entry.subscribers[id] else { return false }
         guard entry.descriptorHandle != nil else { return true }
         // What is being switched off is on still, and no beginning for anybody.
-        return entry.actual.isSuperset(of: wanted) && (entry.inFlight?.isSuperset(of: wanted) ?? true)
+        return entry.actual.isSuperset(of: wanted) && (entry.inFlight?.configuration.isSuperset(of: wanted) ?? true)
     }
 
     /// Takes a subscriber away.
