@@ -56,9 +56,9 @@ struct UpdateDevice: Sendable {
 }
 
 extension Link {
-    /// Whether the peer is asked for no values: all configurations are read.
+    /// Whether the peer is asked for no values: all configurations are read. The library itself wants Service Changed.
     func expectNoSubscriptions() async throws {
-        for service in try await discover().services {
+        for service in try await discover().services where service.uuid != BluetoothUUID(0x1801) {
             for characteristic in service.characteristics {
                 guard let configuration = characteristic.clientConfiguration else { continue }
                 let value = try await read(handle: configuration.handle)

@@ -148,7 +148,7 @@ enum RecordDevice {
             bench.air.clearTrace()
             let former = try await queue.run(ConfigurationFlow(Self.wishes))
             #expect(former.map(\.characteristic) == [0, 2, 3].map { RecordDevice.setting[$0] })
-            #expect(bench.sent(by: .central).filter { $0.first == 0x12 }.count == 3)
+            #expect(bench.writes.count == 3)
             let now = try await values(queue)
             #expect(now == [[1], [2], [3], [4]])
         }
@@ -262,7 +262,7 @@ enum RecordDevice {
                 #expect(coordinator.activeFlow == nil)
                 // On, off, on, off.
                 try await queue.run(.read(Bench.readOnly))
-                let switches = bench.sent(by: .central).filter { $0[0] == 0x12 }.map { $0[3] }
+                let switches = bench.writes.map { $0[0] }
                 #expect(switches == [1, 0, 1, 0])
             }
         }
