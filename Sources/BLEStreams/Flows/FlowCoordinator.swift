@@ -23,6 +23,7 @@ public final class FlowCoordinator: Sendable {
     private struct State {
         var active: Active?
         var lastID = 0
+        var watchers: [Int: Mailbox<FlowProgress>] = [:]
     }
 
     private let queue: CommandQueue
@@ -33,6 +34,27 @@ public final class FlowCoordinator: Sendable {
 
     /// The name of the active flow; `nil` while there is none.
     public var activeFlow: String? { state.withLock { $0.active?.name } }
+
+    /// The phases and the progress of whatever flow is active, from now on. It never ends by itself; a consumer that is
+    /// slow gets the newest 256.
+    public var progress: BLEStream<FlowProgress> {
+        let subject = StreamSubject(operation: "flow progress", object: "of \(queue.peripheral)")
+        return BLEStream(subject, timeline: queue.core.timeline, buffer: .newest(256)) { mailbox in
+            let id = self.state.withLock { state in
+                state.lastID += 1
+                state.watchers[state.lastID] = mailbox
+                return state.lastID
+            }
+            return { _ = self.state.withLock { $0.watchers.removeValue(forKey: id) } }
+        }
+    }
+
+    /// Under the lock, so that all watchers see one order.
+    private func tell(_ flow: String, _ progress: CommandProgress) {
+        state.withLock { state in
+            for watcher in state.watchers.values { watcher.send(FlowProgress(flow: flow, progress: progress)) }
+        }
+    }
 
     /// Ends the active flow, if there is one, waits until it has cleaned up, and runs this one.
     ///
@@ -67,11 +89,22 @@ public final class FlowCoordinator: Sendable {
             former.stop.stop(BLEError.replaced(former.name, by: flow.name, queue.peripheral.address))
             try await former.hasEnded.wait(on: queue.core.timeline)
         }
-        let command = CoordinatedFlow(flow: flow, stop: stop, onProgress: onProgress)
+        let command = CoordinatedFlow(flow: flow, stop: stop) { [self] progress in
+            tell(flow.name, progress)
+            onProgress(progress)
+        }
         return try await ending(on: queue.core.timeline, by: stop) { [queue] in
             try await queue.run(command, priority: priority, deadline: deadline)
         }
     }
+}
+
+/// How far a flow has come.
+public struct FlowProgress: Hashable, Sendable {
+    /// The name of the flow.
+    public let flow: String
+    /// Its phase, and how much of that is done.
+    public let progress: CommandProgress
 }
 
 /// A flow whose channel is closed the moment another one takes its place.

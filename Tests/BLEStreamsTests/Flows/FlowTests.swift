@@ -182,7 +182,18 @@ enum RecordDevice {
                 remembered.add(outcome)
             }
             let coordinator = FlowCoordinator(queue)
-            let outcome = try await coordinator.run(flow) { phases.add($0.phase) }
+            let outcome = try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await progress in coordinator.progress where progress.flow == "pairing" {
+                        phases.add(progress.progress.phase)
+                    }
+                }
+                try await bench.time.sleep(for: .seconds(1))
+                defer { group.cancelAll() }
+                let outcome = try await coordinator.run(flow)
+                try await bench.time.sleep(for: .seconds(1))
+                return outcome
+            }
             #expect(outcome.wasPaired && outcome.security.isEncrypted && outcome.value.text == "secret")
             #expect(remembered.all == [outcome])
             #expect(phases.all.suffix(4) == ["provoke", "pair", "verify", "remember"])

@@ -10,6 +10,7 @@ Says `ready adapter=hciN` when both advertise, and `scanning` whenever the kerne
     lose               break the link without a word: both sides see a supervision timeout
     advertise on|off   NEAR's advertising
     silence on|off     whether reads of SILENT stay unanswered
+    losing OFFSET...   break the link when an update has come so far, once for each offset
     notify HEX         one heart rate measurement to whoever subscribed
     forget             loses the keys of every bond
     tree               the GATT server's attributes as JSON
@@ -60,7 +61,7 @@ class Near:
         # Like a sensor without buttons: Just Works, and the keys are kept.
         delegate = PairingDelegate(PairingDelegate.NO_OUTPUT_NO_INPUT)
         self.device.pairing_config_factory = lambda _: PairingConfig(sc=True, mitm=False, bonding=True, delegate=delegate)
-        self.services = Services(self.device, control)
+        self.services = Services(self.device, control, lambda: link.lose(self.device.random_address))
         self.crowd = Crowd(link)
         self.connections: list = []
         self.changed = asyncio.Condition()
@@ -77,6 +78,7 @@ class Near:
             self.advertise,
             self.silence,
             self.notify,
+            self.losing,
             self.forget,
             self.tree,
             self.requests,
@@ -173,6 +175,9 @@ class Near:
 
     async def silence(self, state: str) -> None:
         self.services.silent = state == "on"
+
+    async def losing(self, *offsets: str) -> None:
+        self.services.losing.places = sorted(map(int, offsets))
 
     async def notify(self, value: str) -> None:
         await self.device.notify_subscribers(self.services.heart_rate, bytes.fromhex(value))

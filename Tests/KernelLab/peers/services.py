@@ -1,4 +1,4 @@
-"""The GATT server of the peripheral: a heart rate sensor, a battery, and a vendor service full of trials."""
+"""The GATT server of the peripheral: a heart rate sensor, a battery, a vendor service full of trials, and firmware."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from bumble.gatt import Characteristic, CharacteristicValue, Descriptor, Service
 
 from lab import names
 from peers.control import Control
+from peers.firmware import Losing, MCUmgr, Notifier, Plain
 
 Properties = Characteristic.Properties
 READABLE = Characteristic.READABLE
@@ -21,23 +22,30 @@ USER_DESCRIPTION = "2901"
 class Services:
     """The services of one device. Everything that happens to them is said through `control`."""
 
-    def __init__(self, device: Device, control: Control):
+    def __init__(self, device: Device, control: Control, lose):
         self.device = device
         self.control = control
         self.tasks: set[asyncio.Task] = set()
         self.labels: dict[int, str] = {}
+        notifier = Notifier(device, self.start)
+        self.losing = Losing(lose)
+        self.firmware = [MCUmgr(control, notifier, self.losing), Plain(control, notifier, self.losing)]
         self.restore()
 
         self.heart_rate = self.notifying("heart-rate", names.HEART_RATE_MEASUREMENT)
         location = Characteristic(names.BODY_SENSOR_LOCATION, Properties.READ, READABLE, b"\x01")
         battery = Service(names.BATTERY, [Characteristic(names.BATTERY_LEVEL, Properties.READ, READABLE, b"\x57")])
         vendor = Service(names.VENDOR, self.vendor_characteristics(), included_services=[battery])
-        device.add_services([Service(names.HEART_RATE, [self.heart_rate, location]), battery, vendor])
+        heart = Service(names.HEART_RATE, [self.heart_rate, location])
+        device.add_services([heart, battery, vendor, *(firmware.service for firmware in self.firmware)])
 
     def restore(self) -> None:
         """Values as they were at the start."""
         self.values = {"value": names.VALUE_BYTES, "long": names.LONG_BYTES}
         self.silent = True
+        self.losing.places = []
+        for firmware in self.firmware:
+            firmware.restore()
 
     def vendor_characteristics(self) -> list[Characteristic]:
         access = Properties.READ | Properties.WRITE
@@ -107,10 +115,11 @@ class Services:
         characteristic.on("subscription", on_cccd)
         return characteristic
 
-    def start(self, work) -> None:
+    def start(self, work) -> asyncio.Task:
         task = asyncio.ensure_future(work)
         self.tasks.add(task)  # asyncio itself keeps only a weak reference
         task.add_done_callback(self.on_task_end)
+        return task
 
     def on_task_end(self, task: asyncio.Task) -> None:
         self.tasks.discard(task)

@@ -1,0 +1,82 @@
+"""`ble update`: firmware for a peripheral whose MCUmgr messages are those of the `smp` package, and whose link is Bumble's."""
+
+import hashlib
+import random
+import struct
+
+from lab import names
+
+SIZE = 256_000
+# An emulated machine takes a minute or so.
+LONG = 400
+
+
+def image(size=SIZE, seed=1):
+    """An image for MCUboot of that size: header, body, trailer with a hash."""
+    source = random.Random(seed)
+    body = source.randbytes(size - 32 - 40)
+    header = struct.pack("<IIHHIIBBHII", 0x96F3B83D, 0, 32, 0, len(body), 0, 1, 2, 3, 0, 0)
+    return header + body + struct.pack("<HHHH", 0x6907, 40, 0x10, 32) + hashlib.sha256(header + body).digest()
+
+
+def firmware(bumble, kind):
+    return bumble.peer.wait("firmware", bumble.mark, kind=kind).facts
+
+
+def links(bumble):
+    return len(bumble.peer.since(bumble.mark, "connected"))
+
+
+def percents(run):
+    return [record["percent"] for record in run.records if record.get("phase") == "upload"]
+
+
+def test_mcumgr_goes_on_after_two_lost_links(ble, bumble, tmp_path):
+    file = tmp_path / "image.bin"
+    file.write_bytes(image())
+    bumble.peer.command("losing", "80000", "160000")
+    run = ble.good("update", names.NEAR, file, within=LONG)
+    arrived = firmware(bumble, "mcumgr")
+    assert arrived["sha256"] == hashlib.sha256(image()).hexdigest(), run
+    # Two losses and a reset; it was tried, and confirmed once it ran.
+    assert links(bumble) == 4, run
+    bumble.peer.wait("confirmed-image", bumble.mark)
+    # What the device had was not sent again: each request carries more than 400 octets.
+    assert int(arrived["requests"]) < SIZE / 400 + 50, arrived
+    assert percents(run)[-1] == 100 and len(set(percents(run))) >= 90, run
+
+
+def test_the_plain_protocol_goes_on_after_two_lost_links(ble, bumble, tmp_path):
+    file = tmp_path / "image.bin"
+    file.write_bytes(image(seed=2))
+    bumble.peer.command("losing", "80000", "160000")
+    run = ble.good("update", names.NEAR, file, "--plain", "--model", "7", within=LONG)
+    assert firmware(bumble, "plain")["sha256"] == hashlib.sha256(image(seed=2)).hexdigest(), run
+    assert links(bumble) == 3, run
+    assert percents(run)[-1] == 100, run
+
+
+def test_the_wrong_image_is_refused_and_the_device_stays_as_it_was(ble, bumble, tmp_path):
+    file = tmp_path / "image.bin"
+    file.write_bytes(b"\x7fELF" + bytes(1000))
+    ble.bad("update", names.NEAR, file, status=1, says=["mcuboot"])
+    file.write_bytes(image(2 << 20))
+    ble.bad("update", names.NEAR, file, "--plain", status=1, says=["at most"])
+    ble.bad("update", names.NEAR, file, "--model", "8", status=1, says=["at most"])
+    ble.bad("update", names.NEAR, tmp_path / "missing", status=1, says=["no such file"])
+    assert bumble.peer.since(bumble.mark, "firmware") == []
+
+
+def test_an_interrupted_update_leaves_nothing_switched_on(ble, bumble, tmp_path):
+    file = tmp_path / "image.bin"
+    file.write_bytes(image())
+    run = ble.start("update", names.NEAR, file, "--mode", "upload")
+    run.wait_lines(20)
+    run.interrupt()
+    assert run.end().status == 130, run
+    bumble.peer.wait("disconnected", bumble.mark)
+    # The rest comes with the next call.
+    ble.good("update", names.NEAR, file, "--mode", "upload", within=LONG)
+    arrived = firmware(bumble, "mcumgr")
+    assert arrived["sha256"] == hashlib.sha256(image()).hexdigest()
+    assert int(arrived["requests"]) < SIZE / 400 + 50, arrived
