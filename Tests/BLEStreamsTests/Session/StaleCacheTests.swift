@@ -1,0 +1,56 @@
+import BLESimulator
+import BLEStreams
+import Synchronization
+import Testing
+
+/// A peripheral whose Database Hash says that nothing has changed, when something has.
+@Suite struct StaleCacheTests {
+    private static let before = LocalPeripheral(name: "Bench") {
+        LocalService(BluetoothUUID(0xA000)) { LocalCharacteristic(Bench.readable, [.read], value: .stored([1])) }
+    }
+
+    /// Answers every question for the hash as it answered the first one.
+    private static let sameHash: Fault = {
+        let first = Mutex<[UInt8]?>(nil)
+        // Read By Type Response with one value of 16 octets.
+        let isHash = PDUFilter.where { $0.count == 20 && $0[0] == 0x09 && $0[1] == 18 }
+        return .replace(isHash) { octets in
+            first.withLock { first in
+                first = first ?? octets
+                return first ?? octets
+            }
+        }
+    }()
+
+    @Test(arguments: [true, false])
+    func `what was remembered is thrown away once, and discovered afresh after one to two seconds`(
+        _ isThereThen: Bool
+    ) async throws {
+        let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
+            for try await event in server.centralEvents {
+                guard isThereThen, case .disconnected = event else { continue }
+                try server.replaceServices(Bench.description.services)
+            }
+        }
+        try await Bench.run(description: Self.before, serve: serve) { bench in
+            bench.air.faults.add(Self.sameHash)
+            let central = try await Central.open(.radio(bench.centralAdapter), store: .inMemory())
+            try await central.withSession(SessionPlan(bench.peripheralAdapter.address)) { session in
+                _ = try await session.read(Bench.readable)
+            }
+            let plan = SessionPlan(bench.peripheralAdapter.address).subscribing(to: Bench.notifying)
+            try await central.withSession(plan) { session in
+                let transitions = try await session.states
+                    .take(until: { $0.state.isReady || $0.state.kind == .failed }).collect()
+                let remedies = transitions.filter { $0.state.kind == .waitingToReconnect }
+                #expect(remedies.count == 1 && remedies.first?.cause?.kind == .notFound)
+                guard case .disconnected(.waitingToReconnect(_, .delay(let delay)))? = remedies.first?.state else {
+                    Issue.record("\(transitions)")
+                    return
+                }
+                #expect(delay >= .seconds(1) && delay <= .seconds(2))
+                #expect(session.state.kind == (isThereThen ? .ready : .failed))
+            }
+        }
+    }
+}
