@@ -8,7 +8,7 @@ import Testing
 ///
 /// `SESSION_SEEDS=1000 swift test -c release -Xswiftc -enable-testing --filter SimulatedWeekTests` runs as many as are
 /// wanted, and measures memory.
-@Suite struct SimulatedWeekTests {
+@Suite(.serialized) struct SimulatedWeekTests {
     private static let wantedSeeds = ProcessInfo.processInfo.environment["SESSION_SEEDS"].flatMap { Int($0) }
     private static let seeds = wantedSeeds ?? 5
     private static let week = Duration.seconds(7 * 86_400)
