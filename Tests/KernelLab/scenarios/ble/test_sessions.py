@@ -155,7 +155,9 @@ def test_a_program_that_is_killed_and_started_again(ble, bumble, pause, bonded):
 
 @pytest.mark.parametrize("count", [8])
 def test_many_peripherals_at_once(ble, bumble, count):
-    """As many as the controller of the lab carries reliably: with more it may lose an attempt, and the kernel waits."""
+    """As many as the lab's controller carries: of more it loses an attempt, and the kernel waits for it for ever."""
+    if os.environ["LAB_KERNEL"] == "6.1":
+        pytest.skip("6.1 and the lab's controller lose one of several attempts: its peripheral is connected to nobody")
     addresses = [names.crowd(number) for number in range(count)]
     bumble.peer.command("crowd", str(count))
     try:
