@@ -157,6 +157,18 @@ public final class ConnectedCentral: Sendable {
         }
     }
 
+    /// Queues a notification where there is room; `false` where it has to be waited for, or fails.
+    func notifyAtOnce(_ handle: UInt16, _ value: [UInt8]) -> Bool {
+        bearer.serve { server, database in
+            do throws(ATTServer.SendRefusal) {
+                try server.notify(handle, value, database: database)
+                return true
+            } catch {
+                return false
+            }
+        }
+    }
+
     /// Queues notifications of several characteristics; waits while the queue of this central is full.
     func notify(_ values: [(handle: UInt16, value: [UInt8])], object: String) async throws {
         try await queue(object) { server, database throws(ATTServer.SendRefusal) in

@@ -104,7 +104,9 @@ extension PeripheralServer {
         if let central {
             return try await central.notify(handle, octets, object: "\(uuid) to \(central)")
         }
-        for central in centrals where central.isSubscribed(to: handle, .notify) {
+        // Who has room gets it at once; then those are waited for who have none.
+        let waiting = centrals.filter { $0.isSubscribed(to: handle, .notify) && !$0.notifyAtOnce(handle, octets) }
+        for central in waiting {
             // Who leaves meanwhile doesn't keep the value from the others.
             do {
                 try await central.notify(handle, octets, object: "\(uuid) to \(central)")

@@ -83,7 +83,7 @@ extension DescriptorValue: CustomStringConvertible {
         case .serverConfiguration(let configuration): configuration.contains(.broadcast) ? "broadcast" : "off"
         case .presentationFormat(let format): Self.text(format)
         case .aggregateFormat(let handles): "formats at " + handles.map(Self.text).joined(separator: ", ")
-        case .octets(let octets): "\(octets.count) octets"
+        case .octets(let octets): octets.count == 1 ? "1 octet" : "\(octets.count) octets"
         }
     }
 
