@@ -52,28 +52,47 @@ static void read_control(struct msghdr *message, CBluetooth_Datagram *datagram) 
     }
 }
 
-int CBluetooth_receive(int socket, uint8_t *slots, size_t slotSize, CBluetooth_Datagram *datagrams, unsigned count) {
+struct CBluetooth_Batch {
     struct mmsghdr messages[CBLUETOOTH_MAXIMUM_BATCH];
     struct iovec vectors[CBLUETOOTH_MAXIMUM_BATCH];
     control_t controls[CBLUETOOTH_MAXIMUM_BATCH];
-    if (count > CBLUETOOTH_MAXIMUM_BATCH) count = CBLUETOOTH_MAXIMUM_BATCH;
+    size_t slot_size;
+    // How many of them the last call has filled.
+    int used;
+};
 
-    memset(messages, 0, count * sizeof *messages);
-    for (unsigned i = 0; i < count; i++) {
-        vectors[i] = (struct iovec){.iov_base = slots + i * slotSize, .iov_len = slotSize};
-        messages[i].msg_hdr.msg_iov = &vectors[i];
-        messages[i].msg_hdr.msg_iovlen = 1;
-        messages[i].msg_hdr.msg_control = &controls[i];
-        messages[i].msg_hdr.msg_controllen = sizeof controls[i];
+CBluetooth_Batch *CBluetooth_make_batch(uint8_t *slots, size_t slotSize) {
+    CBluetooth_Batch *batch = calloc(1, sizeof *batch);
+    if (!batch) return NULL;
+    batch->slot_size = slotSize;
+    batch->used = CBLUETOOTH_MAXIMUM_BATCH;
+    for (int i = 0; i < CBLUETOOTH_MAXIMUM_BATCH; i++) {
+        batch->vectors[i] = (struct iovec){.iov_base = slots + (size_t)i * slotSize, .iov_len = slotSize};
+        batch->messages[i].msg_hdr.msg_iov = &batch->vectors[i];
+        batch->messages[i].msg_hdr.msg_iovlen = 1;
+        batch->messages[i].msg_hdr.msg_control = &batch->controls[i];
     }
+    return batch;
+}
 
-    int received = recvmmsg(socket, messages, count, MSG_DONTWAIT, NULL);
+void CBluetooth_free_batch(CBluetooth_Batch *batch) { free(batch); }
+
+int CBluetooth_receive(int socket, CBluetooth_Batch *batch, CBluetooth_Datagram *datagrams) {
+    // What the kernel wrote into the last time.
+    for (int i = 0; i < batch->used; i++) {
+        batch->messages[i].msg_hdr.msg_controllen = sizeof batch->controls[i];
+        batch->messages[i].msg_hdr.msg_flags = 0;
+    }
+    batch->used = 0;
+    int received = recvmmsg(socket, batch->messages, CBLUETOOTH_MAXIMUM_BATCH, MSG_DONTWAIT, NULL);
     for (int i = 0; i < received; i++) {
-        datagrams[i] = (CBluetooth_Datagram){.length = messages[i].msg_len};
-        datagrams[i].isTruncated = messages[i].msg_hdr.msg_flags & MSG_TRUNC;
-        if (datagrams[i].length > slotSize) datagrams[i].length = (uint32_t)slotSize;
-        read_control(&messages[i].msg_hdr, &datagrams[i]);
+        datagrams[i] = (CBluetooth_Datagram){.length = batch->messages[i].msg_len};
+        datagrams[i].isTruncated = batch->messages[i].msg_hdr.msg_flags & MSG_TRUNC;
+        if (datagrams[i].length > batch->slot_size) datagrams[i].length = (uint32_t)batch->slot_size;
+        read_control(&batch->messages[i].msg_hdr, &datagrams[i]);
     }
+    // A call that failed may have written into the first.
+    batch->used = received > 0 ? received : 1;
     return received;
 }
 

@@ -32,6 +32,7 @@ package struct SystemError: Error, RawRepresentable, Hashable, Sendable {
     package static let notImplemented = SystemError(rawValue: ENOSYS)
     package static let invalidArgument = SystemError(rawValue: EINVAL)
     package static let inputOutput = SystemError(rawValue: EIO)
+    package static let noMemory = SystemError(rawValue: ENOMEM)
     package static let brokenPipe = SystemError(rawValue: EPIPE)
 }
 

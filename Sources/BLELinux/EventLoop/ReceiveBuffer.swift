@@ -10,25 +10,25 @@ package final class ReceiveBuffer {
 
     private let octets: UnsafeMutablePointer<UInt8>
     private let datagrams: UnsafeMutablePointer<CBluetooth_Datagram>
+    private let batch: OpaquePointer?
 
     init() {
         octets = .allocate(capacity: Self.slots * Self.slotSize)
         datagrams = .allocate(capacity: Self.slots)
         datagrams.initialize(repeating: CBluetooth_Datagram(), count: Self.slots)
+        batch = CBluetooth_make_batch(octets, Self.slotSize)
     }
 
     deinit {
+        CBluetooth_free_batch(batch)
         octets.deallocate()
         datagrams.deallocate()
     }
 
     /// Takes what waits at a socket, a batch at most. The corresponding C function is `recvmmsg`.
     fileprivate func fill(from socket: Int32) throws(SystemError) -> Int {
-        Int(
-            try systemCall {
-                CBluetooth_receive(socket, octets, Self.slotSize, datagrams, UInt32(Self.slots))
-            }
-        )
+        guard let batch else { throw .noMemory }
+        return Int(try systemCall { CBluetooth_receive(socket, batch, datagrams) })
     }
 
     /// The octets of a datagram of the batch.

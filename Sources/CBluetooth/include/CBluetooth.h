@@ -61,9 +61,17 @@ typedef struct {
     bool isTruncated;
 } CBluetooth_Datagram;
 
+/// The room for a batch, as the system call takes it; made once, since describing it costs more than a datagram does.
+typedef struct CBluetooth_Batch CBluetooth_Batch;
+
+/// Makes room for `CBLUETOOTH_MAXIMUM_BATCH` datagrams of `slotSize` octets at `slots`; NULL where there is no memory.
+CBluetooth_Batch *CBluetooth_make_batch(uint8_t *slots, size_t slotSize);
+
+void CBluetooth_free_batch(CBluetooth_Batch *batch);
+
 /// Takes datagrams off a socket without waiting, with their control data: one system call for a whole batch.
 /// Returns how many; −1 with `errno`, `EAGAIN` where there is none.
-int CBluetooth_receive(int socket, uint8_t *slots, size_t slotSize, CBluetooth_Datagram *datagrams, unsigned count);
+int CBluetooth_receive(int socket, CBluetooth_Batch *batch, CBluetooth_Datagram *datagrams);
 
 /// How many datagrams the socket has dropped since it was made; −1 with `errno` where the kernel can't tell.
 int64_t CBluetooth_dropped(int socket);

@@ -23,6 +23,15 @@ package protocol GATTProcedure: Sendable {
     /// What has to be sent after the procedure failed or was cancelled; its answer is awaited and ignored.
     /// `isSent` tells whether the radio took the last request.
     func cleanUp(isSent: Bool) -> GATTRequest?
+
+    // The steps without the type of the success. Requirements, so that each procedure has its own: looked up in an
+    // existential, the generic ones ask the runtime for the metadata of every type in them, each time.
+
+    /// ``start(_:)``, as the machine calls it.
+    mutating func erasedStart(_ context: GATTContext) -> GATTErasedStep
+
+    /// ``received(_:_:)``, as the machine calls it.
+    mutating func erasedReceived(_ answer: GATTAnswer, _ context: GATTContext) -> GATTErasedStep
 }
 
 extension GATTProcedure {
@@ -129,7 +138,8 @@ package struct GATTAnswer: Hashable, Sendable {
 
 // MARK: - Without the type of the success
 
-enum GATTErasedStep {
+/// A step without the type of the success.
+package enum GATTErasedStep {
     case request(GATTRequest)
     case command([UInt8])
     case ended(Result<any Sendable, GATTFailure>)
@@ -145,11 +155,11 @@ enum GATTErasedStep {
 }
 
 extension GATTProcedure {
-    mutating func erasedStart(_ context: GATTContext) -> GATTErasedStep {
+    package mutating func erasedStart(_ context: GATTContext) -> GATTErasedStep {
         do throws(GATTFailure) { return GATTErasedStep(try start(context)) } catch { return .ended(.failure(error)) }
     }
 
-    mutating func erasedReceived(_ answer: GATTAnswer, _ context: GATTContext) -> GATTErasedStep {
+    package mutating func erasedReceived(_ answer: GATTAnswer, _ context: GATTContext) -> GATTErasedStep {
         do throws(GATTFailure) { return GATTErasedStep(try received(answer, context)) } catch {
             return .ended(.failure(error))
         }
