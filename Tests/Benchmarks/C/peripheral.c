@@ -34,7 +34,7 @@ static int notify(int fd, uint32_t count, int size) {
     return 0;
 }
 
-static void serve(int fd, uint32_t count, int size) {
+void CBenchmarks_serve(int fd, uint32_t count, int size) {
     static const uint8_t mtu[] = {0x03, 0x05, 0x02}, written[] = {0x13}, value[] = {0x0B, 1, 2, 3, 4};
     static const uint8_t descriptor[] = {0x05, 1, CBenchmarks_configurationHandle, 0, 0x02, 0x29};
     uint8_t request[CAPACITY];
@@ -71,7 +71,7 @@ pid_t CBenchmarks_startPeripheral(uint32_t count, int size, int *near) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(ends[1], 3);
         close_range(4, ~0U, 0);
-        serve(3, count, size);
+        CBenchmarks_serve(3, count, size);
         _exit(0);
     }
     int error = errno;

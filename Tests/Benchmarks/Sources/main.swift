@@ -5,6 +5,8 @@
 // SUITE: notifications, requests, operators, advertising, links, instructions; all unless told otherwise. The table
 // goes to stdout, the same as JSON to FILE; `--json -` puts the JSON to stdout in place of the table.
 //
+// What runs in the kernel lab is called with --kernel; see Suites/Kernel.swift.
+//
 // The figure is what a goal is about; that of a ratio is our rate as a part of the C loop's, of the medians of runs
 // that took turns. Times on a busy machine say little, ratios more, instructions repeat exactly.
 
@@ -30,7 +32,9 @@ while let argument = arguments.popFirst() {
         // What `instructions` counts; see there.
         guard let path = Instructions.Path(rawValue: name), let count = arguments.dropFirst().first.flatMap({ Int($0) })
         else { fail("--decode PATH COUNT") }
-        try await Instructions.decode(path, count)
+        Instructions.decodeAndExit(path, count)
+    case ("--kernel", _?):
+        try await Kernel.run(Array(arguments))
         exit(0)
     default: fail("Benchmarks [--only \(suites.joined(separator: "|"))]… [--runs N] [--json FILE]")
     }

@@ -22,6 +22,9 @@ enum {
 /// `near` becomes the central's end. The process, or −1 with `errno`.
 pid_t CBenchmarks_startPeripheral(uint32_t count, int size, int *near);
 
+/// Serves one link in that way until it ends, on this thread. The socket never waits by itself.
+void CBenchmarks_serve(int fd, uint32_t count, int size);
+
 /// Waits for the end of a peripheral whose other end has been closed.
 void CBenchmarks_awaitPeripheral(pid_t process);
 
@@ -35,6 +38,28 @@ uint64_t CBenchmarks_read(int fd, uint32_t count);
 
 /// Sends `count` write commands of `size` octets, then a read request, until that is answered: all have arrived then.
 uint64_t CBenchmarks_write(int fd, uint32_t count, int size);
+
+// MARK: The same on the kernel's own links, in the kernel lab
+
+/// What a receive loop has seen.
+typedef struct {
+    uint32_t received;
+    /// What the kernel says that it dropped.
+    uint32_t dropped;
+    bool isInOrder;
+    /// From the first to the last notification: the time, and the processor time of the process.
+    uint64_t nanoseconds;
+    uint64_t processorNanoseconds;
+} CBenchmarks_Reception;
+
+/// Listens on the adapter with that address, says `ready` and serves one central after the other. −1 with `errno`.
+int CBenchmarks_serveKernel(const char *local, uint32_t count, int size);
+
+/// Connects from one adapter to another, both public addresses, subscribes and receives `count` notifications, with a
+/// pause of so many microseconds after each thousand. 0; −1 with `errno`.
+int CBenchmarks_receiveKernel(
+    const char *local, const char *peer, uint32_t count, uint32_t pause, CBenchmarks_Reception *reception
+);
 
 // MARK: Measuring
 

@@ -77,7 +77,7 @@ extension Row {
         peakMemory: Double? = nil
     ) {
         // Each of our runs beside the median of the C loop's: their median is the ratio of the medians.
-        let reference = plain.map(Double.init).median
+        let reference = plain.map { Double($0) }.median
         self.init(
             suite,
             name,
@@ -87,7 +87,7 @@ extension Row {
             allocations: allocations,
             peakMemory: peakMemory
         )
-        rate = Double(count) / (ours.map(Double.init).median / 1e9)
+        rate = Double(count) / (ours.map { Double($0) }.median / 1e9)
         plainRate = Double(count) / (reference / 1e9)
     }
 }

@@ -7,6 +7,7 @@ import Foundation
 /// The instructions that decoding one PDU or event takes: callgrind counts them, and they repeat exactly.
 ///
 /// The program runs itself under valgrind, twice, with different counts: the difference belongs to the elements alone.
+/// What is counted never waits, and so stays on one thread.
 struct Instructions {
     private let suite = "instructions"
 
@@ -14,55 +15,95 @@ struct Instructions {
     enum Path: String, CaseIterable {
         case notification
         case advertisement
+        case read
+        case write
 
         var name: String {
             switch self {
             case .notification: "a notification's octets to its consumer's buffer"
             case .advertisement: "an event's octets to a report"
+            case .read: "a read, its answer there at once"
+            case .write: "a write without response"
             }
         }
     }
 
+    private static let valgrind = "/usr/bin/valgrind"
+    private static let strip = "/usr/bin/strip"
+
     func run() throws -> [Row] {
-        guard FileManager.default.isExecutableFile(atPath: "/usr/bin/valgrind") else {
-            FileHandle.standardError.write(Data("instructions: valgrind is not installed, nothing is counted\n".utf8))
+        for tool in [Self.valgrind, Self.strip] where !FileManager.default.isExecutableFile(atPath: tool) {
+            FileHandle.standardError.write(Data("instructions: there is no \(tool), nothing is counted\n".utf8))
             return []
         }
+        // Valgrind 3.19 gives up on the debugging information of Swift 6.
+        let copy = FileManager.default.temporaryDirectory.appending(path: "Benchmarks-\(getpid())").path
+        defer { try? FileManager.default.removeItem(atPath: copy) }
+        let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        _ = try output(of: Self.strip, ["--strip-debug", "-o", copy, program])
         return try Path.allCases.map { path in
             let (few, many) = (1_000, 11_000)
-            let difference = try count(path, many) - count(path, few)
+            let difference = try count(copy, path, many) - count(copy, path, few)
             return Row(suite, path.name, .instructions, [Double(difference) / Double(many - few)])
         }
     }
 
-    private func count(_ path: Path, _ elements: Int) throws -> Int {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/valgrind")
-        process.arguments = [
-            "--tool=callgrind", "--callgrind-out-file=/dev/null", "/proc/self/exe", "--decode", path.rawValue,
-            String(elements),
-        ]
-        process.arguments?[2] = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let pipe = Pipe()
-        process.standardError = pipe
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
+    private func count(_ program: String, _ path: Path, _ elements: Int) throws -> Int {
+        let text = try output(
+            of: Self.valgrind,
+            ["--tool=callgrind", "--callgrind-out-file=/dev/null", program, "--decode", path.rawValue, "\(elements)"]
+        )
         // "==1234== Collected : 567890"
         let line = text.split(separator: "\n").last { $0.contains("Collected :") }
         guard let number = line?.split(separator: " ").last.flatMap({ Int($0) }) else { throw NoCount(output: text) }
         return number
     }
 
+    /// What a program says on its standard error.
+    private func output(of program: String, _ arguments: [String]) throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        let pipe = Pipe()
+        process.standardError = pipe
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return text
+    }
+
     struct NoCount: Error { let output: String }
 
+    /// Blocks the first thread: valgrind 3.19 doesn't survive what libdispatch has it do otherwise.
+    static func decodeAndExit(_ path: Path, _ count: Int) -> Never {
+        let isDone = DispatchSemaphore(value: 0)
+        Task.detached {
+            try await decode(path, count)
+            isDone.signal()
+        }
+        isDone.wait()
+        exit(0)
+    }
+
     /// What is counted; the whole program when it is called with `--decode`.
-    static func decode(_ path: Path, _ count: Int) async throws {
+    private static func decode(_ path: Path, _ count: Int) async throws {
         switch path {
         case .advertisement: _ = Advertising.parse(count)
         case .notification: try await receive(count)
+        case .read: try await use { link in for _ in 0..<count { _ = try await link.read(handle: 3) } }
+        case .write:
+            let value = [UInt8](repeating: 7, count: 20)
+            try await use { link in
+                for _ in 0..<count { try await link.write(value, toHandle: 3, .withoutResponse) }
+            }
         }
+    }
+
+    private static func use(_ body: (Link) async throws -> Void) async throws {
+        let radio = DirectRadio()
+        let central = try await Central.open(.radio(radio))
+        try await central.peripheral(radio.link.peer).withLink(body)
     }
 
     /// Batches of notifications from a link to a loop, as a socket's are handed over.

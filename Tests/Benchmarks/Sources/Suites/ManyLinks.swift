@@ -12,64 +12,80 @@ struct ManyLinks {
     private let suite = "links"
     private let many = 10_000
     private let few = 10
+    /// So many that what a link does once in its life counts for little.
+    private let total = 1_000_000
 
     @MainActor
     func run(_ runs: Int) async throws -> [Row] {
         let runs = min(runs, 3)
-        var (weights, factors, costs, manyCosts): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
-        var peak = 0.0
-        for _ in 0..<runs {
-            let alone = try await measure(few, notifications: 200_000 / few)
-            CBenchmarks_resetPeakMemory()
-            let crowded = try await measure(many, notifications: 200_000 / many)
-            peak = max(peak, Double(CBenchmarks_peakMemory()))
-            weights.append(crowded.octetsPerLink)
-            costs.append(alone.cost)
-            manyCosts.append(crowded.cost)
-            factors.append(crowded.cost / alone.cost)
+        var rows: [Row] = []
+        for program in [Program.merged, .tasks] {
+            var (weights, factors, costs, manyCosts): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
+            var peak = 0.0
+            for _ in 0..<runs {
+                let alone = try await measure(few, program)
+                CBenchmarks_resetPeakMemory()
+                let crowded = try await measure(many, program)
+                peak = max(peak, Double(CBenchmarks_peakMemory()))
+                weights.append(crowded.octetsPerLink)
+                costs.append(alone.cost)
+                manyCosts.append(crowded.cost)
+                factors.append(crowded.cost / alone.cost)
+            }
+            let (name, isGoal) = (program.rawValue, program == .merged)
+            rows += [
+                Row(suite, "an idle link of 10,000, \(name)", .memory, weights, goal: isGoal ? .atMost(6 * 1024) : nil),
+                Row(suite, "  a notification with 10 links", .cost, costs),
+                Row(suite, "  a notification with 10,000 links", .cost, manyCosts, peakMemory: peak),
+                Row(suite, "  how often the one costs the other", .factor, factors, goal: .atMost(1.5)),
+            ]
         }
-        return [
-            Row(suite, "an idle link of 10,000", .memory, weights, goal: .atMost(6 * 1024), peakMemory: peak),
-            Row(suite, "a notification with 10 links, both sides", .cost, costs),
-            Row(suite, "a notification with 10,000 links, both sides", .cost, manyCosts),
-            Row(suite, "how often the one costs the other", .factor, factors, goal: .atMost(1.5)),
-        ]
+        return rows
+    }
+
+    /// How a program uses many links.
+    enum Program: String {
+        /// All streams merged into one, for one consumer.
+        case merged = "merged into one loop"
+        /// A task for each link, whose own memory counts too.
+        case tasks = "each in a task"
     }
 
     struct Outcome {
-        /// What a link needs that is connected and discovered and does nothing, on both sides.
+        /// What a link needs that is connected, discovered and subscribed to and brings nothing, on both sides.
         var octetsPerLink: Double
-        /// Microseconds of processor time for a notification, from its sender to its consumer.
+        /// Microseconds of processor time for a notification, from its sender to its consumer, on both sides.
         var cost: Double
     }
 
-    @concurrent private func measure(_ links: Int, notifications count: Int) async throws -> Outcome {
-        try await VirtualTime.run(order: .firstInFirstOut, patience: .seconds(120)) { time in
+    @concurrent private func measure(_ links: Int, _ program: Program) async throws -> Outcome {
+        let count = total / links
+        return try await VirtualTime.run(order: .firstInFirstOut, patience: .seconds(120)) { time in
             let air = SimulatedAir(time)
             let central = try await Central.open(.radio(air.adapter()))
-            let peripherals = (0..<links).map { _ in
+            let devices = (0..<links).map { _ in
                 NotifyingPeripheral(on: air.adapter(), time: time, count: count, begin: .seconds(1000))
             }
+            let peripherals = devices.map { central.peripheral($0.adapter.address) }
             let before = CBenchmarks_allocatedOctets()
-            let progress = Progress(links)
+            let progress = Progress(links * count)
             return try await withThrowingTaskGroup(of: Void.self) { group in
-                for peripheral in peripherals {
-                    let address = peripheral.adapter.address
+                switch program {
+                case .merged:
                     group.addTask {
-                        try await central.peripheral(address).withLink(timeout: .seconds(400)) { link in
-                            _ = try await link.discover()
-                            try await time.sleep(for: .seconds(800) - time.now)
-                            var received = 0
-                            for try await value in link.notifications(ofHandle: 3) {
-                                precondition(value.count == 20, "a notification was cut")
-                                received += 1
-                                if received == count { break }
+                        let all = peripherals.merged { $0.stream(timeout: .seconds(400)) { $0.values } }
+                        for try await (_, value) in all where progress.took(value) { break }
+                    }
+                case .tasks:
+                    for peripheral in peripherals {
+                        group.addTask {
+                            try await peripheral.withLink(timeout: .seconds(400)) { link in
+                                for try await value in link.values.prefix(count) { _ = progress.took(value) }
                             }
-                            progress.finished()
                         }
                     }
                 }
-                try await time.sleep(for: .seconds(700) - time.now)
+                try await time.sleep(for: .seconds(900) - time.now)
                 let idle = CBenchmarks_allocatedOctets()
                 try await time.sleep(for: .seconds(999) - time.now)
                 let begin = CBenchmarks_processorTime()
@@ -82,18 +98,26 @@ struct ManyLinks {
     }
 }
 
-/// Notes when the last of many consumers has had all.
+extension Link {
+    /// What a ``NotifyingPeripheral`` sends.
+    fileprivate var values: BLEStream<CharacteristicValue> { notifications(ofHandle: 3) }
+}
+
+/// Notes when the last value has been taken.
 private final class Progress: Sendable {
-    private let state: Mutex<(left: Int, end: UInt64)>
+    private let left: Atomic<Int>
+    private let whenDone = Atomic<UInt64>(0)
 
-    init(_ count: Int) { state = Mutex((count, 0)) }
+    init(_ count: Int) { left = Atomic(count) }
 
-    var end: UInt64 { state.withLock { $0.end } }
+    /// The processor time at which the last value was taken.
+    var end: UInt64 { whenDone.load(ordering: .acquiring) }
 
-    func finished() {
-        state.withLock { state in
-            state.left -= 1
-            if state.left == 0 { state.end = CBenchmarks_processorTime() }
-        }
+    /// Whether it was the last one.
+    func took(_ value: CharacteristicValue) -> Bool {
+        precondition(value.count == 20, "a notification was cut")
+        guard left.wrappingSubtract(1, ordering: .relaxed).newValue == 0 else { return false }
+        whenDone.store(CBenchmarks_processorTime(), ordering: .releasing)
+        return true
     }
 }

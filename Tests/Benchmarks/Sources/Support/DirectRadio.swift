@@ -7,7 +7,7 @@ import Synchronization
 struct DirectRadio: Radio {
     let link = DirectLink()
 
-    var timeline: any Timeline { RealTimeline() }
+    let timeline: any Timeline = StillTimeline()
 
     var adapterInfo: AdapterInfo { AdapterInfo(name: "direct", address: nil, state: .poweredOn) }
 
@@ -34,6 +34,15 @@ struct DirectRadio: Radio {
         _ request: AdvertiseRequest,
         events: @escaping @Sendable (AdvertiseEvent) -> Void
     ) -> RadioActivity { RadioActivity {} }
+}
+
+/// A time that stands still, in which nothing ever becomes due: without it there would be a thread for the timers.
+private struct StillTimeline: Timeline {
+    let now = Duration.zero
+    let wallTime = ReceptionTime(sinceEpoch: .seconds(1), source: .reading)
+    var clock: any Clock<Duration> { ContinuousClock() }
+    func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> RadioActivity { RadioActivity {} }
+    func randomBits() -> UInt64 { 4 }
 }
 
 /// The link of a ``DirectRadio``; at its other end is what ``NotifyingPeripheral`` answers.

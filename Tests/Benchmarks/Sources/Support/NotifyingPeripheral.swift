@@ -69,6 +69,7 @@ final class NotifyingPeripheral: ATTLinkReceiver {
         case 0x04 where start <= 4: return [0x05, 1, 4, 0, 0x02, 0x29]
         case 0x08 where type == 0x2803 && start <= 2: return [0x09, 7, 2, 0, 0x10, 3, 0, 0x01, 0xA0]
         case 0x10 where type == 0x2800 && start <= 1: return [0x11, 6, 1, 0, 4, 0, 0x00, 0xA0]
+        case 0x0A: return [0x0B, 1, 2, 3, 4]
         case 0x12: return [0x13]
         case 0x1E, 0x52: return nil
         default: return [0x01, request[0], request[1], request.count > 2 ? request[2] : 0, 0x0A]

@@ -1,0 +1,90 @@
+import BLEProtocol
+import BLEStreams
+import CBenchmarks
+import Foundation
+
+/// Three programs for the kernel lab: a C peripheral, and a plain C client and streams as its centrals, over L2CAP
+/// sockets of the kernel. Each reception is one line of JSON.
+///
+///     Benchmarks --kernel peripheral LOCAL COUNT SIZE
+///     Benchmarks --kernel plain LOCAL PEER COUNT PAUSE
+///     Benchmarks --kernel streams ADAPTER PEER COUNT PAUSE
+///
+/// LOCAL and PEER are public addresses, PAUSE is in milliseconds after each thousand notifications.
+enum Kernel {
+    static func run(_ arguments: [String]) async throws {
+        guard arguments.count >= 4, let last = UInt32(arguments[arguments.count - 1]) else { throw Usage() }
+        switch (arguments[0], arguments.count) {
+        case ("peripheral", 4):
+            guard let count = UInt32(arguments[2]) else { throw Usage() }
+            if CBenchmarks_serveKernel(arguments[1], count, Int32(last)) != 0 { throw failure }
+        case ("plain", 5):
+            guard let count = UInt32(arguments[3]) else { throw Usage() }
+            var reception = CBenchmarks_Reception()
+            if CBenchmarks_receiveKernel(arguments[1], arguments[2], count, last * 1000, &reception) != 0 {
+                throw failure
+            }
+            show(reception)
+        case ("streams", 5):
+            guard let count = UInt32(arguments[3]) else { throw Usage() }
+            show(try await receive(arguments[1], arguments[2], Int(count), pause: .milliseconds(Int(last))))
+        default: throw Usage()
+        }
+    }
+
+    @concurrent private static func receive(
+        _ adapter: String,
+        _ peer: String,
+        _ count: Int,
+        pause: Duration
+    ) async throws -> CBenchmarks_Reception {
+        let central = try await Central.open(.adapter(adapter))
+        return try await central.peripheral(peer + "/public").withLink(timeout: .seconds(60)) { link in
+            var reception = CBenchmarks_Reception()
+            reception.isInOrder = true
+            var (begin, beginOfWork): (UInt64, UInt64) = (0, 0)
+            var last: Int64 = -1
+            let values = link.notifications(of: BluetoothUUID(0xA001), buffer: .unbounded)
+            do {
+                for try await value in values.timeout(.seconds(10)) {
+                    let number = Int64(value[0]) | Int64(value[1]) << 8 | Int64(value[2]) << 16 | Int64(value[3]) << 24
+                    if number <= last { reception.isInOrder = false }
+                    last = number
+                    if reception.received == 0 {
+                        begin = CBenchmarks_now()
+                        beginOfWork = CBenchmarks_processorTime()
+                    }
+                    reception.received += 1
+                    let isLast = reception.received == count
+                    if isLast || reception.received % 1000 == 0 {
+                        reception.nanoseconds = CBenchmarks_now() - begin
+                        reception.processorNanoseconds = CBenchmarks_processorTime() - beginOfWork
+                        if isLast { break }
+                        if pause > .zero { try await Task.sleep(for: pause) }
+                        if Int(reception.received) + link.droppedPDUs >= count { break }
+                    }
+                }
+            } catch let error as BLEError where error.code == .timedOut {
+                // What the kernel dropped last it tells with what it takes next.
+                _ = try await link.read(handle: UInt16(CBenchmarks_writableHandle))
+            }
+            reception.dropped = UInt32(link.droppedPDUs)
+            return reception
+        }
+    }
+
+    private static func show(_ reception: CBenchmarks_Reception) {
+        let work = Double(reception.processorNanoseconds) / 1000 / Double(max(1, reception.received))
+        let rate = Double(reception.received) / (Double(max(1, reception.nanoseconds)) / 1e9)
+        print(
+            """
+            {"received":\(reception.received),"dropped":\(reception.dropped),"inOrder":\(reception.isInOrder),\
+            "rate":\(rate),"processorMicroseconds":\(work)}
+            """
+        )
+    }
+
+    private static var failure: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+
+    struct Usage: Error {}
+}
