@@ -24,6 +24,7 @@ PACKAGE = ROOT.parent.parent
 KERNEL_TESTS = "kernel-tests"
 RUNS_KEPT = 10
 SELF_TEST = "peers"
+SPEED = "speed"  # by itself, and only when asked for: whatever else runs would be measured too
 # The guest's own deadline: far beyond what a busy machine needs, since it only ever ends what hangs.
 # A variable sets another one, to try the lab itself.
 SECONDS = int(os.environ.get("BLESTREAMS_LAB_SECONDS", "1200"))
@@ -38,6 +39,8 @@ def benches(only: str | None, self_test: bool) -> dict[str, list[str]]:
         return {only: []} if "/" in only else {suite: [] for suite in kernel_suites()}
     for folder in sorted(path.name for path in (ROOT / "scenarios").iterdir() if path.is_dir()):
         if folder.startswith("_") or (self_test and folder != SELF_TEST):
+            continue
+        if folder == SPEED and not os.environ.get("LAB_SPEED"):
             continue
         if tests := collect(folder, only):
             chosen[folder] = tests
@@ -71,6 +74,7 @@ def guest_script(cache: Path, line: str, bench: str, only: str | None) -> str:
         "LAB_CACHE": str(cache),
         "LAB_KERNEL": line,
         "LAB_PRODUCTS": str(PACKAGE / ".build" / "debug"),
+        "LAB_SPEED": os.environ.get("LAB_SPEED", ""),
     }
     lines = ["#!/bin/bash"]
     lines += [f"export {name}={shlex.quote(value)}" for name, value in environment.items()]
@@ -111,6 +115,9 @@ def examine(cache: Path, line: str, bench: str, only: str | None, expected: list
     boot(cache, line, bench.split("/")[0], bench if bench.startswith(KERNEL_TESTS) else only, out, is_live)
     verdict = judge(out, line, bench, expected, time.monotonic() - start)
     said = "" if is_live else title + (out / "log").read_text(errors="replace")
+    report = out / "report"
+    if report.exists():
+        said += report.read_text(errors="replace")
     # One call: two guests may end at the same time.
     print(said + verdict.report(), flush=True)
     return verdict

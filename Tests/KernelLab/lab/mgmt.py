@@ -33,6 +33,7 @@ UNPAIR = 0x001B
 START_DISCOVERY = 0x0023
 STOP_DISCOVERY = 0x0024
 READ_ADVERTISING_FEATURES = 0x003D
+ADD_ADVERTISING = 0x003E
 READ_ADV_MONITOR_FEATURES = 0x0051
 
 POWERED_BIT = 1 << 0
@@ -137,6 +138,16 @@ class Management:
         if on:
             self.command(SET_LE, index, b"\x01")
         self.command(SET_POWERED, index, bytes([on]))
+
+    def advertise(self, index: int, instance: int = 1) -> None:
+        """Has the adapter advertise, connectable, a service: until it is switched off, or bluetoothd comes."""
+        data = bytes([3, 3]) + bytes.fromhex("0d18")
+        # With a scan response, or the report of the advertisement is held back until the end of a scan.
+        response = bytes([6, 9]) + b"Speed"
+        connectable_with_flags = 0x09
+        parameters = struct.pack("<BIHHBB", instance, connectable_with_flags, 0, 0, len(data), len(response))
+        parameters += data + response
+        self.command(ADD_ADVERTISING, index, parameters)
 
     # Bonds
 
