@@ -2,13 +2,15 @@
 
 import PackageDescription
 
-let settings: [SwiftSetting] = [
+var settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
+// For whoever changes the package; a newer compiler's new warning stops nobody who only uses it.
+if Context.environment["BLESTREAMS_STRICT"] != nil { settings.append(.treatAllWarnings(as: .error)) }
 
 let package = Package(
     name: "BLEStreams",
