@@ -46,8 +46,7 @@ def benches(only: str | None, self_test: bool) -> dict[str, list[str]]:
             chosen[folder] = tests
     if not only and not self_test:
         chosen |= {suite: [] for suite in kernel_suites()}
-    # The self-test first: where the peers are broken, nothing else means anything.
-    return dict(sorted(chosen.items(), key=lambda item: (item[0] != SELF_TEST, item[0])))
+    return chosen
 
 
 def kernel_suites() -> list[str]:
@@ -146,6 +145,8 @@ def main() -> int:
         return 1
     results = new_results(options.cache)
     guests = [(line, bench, expected) for line in options.lines for bench, expected in plan.items()]
+    # The longest first, so that none is left to run alone in the end.
+    guests.sort(key=lambda guest: -len(guest[2]))
     is_live = len(guests) == 1
     with concurrent.futures.ThreadPoolExecutor(GUESTS_AT_ONCE) as pool:
         waiting = [
