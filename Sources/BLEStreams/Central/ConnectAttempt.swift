@@ -80,7 +80,7 @@ final class ConnectAttempt: Sendable {
 
     /// The adapter must have the keys before it connects: it looks behind private addresses with them too.
     private func restoreBonds() {
-        let activity = core.restoreBonds(for: peripheral.address) { error in
+        let activity = core.restoreBonds(for: [peripheral.address] + peripheral.alternatives) { error in
             self.state.withLock { state in
                 state.keysNotRestored = error
                 state.activity = nil

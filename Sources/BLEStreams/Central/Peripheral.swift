@@ -44,7 +44,7 @@ public struct Peripheral: Sendable {
         timeout: Duration = .seconds(30),
         _ body: (Link) async throws -> Output
     ) async throws -> Output {
-        let link: Link = try await reply(on: core.timeline) { finish in
+        let link: Link = try await reply(on: core.timeline, unwanted: Link.giveUp) { finish in
             ConnectAttempt.start(to: self, timeout: timeout) { finish($0.mapError { $0 as any Error }) }
         }
         do {

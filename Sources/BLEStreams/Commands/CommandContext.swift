@@ -102,7 +102,7 @@ public final class CommandContext: Sendable {
         if isConnected { return }
         guard connection.isOwn else { throw notOwn("connect") }
         end()
-        let link: Link = try await reply(on: timeline) { finish in
+        let link: Link = try await reply(on: timeline, unwanted: Link.giveUp) { finish in
             ConnectAttempt.start(to: peripheral, timeout: timeout) { finish($0.mapError { $0 as any Error }) }
         }
         do {

@@ -135,6 +135,9 @@ extension Link {
         }
     }
 
+    /// What becomes of a link that nobody waits for any more: it is up, and would stay so.
+    static let giveUp: @Sendable (Link) -> Void = { $0.beginClosing() }
+
     /// Drops the link and waits until it is down; not disturbed by cancellation, and bounded in time.
     func close() async {
         beginClosing()

@@ -4,17 +4,19 @@ import Synchronization
 /// Waits in an `async` function for a result that arrives through a closure.
 ///
 /// The caller returns at once when it is cancelled or the limit has passed, and `start`'s undo is then called; a result
-/// that arrives later is ignored.
+/// that arrives later goes to `unwanted`.
 ///
 /// - Parameters:
 ///   - limit: how long to wait, and the error to throw then; `nil`: whatever is waited for has a limit of its own.
+///   - unwanted: what to do with a success that nobody waits for any more: a link that is up must be closed.
 ///   - start: begins the work; what it returns undoes it. The result may arrive before `start` has returned.
 func reply<Success: Sendable>(
     on timeline: any Timeline,
     limit: (duration: Duration, error: @Sendable () -> any Error)? = nil,
+    unwanted: @escaping @Sendable (Success) -> Void = { _ in },
     start: (@escaping @Sendable (Result<Success, any Error>) -> Void) -> @Sendable () -> Void
 ) async throws -> Success {
-    let box = ReplyBox<Success>()
+    let box = ReplyBox<Success>(unwanted: unwanted)
     return try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { continuation in
             guard box.begin(continuation) else { return }
@@ -41,6 +43,9 @@ private final class ReplyBox<Success: Sendable>: Sendable {
     }
 
     private let state = Mutex(State())
+    private let unwanted: @Sendable (Success) -> Void
+
+    init(unwanted: @escaping @Sendable (Success) -> Void) { self.unwanted = unwanted }
 
     /// Whether the wait may begin: the task may have been cancelled before.
     func begin(_ continuation: CheckedContinuation<Success, any Error>) -> Bool {
@@ -66,6 +71,7 @@ private final class ReplyBox<Success: Sendable>: Sendable {
         if isAbandoned { undo() }
     }
 
+    /// Hands over the result.
     func finish(_ result: Result<Success, any Error>) {
         let (continuation, timer) = state.withLock { state in
             state.isOver = true
@@ -73,7 +79,11 @@ private final class ReplyBox<Success: Sendable>: Sendable {
             return (state.continuation.take(), state.timer.take())
         }
         timer?.cancel()
-        continuation?.resume(with: result)
+        if let continuation {
+            continuation.resume(with: result)
+        } else if case .success(let success) = result {
+            unwanted(success)
+        }
     }
 
     /// Gives up waiting.

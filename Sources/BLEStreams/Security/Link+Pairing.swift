@@ -20,6 +20,13 @@ extension Link {
         guard !security.isEncrypted else { return }
         let (radio, address) = (peripheral.core.radio, peripheral.address)
         if let end = bearer.end { throw BLEError.linkEnded(end, operation: "pair", object: "with \(address)") }
+        // Only an adapter that was given its list, be it empty, takes the identity of a peer with a private address. What
+        // is wrong with that the pairing itself tells.
+        let core = peripheral.core
+        try await reply(on: timeline) { finish in
+            let activity = core.restoreAllBonds { _ in finish(.success(())) }
+            return { activity.cancel() }
+        }
         let limit: @Sendable () -> any Error = {
             BLEError.timedOut("pair", object: "with \(address)", after: timeout, waitingFor: "pairing did not end")
         }
@@ -27,7 +34,11 @@ extension Link {
             let activity = radio.pair(with: address) { finish($0.mapError { $0 as any Error }) }
             return { activity.cancel() }
         }
-        if let bond { peripheral.core.remember(bond) }
+        if let bond {
+            core.remember(bond)
+            // A program may end right behind this, and the peripheral has its part of the bond already.
+            await core.store.flush()
+        }
         try await encrypt(operation: "pair", timeout: timeout)
     }
 
@@ -83,18 +94,27 @@ extension CentralCore {
         }
     }
 
-    /// Gives the radio the keys of all bonds, where there is one with the peer; calls back, at once or later.
+    /// Gives the radio the keys of all bonds; calls back, later, with what went wrong.
+    func restoreAllBonds(_ result: @escaping @Sendable (BLEError?) -> Void) -> RadioActivity {
+        radio.restore(store.peers().flatMap { bonds(with: $0) }) { outcome in
+            if case .failure(let error) = outcome { result(error) } else { result(nil) }
+        }
+    }
+
+    /// Gives the radio the keys of all bonds, where there is one with the peer, which has one of these addresses; calls
+    /// back, at once or later.
     ///
     /// - Parameter result: is given what went wrong, which is no reason not to try: the radio may have the keys.
     /// - Returns: the activity, where it takes one.
-    func restoreBonds(for peer: BluetoothAddress, _ result: @escaping @Sendable (BLEError?) -> Void) -> RadioActivity? {
-        guard !bonds(with: peer).isEmpty else {
+    func restoreBonds(
+        for addresses: [BluetoothAddress],
+        _ result: @escaping @Sendable (BLEError?) -> Void
+    ) -> RadioActivity? {
+        guard addresses.contains(where: { !bonds(with: $0).isEmpty }) else {
             result(nil)
             return nil
         }
-        return radio.restore(store.peers().flatMap { bonds(with: $0) }) { outcome in
-            if case .failure(let error) = outcome { result(error) } else { result(nil) }
-        }
+        return restoreAllBonds(result)
     }
 }
 
@@ -109,8 +129,8 @@ extension Peripheral {
     /// Whether there is a bond with it, made by this library with any adapter of this machine.
     public var isBonded: Bool { ([address] + alternatives).contains { !core.bonds(with: $0).isEmpty } }
 
-    /// Removes the bond with the peripheral, here and in the adapter, and drops a link to it. The peripheral keeps its
-    /// part until somebody removes it there.
+    /// Removes what this machine keeps of bonds with the peripheral, has the adapter forget its key, and drops a link to
+    /// it. The peripheral keeps its part until somebody removes it there.
     ///
     /// - Parameter timeout: how long the adapter may take to answer.
     /// - Throws: ``BLEError/Code/notFound`` where there is no bond; ``BLEError/Code/permissionDenied``,

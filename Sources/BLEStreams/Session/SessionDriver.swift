@@ -117,7 +117,7 @@ final class SessionDriver: Sendable {
         guard let peripheral = session.peripheral else { return handle(.disconnect) }
         news.withLock { $0.linkEnd = nil }
         do {
-            let link: Link = try await reply(on: core.timeline) { finish in
+            let link: Link = try await reply(on: core.timeline, unwanted: Link.giveUp) { finish in
                 QueuedConnect.start(to: peripheral, timeout: plan.limits.connect) { outcome in
                     finish(outcome.mapError { $0 as any Error })
                 }

@@ -1,6 +1,7 @@
 import BLEProtocol
 import BLERadio
 import BLESimulator
+import Foundation
 import Testing
 
 @testable import BLEStreams
@@ -67,6 +68,32 @@ struct PairingTests {
             let next = try await Central.open(.radio(bench.centralAdapter), store: store)
             try await next.peripheral(bench.peripheralAdapter.address).withLink { link in
                 #expect(link.security.isEncrypted)
+            }
+        }
+    }
+
+    @Test func `the bond is used where only the octets of the address are known`() async throws {
+        try await withBench { bench in
+            let address = bench.peripheralAdapter.address
+            // The likelier kind is not the one that it has: the bond must be found under the other.
+            let other = BluetoothAddress(rawValue: address.rawValue, kind: .public)
+            let central = bench.central
+            try await bench.peripheral.withLink { try await $0.pair() }
+            bench.centralAdapter.forgetBonds()
+            let peripheral = Peripheral(core: central.core, address: other, alternatives: [address])
+            try await peripheral.withLink { link in #expect(link.security.isEncrypted) }
+        }
+    }
+
+    @Test func `a bond is on the disk before pairing returns`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "blestreams-\(UUID())/state").path()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await withBench { bench in
+            let store = PeerStore(folder: folder)
+            let central = try await Central.open(.radio(bench.centralAdapter), store: store)
+            try await central.peripheral(bench.peripheralAdapter.address).withLink { link in
+                try await link.pair()
+                #expect(PeerStore(folder: folder).peers() == [bench.peripheralAdapter.address])
             }
         }
     }
