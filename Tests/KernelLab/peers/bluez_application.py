@@ -3,7 +3,7 @@
     python -m peers.bluez_application SOCKET SERVER [ADAPTER ...]
 
 SERVER is the adapter to be the peripheral on. Says `ready` once all the adapters named are powered, the
-application is registered and the advertisement is on the air. Commands: `notify HEX`.
+application is registered and the advertisement is on the air. Commands: `notify HEX`, `reset`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from dbus_fast import BusType, DBusError, PropertyAccess, Variant
+from dbus_fast import BusType, DBusError, Message, MessageType, PropertyAccess, Variant
 from dbus_fast.aio import MessageBus
 from dbus_fast.service import ServiceInterface, dbus_method, dbus_property
 
@@ -19,9 +19,11 @@ from lab import names
 from peers.control import Control
 
 BLUEZ = "org.bluez"
+DEVICE = "org.bluez.Device1"
 ROOT = "/lab"
 SERVICE = f"{ROOT}/service0"
 DEADLINE = 120
+WATCH = f"type='signal',sender='{BLUEZ}'"
 
 
 class GattService(ServiceInterface):
@@ -141,6 +143,54 @@ async def bluetoothd_on(bus: MessageBus) -> None:
         await owned.wait()
 
 
+class Links:
+    """Waits until bluetoothd has cleared away every link.
+
+    One that comes back earlier is refused everything: bluetoothd takes its socket for a second one of the old link
+    (linux-bluetooth, "device_attach_att() may be reached when the dev is actually already disconnected").
+    """
+
+    def __init__(self, bus: MessageBus):
+        self.bus = bus
+        self.changed = asyncio.Event()
+
+    async def start(self) -> None:
+        self.bus.add_message_handler(self.heard)
+        await self.call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.AddMatch", WATCH)
+
+    def heard(self, message: Message) -> None:
+        if message.message_type is MessageType.SIGNAL and message.path and message.path.startswith("/org/bluez"):
+            self.changed.set()
+
+    async def call(self, destination: str, path: str, method: str, *arguments: str):
+        interface, _, member = method.rpartition(".")
+        message = Message(
+            destination=destination,
+            path=path,
+            interface=interface,
+            member=member,
+            signature="s" * len(arguments),
+            body=list(arguments),
+        )
+        reply = await self.bus.call(message)
+        if reply.message_type is MessageType.ERROR:
+            raise RuntimeError(f"{member}: {reply.error_name}")
+        return reply.body
+
+    async def are_held(self) -> bool:
+        (objects,) = await self.call(BLUEZ, "/", "org.freedesktop.DBus.ObjectManager.GetManagedObjects")
+        devices = [interfaces[DEVICE] for interfaces in objects.values() if DEVICE in interfaces]
+        return any(device["Connected"].value for device in devices)
+
+    async def gone(self) -> None:
+        while await self.are_held():
+            await self.changed.wait()
+            self.changed.clear()
+        # It says so before it has read the end of the socket. Two answers later its loop has gone round.
+        for _ in range(2):
+            await self.are_held()
+
+
 async def main(socket: str, server: str, *others: str) -> None:
     control = Control()
     bus = await MessageBus(bus_type=BusType.SYSTEM).connect()
@@ -159,7 +209,10 @@ async def main(socket: str, server: str, *others: str) -> None:
     async def notify(value: str) -> None:
         notifying.notify(bytes.fromhex(value))
 
+    links = Links(bus)
+    await links.start()
     control.commands["notify"] = notify
+    control.commands["reset"] = links.gone
     async with asyncio.timeout(DEADLINE):
         await bluetoothd_on(bus)
         for adapter in others:

@@ -43,7 +43,7 @@ def bluetoothd_world():
 @pytest.fixture
 def bluetoothd(bluetoothd_world, request):
     """bluetoothd as the peripheral, with nobody connected."""
-    yield from fresh(bluetoothd_world, request, lambda: None)
+    yield from fresh(bluetoothd_world, request, lambda: bluetoothd_world.peer.command("reset"))
 
 
 def fresh(world, request, reset):
