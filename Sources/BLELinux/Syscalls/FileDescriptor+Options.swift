@@ -31,7 +31,7 @@ extension FileDescriptor {
     /// Lets an attempt to connect last for ever, so that only the caller's deadline ends it.
     /// The corresponding C function is `setsockopt` with `SO_SNDTIMEO`.
     func removeConnectTimeout() throws(SystemError) {
-        try setOption(SOL_SOCKET, SO_SNDTIMEO, timeval())
+        try setOption(SOL_SOCKET, SO_SNDTIMEO, CBluetooth_no_timeout)
     }
 
     /// The security level (1 to 4) of a connected L2CAP socket and the length of the key in octets.

@@ -15,6 +15,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <linux/rfkill.h>
 #include <bluetooth/bluetooth.h>
 #include <bluetooth/hci.h>
@@ -40,6 +41,8 @@ extern const int CBluetooth_SO_TIMESTAMPNS;
 extern const int CBluetooth_SO_RXQ_OVFL;
 /// `SO_MEMINFO`: counters of a socket; the datagrams that were dropped are among them.
 extern const int CBluetooth_SO_MEMINFO;
+/// A timeout of a socket that never passes. Which of Swift's modules `struct timeval` belongs to is left to chance.
+extern const struct timeval CBluetooth_no_timeout;
 
 // MARK: Receiving
 
