@@ -10,6 +10,9 @@ internal import Synchronization
 public final class LinuxRadio: Radio {
     public let timeline: any Timeline
 
+    /// The thread that reads this adapter's sockets.
+    public var executor: (any TaskExecutor)? { loop }
+
     /// The system's name for the adapter: `hci0`; another one when it was unplugged and came back under another number.
     public var adapterName: String { adapter.name }
 

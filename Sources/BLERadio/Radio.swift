@@ -10,6 +10,9 @@ public protocol Radio: Sendable {
     /// The time and the randomness by which everything on this radio happens.
     var timeline: any Timeline { get }
 
+    /// The radio's context as a place for tasks; `nil` where it has none.
+    var executor: (any TaskExecutor)? { get }
+
     /// The adapter as it is now.
     var adapterInfo: AdapterInfo { get }
 
@@ -63,6 +66,11 @@ public protocol Radio: Sendable {
         _ peer: BluetoothAddress,
         result: @escaping @Sendable (Result<Bool, BLEError>) -> Void
     ) -> RadioActivity
+}
+
+extension Radio {
+    /// None.
+    public var executor: (any TaskExecutor)? { nil }
 }
 
 /// What a scan asks of the radio. Filtering beyond this is done above.

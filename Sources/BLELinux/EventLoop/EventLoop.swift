@@ -59,6 +59,8 @@ private final class EventLoopCore: Sendable {
         var nextToken: UInt64 = 1
         var jobs: [@Sendable (ReceiveBuffer) -> Void] = []
         var isStopping = false
+        /// Whether the thread looks at the jobs before it waits again, so that nobody has to wake it.
+        var isAwake = false
     }
 
     private static let wakeToken: UInt64 = 0
@@ -76,11 +78,12 @@ private final class EventLoopCore: Sendable {
     }
 
     func enqueue(_ job: @escaping @Sendable (ReceiveBuffer) -> Void) {
-        let isFirst = state.withLock { state in
+        let mustWake = state.withLock { state in
             state.jobs.append(job)
-            return state.jobs.count == 1
+            defer { state.isAwake = true }
+            return !state.isAwake
         }
-        if isFirst { wake.signal() }
+        if mustWake { wake.signal() }
     }
 
     func stop() {
@@ -127,14 +130,15 @@ private final class EventLoopCore: Sendable {
         while true {
             // `EBADF` and the like can't happen while this object lives; there would be nothing to wait for.
             guard (try? readiness.wait(into: &ready)) != nil else { return }
+            state.withLock { $0.isAwake = true }
             for event in ready {
                 if event.token == Self.wakeToken {
                     wake.clearSignals()
-                    if !runJobs(buffer) { return }
                 } else if let handler = state.withLock({ $0.handlers[event.token] }) {
                     handler(event.readiness, buffer)
                 }
             }
+            if !runJobs(buffer) { return }
         }
     }
 
@@ -145,6 +149,12 @@ private final class EventLoopCore: Sendable {
             return (state.jobs, state.isStopping)
         }
         for job in jobs { job(buffer) }
+        // What came meanwhile has its turn after the sockets, which may be ready again.
+        let isMore = state.withLock { state in
+            state.isAwake = !state.jobs.isEmpty
+            return state.isAwake
+        }
+        if isMore { wake.signal() }
         return !isStopping
     }
 }

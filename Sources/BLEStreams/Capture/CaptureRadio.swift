@@ -16,6 +16,8 @@ public final class CaptureRadio: Radio {
         adapterState = radio.observeAdapter { [recorder] info in recorder.adapter = info }
     }
 
+    public var executor: (any TaskExecutor)? { radio.executor }
+
     public var timeline: any Timeline { radio.timeline }
 
     public var adapterInfo: AdapterInfo { radio.adapterInfo }

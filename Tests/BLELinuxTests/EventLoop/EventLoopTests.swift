@@ -35,6 +35,46 @@ struct EventLoopTests {
         #expect(await jobs.next() == 2)
     }
 
+    @Test func `jobs that hand over jobs without end leave the sockets their turns`() async throws {
+        let loop = try EventLoop(name: "test")
+        let pair = try SocketPair()
+        let isDone = Mutex(false)
+        @Sendable func again() {
+            loop.enqueue { if !isDone.withLock({ $0 }) { again() } }
+        }
+        let received = Events<Int> { yield in
+            again()
+            _ = try? loop.register(pair.near.descriptor, for: .readable) { _, buffer in
+                if let count = try? pair.near.descriptor.receive(into: buffer) { yield(count) }
+            }
+            return RadioActivity {}
+        }
+        for _ in 0..<10 {
+            try pair.far.descriptor.send([1])
+            #expect(await received.next() == 1)
+        }
+        isDone.withLock { $0 = true }
+    }
+
+    @Test func `a task that prefers the loop runs on its thread, and goes on there after each wait`() async throws {
+        let loop = try EventLoop(name: "test")
+        let (jobs, ring) = AsyncStream.makeStream(of: pthread_t.self)
+        loop.enqueue { ring.yield(pthread_self()) }
+        var iterator = jobs.makeAsyncIterator()
+        let thread = try #require(await iterator.next())
+        await withTaskExecutorPreference(loop) {
+            for _ in 0..<100 {
+                let before = Self.thread()
+                #expect(before == thread)
+                await withCheckedContinuation { waiting in loop.enqueue { waiting.resume() } }
+                let after = Self.thread()
+                #expect(after == thread)
+            }
+        }
+    }
+
+    private static func thread() -> pthread_t { pthread_self() }
+
     @Test func `a handler that unregisters another one keeps it from being called in the same turn`() async throws {
         let loop = try EventLoop(name: "test")
         let first = try SocketPair()
