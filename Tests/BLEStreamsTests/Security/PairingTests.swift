@@ -86,8 +86,9 @@ struct PairingTests {
     }
 
     @Test func `a bond is on the disk before pairing returns`() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "blestreams-\(UUID())/state").path()
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let parent = FileManager.default.temporaryDirectory.appending(path: "blestreams-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: parent) }
+        let folder = parent.appending(path: "state").path()
         try await withBench { bench in
             let store = PeerStore(folder: folder)
             let central = try await Central.open(.radio(bench.centralAdapter), store: store)

@@ -122,8 +122,9 @@ struct PeerStoreTests {
     }
 
     private func withFolder(_ body: (String) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "blestreams-\(UUID())/state").path()
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let parent = FileManager.default.temporaryDirectory.appending(path: "blestreams-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: parent) }
+        let folder = parent.appending(path: "state").path()
         try await body(folder)
     }
 }
