@@ -81,52 +81,8 @@ public struct Peripheral: Sendable {
         let subject = StreamSubject(operation: "stream", object: "from \(address)")
         let tally = Tally()
         let open: @Sendable (Waker) -> Cursor<Element> = { waker in
-            let connected = Mailbox<Link>(policy: .unbounded, waker: waker)
-            let closer = CurrentCloser()
-            let cancel = ConnectAttempt.start(to: self, timeout: timeout) { result in
-                switch result {
-                case .success(let link):
-                    closer.replace { link.beginClosing() }
-                    connected.send(link)
-                case .failure(let error): connected.finish(throwing: error)
-                }
-            }
-            let arrival = connected.cursor()
-            var inner: Cursor<Element>?
-            var isStopped = false
-            return Cursor(
-                poll: {
-                    if inner == nil {
-                        if isStopped { return .end }
-                        switch try arrival.poll() {
-                        case .pending, .gap: return .pending
-                        case .end: return .end
-                        case .element(let link):
-                            let stream = body(link)
-                            tally.began(closer, stream.count)
-                            inner = stream.open(waker)
-                        }
-                    }
-                    do {
-                        return try inner?.poll() ?? .end
-                    } catch var error as BLEError where error.code == .disconnected {
-                        // Final for this link only: the next iteration makes a new one.
-                        error.isFinal = false
-                        throw error
-                    }
-                },
-                unfinished: { inner?.unfinished() },
-                stop: {
-                    isStopped = true
-                    inner?.stop()
-                },
-                close: {
-                    cancel()
-                    inner?.close()
-                    closer.run()
-                    tally.ended(closer)
-                }
-            )
+            let cursor = LinkCursor(self, timeout, body, tally, waker)
+            return Cursor(poll: cursor.poll, unfinished: cursor.unfinished, stop: cursor.stop, close: cursor.close)
         }
         return BLEStream(subject, timeline: core.timeline, count: { tally.counters }, open: open)
     }

@@ -14,7 +14,7 @@ struct EarlyValues {
     private var values: [UInt16: [CharacteristicValue]] = [:]
     private var count = 0
     /// Characteristics that had a listener: what comes when that has left is nobody's.
-    private var closed: Set<UInt16> = []
+    private var closed: [UInt16] = []
     private var end: Duration?
 
     /// The link has begun.
@@ -36,7 +36,7 @@ struct EarlyValues {
             return []
         }
         guard let taken = values.removeValue(forKey: handle) else {
-            closed.insert(handle)
+            if !closed.contains(handle) { closed.append(handle) }
             return []
         }
         count -= taken.count

@@ -21,7 +21,7 @@ final class LinkSubscriptions: Sendable {
 
     private struct State {
         var table = SubscriptionTable()
-        var entries: [Int: Entry] = [:]
+        var entries: SmallTable<Int, Entry> = [:]
         var nextID = 1
         /// Where Service Changed was subscribed to, and whether that was after the last change.
         var serviceChanged: (handle: UInt16, isFresh: Bool)?

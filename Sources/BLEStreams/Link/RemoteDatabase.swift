@@ -21,7 +21,7 @@ final class RemoteDatabase: Sendable {
         var tracker: DatabaseTracker
         var waiting: [Answer] = []
         /// The searches that are under way, by the tracker's number.
-        var procedures: [Int: Bearer.ProcedureID] = [:]
+        var procedures: SmallTable<Int, Bearer.ProcedureID> = [:]
         var hasChangedMemory = false
     }
 
@@ -68,7 +68,10 @@ final class RemoteDatabase: Sendable {
     }
 
     /// A request of the program was put in the bearer's queue.
-    func operationBegan() { change { $0.operationBegan() } }
+    func operationBegan() {
+        guard state.withLock({ $0.tracker.mustSettle }) else { return }
+        change { $0.operationBegan() }
+    }
 
     /// The peer has indicated Service Changed.
     func serviceChanged(_ range: ClosedRange<UInt16>) { change { $0.serviceChanged(range) } }

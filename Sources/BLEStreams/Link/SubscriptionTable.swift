@@ -26,7 +26,7 @@ struct SubscriptionTable {
     private struct Entry {
         /// `nil`: the peer has no such descriptor and sends without being asked.
         var descriptorHandle: UInt16?
-        var subscribers: [SubscriberID: Configuration] = [:]
+        var subscribers: SmallTable<SubscriberID, Configuration> = [:]
         var actual: Configuration = []
         var inFlight: Write?
         /// How often the peer has put the write off, one time after the other.
@@ -37,7 +37,7 @@ struct SubscriptionTable {
 
     private static let patience = 3
 
-    private var entries: [UInt16: Entry] = [:]
+    private var entries: SmallTable<UInt16, Entry> = [:]
     private var writes = 0
 
     /// Whether any write is under way: a link that is about to be closed waits for it.

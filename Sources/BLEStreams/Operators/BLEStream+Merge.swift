@@ -7,7 +7,7 @@ extension BLEStream {
     /// - Throw: the first error of any of them; it ends all. Put ``retry(_:when:)`` on those that may fail.
     /// - Cancellation and an early `break` close all at once.
     public func merge(with others: BLEStream<Element>...) -> BLEStream<Element> {
-        MergeCursor.stream(of: [self] + others)
+        MergeCursor.stream(of: [self] + others) { $1 }
     }
 }
 
@@ -22,7 +22,7 @@ extension Sequence {
     /// - Throw: the first error of any of them; it ends all. Put ``BLEStream/retry(_:when:)`` on those that may fail.
     /// - Cancellation and an early `break` close all at once.
     public func merged<Value>() -> BLEStream<Value> where Element == BLEStream<Value> {
-        MergeCursor.stream(of: Array(self))
+        MergeCursor.stream(of: Array(self)) { $1 }
     }
 
     /// The values of many streams, each with the source that it comes from.
@@ -38,6 +38,7 @@ extension Sequence {
     public func merged<Value: Sendable>(
         _ stream: (Element) throws -> BLEStream<Value>
     ) rethrows -> BLEStream<(source: Element, value: Value)> where Element: Sendable {
-        MergeCursor.stream(of: try map { source in try stream(source).map { (source: source, value: $0) } })
+        let sources = Array(self)
+        return MergeCursor.stream(of: try sources.map(stream)) { (source: sources[$0], value: $1) }
     }
 }

@@ -2,15 +2,20 @@ import BLERadio
 import Synchronization
 
 /// One iteration of many streams at once. Each wakes the consumer by its number, so only those with news are polled.
-final class MergeCursor<Element: Sendable> {
-    private var upstreams: [Cursor<Element>?]
+final class MergeCursor<Value: Sendable, Element: Sendable> {
+    private var upstreams: [Cursor<Value>?]
+    private let element: (Int, Value) -> Element
     private var left: Int
     private let news: MergeNews
     /// Who may have something, in the order in which they are asked; none is in it twice.
     private var ready = Ring<Int>()
     private var isReady: [Bool]
 
-    static func stream(of streams: [BLEStream<Element>]) -> BLEStream<Element> {
+    /// - Parameter element: makes an element of a value and the number of its stream.
+    static func stream(
+        of streams: [BLEStream<Value>],
+        _ element: @escaping @Sendable (Int, Value) -> Element
+    ) -> BLEStream<Element> {
         let only = streams.count == 1 ? streams[0].subject : nil
         let count: @Sendable () -> StreamCounters = {
             streams.reduce(into: StreamCounters()) { $0.add($1.counters) }
@@ -20,12 +25,13 @@ final class MergeCursor<Element: Sendable> {
             timeline: streams.first?.timeline ?? RealTimeline(),
             count: count
         ) { waker in
-            let cursor = MergeCursor(streams, waker)
+            let cursor = MergeCursor(streams, waker, element)
             return Cursor(poll: cursor.poll, unfinished: cursor.unfinished, stop: cursor.stop, close: cursor.close)
         }
     }
 
-    private init(_ streams: [BLEStream<Element>], _ waker: Waker) {
+    private init(_ streams: [BLEStream<Value>], _ waker: Waker, _ element: @escaping (Int, Value) -> Element) {
+        self.element = element
         let news = MergeNews(count: streams.count, waker)
         self.news = news
         left = streams.count
@@ -42,12 +48,14 @@ final class MergeCursor<Element: Sendable> {
             guard let number = ready.popFirst() else { return left == 0 ? .end : .pending }
             isReady[number] = false
             guard let upstream = upstreams[number] else { continue }
-            let polled = try upstream.poll()
-            switch polled {
-            case .element, .gap:
+            switch try upstream.poll() {
+            case .element(let value):
                 // Behind the others: one that always has something must not be alone.
                 ask(number)
-                return polled
+                return .element(element(number, value))
+            case .gap(let gap):
+                ask(number)
+                return .gap(gap)
             case .pending: break
             case .end:
                 upstream.close()

@@ -34,7 +34,8 @@ public struct StreamCounters: Hashable, Sendable {
 final class Tally: Sendable {
     private struct State {
         var past = StreamCounters()
-        var open: [ObjectIdentifier: @Sendable () -> StreamCounters] = [:]
+        /// One, as a rule: no reason for a table.
+        var open: [(key: ObjectIdentifier, counters: @Sendable () -> StreamCounters)] = []
     }
 
     private let state = Mutex(State())
@@ -46,21 +47,21 @@ final class Tally: Sendable {
     var counters: StreamCounters {
         state.withLock { state in
             var sum = state.past
-            for counters in state.open.values { sum.add(counters()) }
+            for iteration in state.open { sum.add(iteration.counters()) }
             return sum
         }
     }
 
     /// An iteration has begun; `key` lives as long as it.
     func began(_ key: AnyObject, _ counters: @escaping @Sendable () -> StreamCounters) {
-        state.withLock { $0.open[ObjectIdentifier(key)] = counters }
+        state.withLock { $0.open.append((ObjectIdentifier(key), counters)) }
     }
 
     /// An iteration is over, and its counters change no more.
     func ended(_ key: AnyObject) {
         state.withLock { state in
-            guard let counters = state.open.removeValue(forKey: ObjectIdentifier(key)) else { return }
-            state.past.add(counters())
+            guard let index = state.open.firstIndex(where: { $0.key == ObjectIdentifier(key) }) else { return }
+            state.past.add(state.open.remove(at: index).counters())
         }
     }
 }

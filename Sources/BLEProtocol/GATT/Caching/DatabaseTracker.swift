@@ -100,11 +100,11 @@ package struct DatabaseTracker: Sendable {
     /// How often the search has begun anew.
     private var rounds = 0
     /// Whether what settles a trusted database waits for the program's first request.
-    private var mustSettle = false
+    package private(set) var mustSettle = false
     /// The reading of the hash that ends the settling.
     private var verification: Int?
     /// The searches whose answers are awaited.
-    private var open: Set<Int> = []
+    private var open: [Int] = []
     private var lastNumber = 0
     /// Whether anything is kept for the next link, and whether it is what is known now.
     private var hasMemory: Bool
@@ -142,10 +142,18 @@ extension DatabaseTracker {
         return output
     }
 
+    /// A request is answered; whether it still was to be.
+    private mutating func close(_ number: Int) -> Bool {
+        guard let index = open.firstIndex(of: number) else { return false }
+        open.remove(at: index)
+        if open.isEmpty { open = [] }
+        return true
+    }
+
     /// The answer to ``Request/Kind/readHash``; `nil` where the peer has none or doesn't tell.
     package mutating func hashRead(_ number: Int, _ result: Result<[UInt8]?, GATTFailure>) -> Output {
         var output = Output()
-        guard open.remove(number) != nil else { return output }
+        guard close(number) else { return output }
         switch result {
         case .failure(let failure):
             if state != .known { fail(failure, &output) }
@@ -161,7 +169,7 @@ extension DatabaseTracker {
     /// The answer to ``Request/Kind/discover``.
     package mutating func discovered(_ number: Int, _ result: Result<GATTDatabase, GATTFailure>) -> Output {
         var output = Output()
-        guard open.remove(number) != nil else { return output }
+        guard close(number) else { return output }
         switch result {
         case .failure(.attribute(.databaseOutOfSync, _)) where rounds < Self.patience:
             check(&output)
@@ -312,7 +320,7 @@ extension DatabaseTracker {
     @discardableResult
     private mutating func search(_ kind: Request.Kind, _ output: inout Output) -> Int {
         lastNumber += 1
-        open.insert(lastNumber)
+        open.append(lastNumber)
         output.requests.append(Request(number: lastNumber, kind: kind))
         return lastNumber
     }

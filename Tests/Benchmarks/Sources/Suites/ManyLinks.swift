@@ -37,7 +37,7 @@ struct ManyLinks {
                 Row(suite, "an idle link of 10,000, \(name)", .memory, weights, goal: isGoal ? .atMost(6 * 1024) : nil),
                 Row(suite, "  a notification with 10 links", .cost, costs),
                 Row(suite, "  a notification with 10,000 links", .cost, manyCosts, peakMemory: peak),
-                Row(suite, "  how often the one costs the other", .factor, factors, goal: .atMost(1.5)),
+                Row(suite, "  how often the one costs the other", .factor, factors, goal: isGoal ? .atMost(1.5) : nil),
             ]
         }
         return rows
@@ -90,6 +90,8 @@ struct ManyLinks {
                 try await time.sleep(for: .seconds(999) - time.now)
                 let begin = CBenchmarks_processorTime()
                 try await group.waitForAll()
+                // They are there only while somebody has them.
+                withExtendedLifetime(devices) {}
                 let octets = Double(Int(idle) - Int(before)) / Double(links)
                 let cost = Double(progress.end - begin) / Double(links * count) / 1000
                 return Outcome(octetsPerLink: octets, cost: cost)

@@ -1,0 +1,105 @@
+import BLERadio
+import Synchronization
+
+/// One iteration of ``Peripheral/stream(timeout:_:)``: waits for a link, and is the stream on it from then on.
+final class LinkCursor<Element: Sendable> {
+    private let body: (Link) -> BLEStream<Element>
+    private let tally: Tally
+    private let waker: Waker
+    private let arrival = LinkArrival()
+    /// Gives up the attempt to connect, while there is one.
+    private var cancel: (() -> Void)?
+    private var inner: Cursor<Element>?
+    private var isStopped = false
+
+    init(
+        _ peripheral: Peripheral,
+        _ timeout: Duration,
+        _ body: @escaping (Link) -> BLEStream<Element>,
+        _ tally: Tally,
+        _ waker: Waker
+    ) {
+        self.body = body
+        self.tally = tally
+        self.waker = waker
+        cancel = ConnectAttempt.start(to: peripheral, timeout: timeout) { [arrival] result in
+            arrival.put(result)
+            waker.wake()
+        }
+    }
+
+    func poll() throws -> Polled<Element> {
+        if inner == nil {
+            if isStopped { return .end }
+            guard let link = try arrival.take() else { return .pending }
+            cancel = nil
+            let stream = body(link)
+            tally.began(self, stream.count)
+            inner = stream.open(waker)
+        }
+        do {
+            return try inner?.poll() ?? .end
+        } catch var error as BLEError where error.code == .disconnected {
+            // Final for this link only: the next iteration makes a new one.
+            error.isFinal = false
+            throw error
+        }
+    }
+
+    func unfinished() -> [UInt8]? { inner?.unfinished() }
+
+    func stop() {
+        isStopped = true
+        inner?.stop()
+    }
+
+    func close() {
+        cancel.take()?()
+        inner?.close()
+        arrival.close()
+        tally.ended(self)
+    }
+}
+
+/// The link that an attempt to connect brings, or why there is none; a link that comes too late is given up.
+private final class LinkArrival: Sendable {
+    private enum State {
+        case waiting
+        /// In a box, which is rarely there: the error itself is larger than all else that waits here.
+        case failed(any Error)
+        case up(Link)
+        case closed
+    }
+
+    private let state = Mutex(State.waiting)
+
+    func put(_ result: Result<Link, BLEError>) {
+        let unwanted = state.withLock { state -> Link? in
+            switch (state, result) {
+            case (.closed, .success(let link)): return link
+            case (.closed, .failure): break
+            case (_, .success(let link)): state = .up(link)
+            case (_, .failure(let error)): state = .failed(error)
+            }
+            return nil
+        }
+        unwanted.map(Link.giveUp)
+    }
+
+    /// The link, where it is up.
+    func take() throws -> Link? {
+        switch state.withLock({ $0 }) {
+        case .waiting, .closed: return nil
+        case .up(let link): return link
+        case .failed(let error): throw error
+        }
+    }
+
+    func close() {
+        let link = state.withLock { state in
+            defer { state = .closed }
+            if case .up(let link) = state { return Optional(link) } else { return nil }
+        }
+        link?.beginClosing()
+    }
+}
