@@ -66,17 +66,21 @@ public protocol ATTLinkReceiver: AnyObject, Sendable {
 
 /// One PDU and when it was received.
 public struct ReceivedPDU: Hashable, Sendable {
-    /// The PDU's octets, opcode first.
-    public var bytes: [UInt8]
+    /// The PDU's octets, opcode first. PDUs that came together may be parts of one array.
+    public var bytes: ArraySlice<UInt8>
 
     /// When it was received.
     public var time: ReceptionTime
 
-    /// Wraps a PDU.
-    public init(bytes: [UInt8], time: ReceptionTime) {
+    /// Wraps a PDU that is a part of an array.
+    @inlinable
+    public init(bytes: ArraySlice<UInt8>, time: ReceptionTime) {
         self.bytes = bytes
         self.time = time
     }
+
+    /// Wraps a PDU that has an array of its own.
+    public init(bytes: [UInt8], time: ReceptionTime) { self.init(bytes: bytes[...], time: time) }
 }
 
 /// How well a link is protected (Core Specification, Vol 3, Part C, 10.2).

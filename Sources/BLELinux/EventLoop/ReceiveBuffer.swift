@@ -3,8 +3,9 @@ internal import CBluetooth
 
 /// Room for one batch of datagrams, and what the kernel says of each; every loop has one and lends it to its handlers.
 package final class ReceiveBuffer {
-    /// The octets that a datagram may have. ATT needs 672; management events are the longest that are read.
-    static let slotSize = 2048
+    /// The octets that a datagram may have. ATT needs 672; management events are the longest that are read. Not a power
+    /// of two: the beginnings of the slots, which are all that most datagrams fill, would share few lines of the cache.
+    static let slotSize = 2048 + 64
     /// The datagrams that one system call may bring.
     static let slots = Int(CBLUETOOTH_MAXIMUM_BATCH)
 
@@ -37,6 +38,28 @@ package final class ReceiveBuffer {
         return [UInt8](UnsafeBufferPointer(start: start, count: Int(datagrams[index].length)))
     }
 
+    /// The octets that datagrams share an array for, at most; one that is longer has its own.
+    static let sharedOctets = 992
+
+    /// The octets of datagrams, from one on and up to the returned one, in one array: for many that are small, this
+    /// spares most of the allocations, and whoever keeps one for long keeps no more than ``sharedOctets``.
+    func run(from first: Int, of count: Int) -> (end: Int, octets: [UInt8]) {
+        var (end, size) = (first + 1, length(first))
+        while end < count, size + length(end) <= Self.sharedOctets {
+            size += length(end)
+            end += 1
+        }
+        let shared = [UInt8](unsafeUninitializedCapacity: size) { target, initialized in
+            for index in first..<end {
+                let datagram = UnsafeBufferPointer(start: octets + index * Self.slotSize, count: length(index))
+                initialized += target[initialized...].initialize(fromContentsOf: datagram) - initialized
+            }
+        }
+        return (end, shared)
+    }
+
+    func length(_ index: Int) -> Int { Int(datagrams[index].length) }
+
     func isEmpty(_ index: Int) -> Bool { datagrams[index].length == 0 }
 
     /// Whether a datagram was longer than its slot, and the rest of it is lost.
@@ -46,7 +69,10 @@ package final class ReceiveBuffer {
     func kernelTime(_ index: Int) -> ReceptionTime? {
         let datagram = datagrams[index]
         guard datagram.hasTime else { return nil }
-        let sinceEpoch = Duration.seconds(datagram.seconds) + .nanoseconds(datagram.nanoseconds)
+        let sinceEpoch = Duration(
+            secondsComponent: datagram.seconds,
+            attosecondsComponent: datagram.nanoseconds * 1_000_000_000
+        )
         return ReceptionTime(sinceEpoch: sinceEpoch, source: .kernel)
     }
 

@@ -266,7 +266,14 @@ extension SocketLink {
     private func deliver(_ count: Int, of buffer: ReceiveBuffer, to receiver: any ATTLinkReceiver) {
         var pdus: [ReceivedPDU] = []
         pdus.reserveCapacity(count)
+        var (octets, position, end): ([UInt8], Int, Int) = ([], 0, 0)
         for index in 0..<count {
+            if index == end {
+                (end, octets) = buffer.run(from: index, of: count)
+                position = 0
+            }
+            let pdu = octets[position..<position + buffer.length(index)]
+            position = pdu.endIndex
             let lost = buffer.dropped(index).map { total in dropped.withLock { $0.lost(upTo: total) } } ?? 0
             if lost > 0 {
                 if !pdus.isEmpty { receiver.linkReceived(pdus) }
@@ -276,7 +283,7 @@ extension SocketLink {
             // An empty frame holds no PDU.
             if buffer.isEmpty(index) { continue }
             let time = buffer.kernelTime(index) ?? environment.timeline.wallTime
-            pdus.append(ReceivedPDU(bytes: buffer.bytes(index), time: time))
+            pdus.append(ReceivedPDU(bytes: pdu, time: time))
         }
         guard !pdus.isEmpty else { return }
         state.withLock { $0.hasReceived = true }

@@ -55,7 +55,7 @@ final class CaptureRecorder: Sendable {
 
     /// Whether there was room for it.
     func received(_ pdu: ReceivedPDU, _ link: LinkID) -> Bool {
-        append { $0.received(pdu.bytes, on: link, time: pdu.time) }
+        append { $0.received(Array(pdu.bytes), on: link, time: pdu.time) }
     }
 
     /// Hands a PDU over by the closure, and records it where it was taken. Its place in the file is before whatever

@@ -7,7 +7,10 @@ final class Lane: Sendable {
 
     private struct State {
         var order = LaneOrder()
+        /// Of those that wait, which are none as a rule.
         var actions: [LaneOrder.ID: @Sendable (Entry) -> Void] = [:]
+
+        mutating func forget(_ id: LaneOrder.ID) { if !actions.isEmpty { actions[id] = nil } }
     }
 
     /// A place in the lane, waiting or inside.
@@ -18,7 +21,7 @@ final class Lane: Sendable {
         /// Lets the next one in. Idempotent; one that still waits never begins.
         func leave() {
             lane.change { state in
-                state.actions[id] = nil
+                state.forget(id)
                 return state.order.end(id)
             }
         }
@@ -30,7 +33,7 @@ final class Lane: Sendable {
             lane.change { state in
                 let (waited, granted) = state.order.withdraw(id)
                 didWait = waited
-                if waited { state.actions[id] = nil }
+                if waited { state.forget(id) }
                 return granted
             }
             return didWait
@@ -65,9 +68,8 @@ final class Lane: Sendable {
 
     /// Does what takes no time at once where an operation may begin, and nothing else; whether it was done.
     func attempt(_ pass: Pass?, _ action: () -> Bool) -> Bool {
-        let id = state.withLock { $0.order.passes(pass) ? $0.order.beginOperation(pass: pass).id : nil }
-        guard let id else { return false }
-        defer { Entry(lane: self, id: id).leave() }
+        guard state.withLock({ $0.order.beginInstant(pass: pass) }) else { return false }
+        defer { change { $0.order.endInstant() } }
         return action()
     }
 
@@ -88,7 +90,8 @@ final class Lane: Sendable {
 
     private func change(_ body: (inout State) -> [LaneOrder.ID]) {
         let granted = state.withLock { state in
-            body(&state).compactMap { id in state.actions.removeValue(forKey: id).map { (id, $0) } }
+            let ids = body(&state)
+            return ids.isEmpty ? [] : ids.compactMap { id in state.actions.removeValue(forKey: id).map { (id, $0) } }
         }
         for (id, action) in granted { action(Entry(lane: self, id: id)) }
     }

@@ -16,8 +16,11 @@ struct LaneOrder {
     /// Those that wait, the first one first.
     private var waiting: [(id: ID, kind: Kind)] = []
 
-    /// Operations under way, of the holder or of anybody while nobody holds.
-    private var operations: Set<ID> = []
+    /// Operations under way, of the holder or of anybody while nobody holds; the oldest first, and few.
+    private var operations: [ID] = []
+
+    /// Operations under way that are over as soon as they have begun, and so need no number.
+    private var instants = 0
 
     /// Who has the link alone.
     private var holder: ID?
@@ -43,8 +46,21 @@ struct LaneOrder {
             waiting.append((id, .operation))
             return (id, false)
         }
-        operations.insert(id)
+        operations.append(id)
         return (id, true)
+    }
+
+    /// Begins an operation that is over at once, where it need not wait; whether it was begun.
+    mutating func beginInstant(pass: ID?) -> Bool {
+        guard passes(pass) else { return false }
+        instants += 1
+        return true
+    }
+
+    /// An operation that was begun with ``beginInstant(pass:)`` is over; who may begin now.
+    mutating func endInstant() -> [ID] {
+        instants -= 1
+        return admit()
     }
 
     /// Whether an operation could begin at once.
@@ -54,7 +70,7 @@ struct LaneOrder {
     mutating func beginHold() -> (id: ID, isGranted: Bool) {
         let id = makeID()
         if isOpen { return (id, true) }
-        guard holder == nil, waiting.isEmpty, operations.isEmpty else {
+        guard holder == nil, waiting.isEmpty, isQuiet else {
             waiting.append((id, .hold))
             return (id, false)
         }
@@ -67,7 +83,9 @@ struct LaneOrder {
     mutating func end(_ id: ID) -> [ID] {
         if holder == id {
             isDraining = true
-        } else if operations.remove(id) == nil {
+        } else if let index = operations.firstIndex(of: id) {
+            operations.remove(at: index)
+        } else {
             guard let index = waiting.firstIndex(where: { $0.id == id }) else { return [] }
             waiting.remove(at: index)
         }
@@ -90,19 +108,22 @@ struct LaneOrder {
         return waiting.map(\.id)
     }
 
+    /// Whether no operation is under way.
+    private var isQuiet: Bool { operations.isEmpty && instants == 0 }
+
     private mutating func admit() -> [ID] {
-        if isDraining, operations.isEmpty {
+        if isDraining, isQuiet {
             holder = nil
             isDraining = false
         }
-        guard holder == nil else { return [] }
+        guard holder == nil, !waiting.isEmpty else { return [] }
         var count = 0
         while count < waiting.count, waiting[count].kind == .operation {
-            operations.insert(waiting[count].id)
+            operations.append(waiting[count].id)
             count += 1
         }
         var granted = waiting.prefix(count).map(\.id)
-        if operations.isEmpty, let first = waiting.first, first.kind == .hold {
+        if isQuiet, let first = waiting.first, first.kind == .hold {
             holder = first.id
             count = 1
             granted = [first.id]

@@ -18,22 +18,12 @@ final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
         case handles(Procedure)
     }
 
-    private struct State {
-        /// Where it waits for the link, or has it.
-        var place: Lane.Entry?
-        var procedure: Bearer.ProcedureID?
-        var isOver = false
-        var hasRepeated = false
-        /// What the handles meant when they were used; `nil`: nobody knows.
-        var database: GATTDatabase?
-    }
-
     private let link: Link
     private let target: Target
     private let operation: String
     private let object: OperationObject
     private let finish: @Sendable (Outcome) -> Void
-    private let state = Mutex(State())
+    private let state = Mutex(AttributeOperationState())
 
     /// Starts when the link is free for it; exactly one outcome comes, unless the returned closure is called before.
     static func start(
@@ -171,4 +161,15 @@ extension GATTFailure {
     fileprivate var isOutOfSync: Bool {
         if case .attribute(.databaseOutOfSync, _) = self { true } else { false }
     }
+}
+
+/// Outside the operation: as a part of a generic type it would have its metadata looked up for each operation.
+private struct AttributeOperationState {
+    /// Where it waits for the link, or has it.
+    var place: Lane.Entry?
+    var procedure: Bearer.ProcedureID?
+    var isOver = false
+    var hasRepeated = false
+    /// What the handles meant when they were used; `nil`: nobody knows.
+    var database: GATTDatabase?
 }

@@ -7,23 +7,27 @@ extension Bearer: ATTLinkReceiver {
         change { state, effects in
             var security: ATTSecurity?
             for pdu in pdus where state.end == nil {
-                guard let first = pdu.bytes.first else { continue }
-                let opcode = ATTOpcode(rawValue: first)
                 // The way of every notification: it changes nothing in the machine.
-                if opcode == .handleValueNotification, let value = GATTClient.notification(in: pdu.bytes, at: pdu.time)
-                {
-                    take(value, &state, &effects)
+                if let handle = GATTClient.handle(ofNotification: pdu.bytes) {
+                    let value = CharacteristicValue(
+                        bytes: pdu.bytes.dropFirst(GATTClient.valueOffset),
+                        time: pdu.time
+                    )
+                    take(value, of: handle, expecting: pdus.count, &state, &effects)
                     continue
                 }
-                switch opcode.kind {
-                case .response where !ATTServer.answersIndication(pdu.bytes), .notification, .indication:
-                    take(state.client.received(pdu.bytes, at: pdu.time), &state, &effects)
+                // One that came alone is the whole of its array, and isn't copied.
+                let octets = Array(pdu.bytes)
+                guard let first = octets.first else { continue }
+                switch ATTOpcode(rawValue: first).kind {
+                case .response where !ATTServer.answersIndication(octets), .notification, .indication:
+                    take(state.client.received(octets, at: pdu.time), &state, &effects)
                 case .request, .command, .confirmation, .response, .unknown:
                     // Asking the kernel costs a system call; once is enough for what came in one go.
                     let current = security ?? ATTSecurity(radioLink.security)
                     security = current
                     let output = database.withLock {
-                        state.server.received(pdu.bytes, security: current, database: &$0)
+                        state.server.received(octets, security: current, database: &$0)
                     }
                     take(output, &state, &effects)
                 }

@@ -106,15 +106,15 @@ extension Bearer {
     /// answer and no waiting.
     ///
     /// - Returns: whether the radio took it; where it didn't, the command has to be begun as a procedure.
-    func sendAtOnce(_ command: some ATTPDU) -> Bool {
+    func sendAtOnce(_ command: [UInt8]) -> Bool {
         let rooms: Int? = state.withLock { state in
-            let fits = 1 + command.parameterCount <= state.client.mtu
+            let fits = command.count <= state.client.mtu
             guard fits, state.sending.isFree, state.end == nil, state.closeReason == nil else { return nil }
             state.sending.isTaken = true
             return state.sending.rooms
         }
         guard let rooms else { return false }
-        let result = radioLink.send(command.encoded)
+        let result = radioLink.send(command)
         let next = state.withLock { state in
             state.sending.isTaken = false
             block(after: result, state.sending.rooms == rooms, &state)

@@ -22,8 +22,9 @@ final class Bearer: Sendable {
     struct State {
         var client: GATTClient
         var server: ATTServer
-        var completions: [ProcedureID: Completion] = [:]
-        var routes: [UInt16: [Route]] = [:]
+        /// Of the procedures under way, the oldest first: they end in about this order, so the search is short.
+        var completions: [(id: ProcedureID, completion: Completion)] = []
+        var routes: SmallTable<UInt16, [Route]> = [:]
         var early = EarlyValues()
         var sending = Sending()
         var alarms = Alarms()
@@ -114,7 +115,7 @@ final class Bearer: Sendable {
     func begin(_ procedure: some GATTProcedure, completion: @escaping Completion) -> ProcedureID {
         change { state, effects in
             let (id, output) = state.client.begin(procedure)
-            state.completions[id] = completion
+            state.completions.append((id, completion))
             self.take(output, &state, &effects)
             return id
         }
@@ -201,10 +202,14 @@ final class Bearer: Sendable {
 
     func take(_ output: GATTClient.Output, _ state: inout State, _ effects: inout Effects) {
         for finished in output.finished {
-            guard let completion = state.completions.removeValue(forKey: finished.id) else { continue }
-            effects.finished.append((completion, finished.result))
+            guard let index = state.completions.firstIndex(where: { $0.id == finished.id }) else { continue }
+            effects.finished.append((state.completions.remove(at: index).completion, finished.result))
         }
-        for value in output.values { take(value, &state, &effects) }
+        for value in output.values {
+            if value.isIndication { effects.hasIndication = true }
+            let delivered = CharacteristicValue(bytes: value.value, time: value.time, isIndication: value.isIndication)
+            take(delivered, of: value.handle, &state, &effects)
+        }
         switch output.timer {
         case .start(let id, let duration)?: state.alarms.client = (id, setAlarm(in: duration, &state))
         case .stop?: state.alarms.client = nil
@@ -217,15 +222,25 @@ final class Bearer: Sendable {
     }
 
     /// Puts a value to those before it, where they are of the same characteristic.
-    func take(_ value: GATTClient.ReceivedValue, _ state: inout State, _ effects: inout Effects) {
-        let delivered = CharacteristicValue(bytes: value.value, time: value.time, isIndication: value.isIndication)
-        if value.isIndication { effects.hasIndication = true }
-        if let last = effects.deliveries.indices.last, effects.deliveries[last].handle == value.handle {
-            effects.deliveries[last].values.append(delivered)
-        } else if let routes = state.routes[value.handle] {
-            effects.deliveries.append(Delivery(handle: value.handle, routes: routes, values: [delivered]))
+    ///
+    /// - Parameter count: how many may follow it; room is made for these at once.
+    func take(
+        _ value: CharacteristicValue,
+        of handle: UInt16,
+        expecting count: Int = 1,
+        _ state: inout State,
+        _ effects: inout Effects
+    ) {
+        let last = effects.deliveries.count - 1
+        if last >= 0, effects.deliveries[last].handle == handle {
+            effects.deliveries[last].values.append(value)
+        } else if let routes = state.routes[handle] {
+            var values: [CharacteristicValue] = []
+            values.reserveCapacity(count)
+            values.append(value)
+            effects.deliveries.append(Delivery(handle: handle, routes: routes, values: values))
         } else {
-            state.early.keep(delivered, of: value.handle, now: timeline.now)
+            state.early.keep(value, of: handle, now: timeline.now)
         }
     }
 

@@ -2,7 +2,8 @@ public import BLEProtocol
 
 /// The octets of a characteristic, and when they were received; a collection of octets.
 public struct CharacteristicValue: Hashable, Sendable {
-    /// The octets, as a part of the PDU that brought them.
+    /// The octets, as a part of what brought them: values that came together may share an array, of 1 KiB at most.
+    /// Whoever keeps one for long and not the others keeps `Array(value)` instead.
     public let bytes: ArraySlice<UInt8>
 
     /// When they were received.

@@ -14,11 +14,15 @@ func reply<Success: Sendable>(
     on timeline: any Timeline,
     limit: (duration: Duration, error: @Sendable () -> any Error)? = nil,
     unwanted: @escaping @Sendable (Success) -> Void = { _ in },
+    isolation actor: isolated (any Actor)? = #isolation,
     start: (@escaping @Sendable (Result<Success, any Error>) -> Void) -> @Sendable () -> Void
 ) async throws -> Success {
     let box = ReplyBox<Success>(unwanted: unwanted)
     return try await withTaskCancellationHandler {
-        try await withCheckedThrowingContinuation { continuation in
+        // Captured, it makes the closure the actor's: else a wait on the main actor takes two changes of thread more.
+        _ = actor
+        // Unchecked: it is the box that sees to it that there is one result.
+        return try await withUnsafeThrowingContinuation { continuation in
             guard box.begin(continuation) else { return }
             let undo = start { result in box.finish(result) }
             let timer = limit.map { limit in
@@ -34,7 +38,7 @@ func reply<Success: Sendable>(
 /// The one result of one wait; whoever comes first has it.
 private final class ReplyBox<Success: Sendable>: Sendable {
     private struct State {
-        var continuation: CheckedContinuation<Success, any Error>?
+        var continuation: UnsafeContinuation<Success, any Error>?
         var undo: (@Sendable () -> Void)?
         var timer: RadioActivity?
         var isOver = false
@@ -48,7 +52,7 @@ private final class ReplyBox<Success: Sendable>: Sendable {
     init(unwanted: @escaping @Sendable (Success) -> Void) { self.unwanted = unwanted }
 
     /// Whether the wait may begin: the task may have been cancelled before.
-    func begin(_ continuation: CheckedContinuation<Success, any Error>) -> Bool {
+    func begin(_ continuation: UnsafeContinuation<Success, any Error>) -> Bool {
         let mayBegin = state.withLock { state in
             guard !state.isOver else { return false }
             state.continuation = continuation

@@ -1,9 +1,12 @@
 /// The end of a chain of operators, where the consumer waits.
 @usableFromInline
 final class Iteration<Element: Sendable> {
+    // Unchecked, both: an iteration belongs to one consumer, who calls one function at a time.
+    @exclusivity(unchecked)
     @usableFromInline private(set) var isOver = false
 
     /// Asks the open cursor; `nil` before the start and after the end.
+    @exclusivity(unchecked)
     @usableFromInline private(set) var poll: (() throws -> Polled<Element>)?
 
     private var close: (() -> Void)?

@@ -74,7 +74,14 @@ final class Mailbox<Element: Sendable>: Sendable {
         var displaced: [Element] = []
         var isOver = true
         change { state in
-            for element in elements { put(element, into: &state, &displaced) }
+            let sum = waiting(in: state) + elements.count
+            if state.end == nil, sum <= policy.capacity {
+                state.received += elements.count
+                state.buffer.append(contentsOf: elements)
+                state.highWaterMark = max(state.highWaterMark, sum)
+            } else {
+                for element in elements { put(element, into: &state, &displaced) }
+            }
             isOver = state.end != nil
         }
         return !isOver
@@ -174,6 +181,8 @@ final class Mailbox<Element: Sendable>: Sendable {
     /// Holds what the consumer took in one go and has not used yet.
     private final class Consumer {
         private let mailbox: Mailbox
+        // Unchecked: a cursor belongs to one consumer, who calls one function at a time.
+        @exclusivity(unchecked)
         private var values = Ring<Element>()
         private var onClose: (() -> Void)?
 
@@ -207,8 +216,6 @@ final class Mailbox<Element: Sendable>: Sendable {
             if let gap = state.gap.take() { return .gap(gap) }
             if policy.keepsWhatItHas, state.laterGaps.isEmpty, !state.buffer.isEmpty {
                 swap(&state.buffer, &values)
-                // A burst is no reason to keep its memory for ever.
-                if state.buffer.capacity > 4096 { state.buffer = Ring() }
                 state.first += values.count
                 let element = values.popFirst()
                 inHand.store(values.count, ordering: .relaxed)
@@ -219,7 +226,11 @@ final class Mailbox<Element: Sendable>: Sendable {
                 return .element(element)
             }
             switch state.end {
-            case nil: return .pending
+            case nil:
+                // A burst is no reason to keep its memory for ever.
+                if state.buffer.capacity > 4096 { state.buffer = Ring() }
+                if values.capacity > 4096 { values = Ring() }
+                return .pending
             case .finished, .closed: return .end
             case .failed(let error): throw error
             }

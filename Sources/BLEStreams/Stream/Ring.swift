@@ -28,6 +28,18 @@ struct Ring<Element> {
     }
 
     @inlinable
+    mutating func append(contentsOf elements: some Collection<Element>) {
+        while storage.count - count < elements.count { grow() }
+        var position = wrapped(head + count)
+        for element in elements {
+            storage[position] = element
+            position += 1
+            if position == storage.count { position = 0 }
+        }
+        count += elements.count
+    }
+
+    @inlinable
     mutating func popFirst() -> Element? {
         guard count > 0 else { return nil }
         let element = storage[head].take()

@@ -57,6 +57,36 @@ struct SocketLinkTests {
         #expect(receiver.batches.allSatisfy { $0 <= ReceiveBuffer.slots })
     }
 
+    @Test func `small PDUs that come together share their storage, and long ones have their own`() async throws {
+        let pair = try SocketPair()
+        let link = link(over: pair.near)
+        let lengths = [20, 500, 23, 517, 992, 3, 0, 600, 1, 1] + Array(repeating: 23, count: 54)
+        let sent = lengths.enumerated().map { number, length in [UInt8](repeating: UInt8(number), count: length) }
+        for pdu in sent { try pair.far.descriptor.send(pdu) }
+        let receiver = LinkRecorder()
+        link.start(receiver)
+        let whole = sent.filter { !$0.isEmpty }
+        #expect(await receiver.next(whole.count) == whole.map { .received($0) })
+    }
+
+    @Test func `no array of received PDUs is longer than what they may share, unless one PDU is`() throws {
+        let pair = try SocketPair()
+        let lengths = [20, 500, 472, 1, 1000, 5]
+        for length in lengths { try pair.far.descriptor.send([UInt8](repeating: UInt8(length & 0xFF), count: length)) }
+        let buffer = ReceiveBuffer()
+        let count = try pair.near.descriptor.receive(into: buffer)
+        #expect(count == lengths.count)
+        var runs: [Int] = []
+        var next = 0
+        while next < count {
+            let run = buffer.run(from: next, of: count)
+            runs.append(run.octets.count)
+            #expect(run.octets == (next..<run.end).flatMap { buffer.bytes($0) })
+            next = run.end
+        }
+        #expect(runs == [992, 1, 1000, 5])
+    }
+
     @Test func `an empty datagram is no PDU and no end`() async throws {
         let pair = try SocketPair()
         let link = link(over: pair.near)
@@ -194,7 +224,7 @@ struct SocketLinkTests {
             let recorder = LinkRecorder()
             init(_ link: SocketLink) { self.link = link }
             func linkReceived(_ pdus: [ReceivedPDU]) {
-                for pdu in pdus { #expect(link.send(pdu.bytes) == .sent) }
+                for pdu in pdus { #expect(link.send(Array(pdu.bytes)) == .sent) }
                 link.disconnect()
             }
             func linkDropped(_ count: Int) {}

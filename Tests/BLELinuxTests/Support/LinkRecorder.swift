@@ -54,7 +54,7 @@ final class LinkRecorder: ATTLinkReceiver {
     func linkReceived(_ pdus: [ReceivedPDU]) {
         batchSizes.withLock { $0.append(pdus.count) }
         receptionTimes.withLock { $0 += pdus.map(\.time) }
-        for pdu in pdus { continuation.yield(.received(pdu.bytes)) }
+        for pdu in pdus { continuation.yield(.received(Array(pdu.bytes))) }
     }
 
     func linkDropped(_ count: Int) { continuation.yield(.dropped(count)) }

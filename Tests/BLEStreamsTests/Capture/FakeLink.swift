@@ -97,7 +97,7 @@ final class Listener: ATTLinkReceiver {
     var received: [[UInt8]] { state.withLock { $0.received } }
     var dropped: Int { state.withLock { $0.dropped } }
 
-    func linkReceived(_ pdus: [ReceivedPDU]) { state.withLock { $0.received += pdus.map(\.bytes) } }
+    func linkReceived(_ pdus: [ReceivedPDU]) { state.withLock { $0.received += pdus.map { Array($0.bytes) } } }
     func linkDropped(_ count: Int) { state.withLock { $0.dropped += count } }
     func linkBecameWritable() {}
     func linkEnded(_ reason: DisconnectReason) {}

@@ -26,6 +26,34 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false]) func `a write without response waits for the holder too`(byType: Bool) async throws
+    {
+        try await Bench.run { bench in
+            try await bench.peripheral.withLink { link in
+                let handle = try #require(try await link.discover().characteristic(Bench.readable)).valueHandle
+                bench.air.clearTrace()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    try await link.exclusively { own in
+                        try await own.write([1], to: Bench.readable)
+                        group.addTask {
+                            if byType {
+                                try await link.write([9], to: Bench.readable, .withoutResponse)
+                            } else {
+                                try await link.write([9], toHandle: handle, .withoutResponse)
+                            }
+                        }
+                        try await bench.time.sleep(for: .seconds(1))
+                        try await own.write([2], to: Bench.readable)
+                    }
+                    try await group.waitForAll()
+                }
+                try await link.expect(Bench.readable, reads: [9])
+                let opcodes = bench.sent(by: .central).map { $0[0] }
+                #expect(opcodes == [Self.write, Self.write, 0x52, Self.read])
+            }
+        }
+    }
+
     @Test func `a holder begins when what is under way is done, also what was cancelled`() async throws {
         try await Bench.run { bench in
             try await bench.peripheral.withLink { link in

@@ -36,6 +36,19 @@ import Testing
         #expect(order.end(outer.id) == [next.id])
     }
 
+    @Test func `what is over at once passes where an operation would, and a hold waits for it`() {
+        var order = LaneOrder()
+        #expect(order.beginInstant(pass: nil) && order.beginInstant(pass: nil))
+        let hold = order.beginHold()
+        #expect(!hold.isGranted && !order.beginInstant(pass: nil))
+        #expect(order.endInstant() == [])
+        #expect(order.endInstant() == [hold.id])
+        #expect(!order.beginInstant(pass: nil) && order.beginInstant(pass: hold.id))
+        #expect(order.end(hold.id) == [])
+        let next = order.beginHold()
+        #expect(order.endInstant() == [next.id])
+    }
+
     @Test func `a pass whose hold is over counts as none`() {
         var order = LaneOrder()
         let first = order.beginHold()

@@ -55,7 +55,7 @@ final class RawCentral: ATTLinkReceiver {
     }
 
     func linkReceived(_ pdus: [ReceivedPDU]) {
-        for pdu in pdus { self.pdus.yield(pdu.bytes) }
+        for pdu in pdus { self.pdus.yield(Array(pdu.bytes)) }
     }
 
     func linkDropped(_ count: Int) {}

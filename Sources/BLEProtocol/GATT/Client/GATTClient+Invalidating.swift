@@ -18,8 +18,8 @@ extension GATTClient {
         }
         output.finished = (lost + waiting).sorted().map { Finished(id: $0, result: .failure(.databaseChanged)) }
 
-        if let running = slot, running.stage == .running, isMeant(running.procedure) {
-            if running.sentMTU == nil {
+        if slot?.stage == .running, let occupant, isMeant(occupant) {
+            if slot?.sentMTU == nil {
                 if offered == .request { offered = nil }
                 endRunning(with: .databaseChanged, &output)
             } else {
@@ -28,8 +28,4 @@ extension GATTClient {
         }
         return output
     }
-}
-
-extension GATTClient.Slot {
-    var isRepeatable: Bool { type(of: procedure).isRepeatable }
 }

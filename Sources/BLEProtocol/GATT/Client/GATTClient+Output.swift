@@ -4,7 +4,7 @@ extension GATTClient {
         /// Procedures that ended, in order.
         package var finished: [Finished] = []
         /// Notifications and indications, in order.
-        package var values = ReceivedValues()
+        package var values: [ReceivedValue] = []
         /// The one transaction timer.
         package var timer: TimerCommand?
         /// The bearer must be closed, for this reason.
@@ -48,55 +48,6 @@ extension GATTClient {
             self.time = time
             self.isIndication = isIndication
         }
-    }
-}
-
-// MARK: - Values without an array
-
-extension GATTClient {
-    /// The values of one PDU. One is the rule, so one needs no array.
-    package struct ReceivedValues: RandomAccessCollection, Hashable, Sendable {
-        private var first: ReceivedValue?
-        private var others: [ReceivedValue] = []
-
-        package init() {}
-
-        package init(_ value: ReceivedValue) { first = value }
-
-        package mutating func append(_ value: ReceivedValue) {
-            if first == nil { first = value } else { others.append(value) }
-        }
-
-        package var startIndex: Int { 0 }
-        package var endIndex: Int { first == nil ? 0 : 1 + others.count }
-
-        package subscript(position: Int) -> ReceivedValue {
-            guard position == 0, let first else { return others[position - 1] }
-            return first
-        }
-
-        /// Spares the copies of the whole that an iterator by index makes for each value.
-        package struct Iterator: IteratorProtocol {
-            private var first: ReceivedValue?
-            private var others: ArraySlice<ReceivedValue>
-
-            init(_ values: ReceivedValues) {
-                first = values.first
-                others = values.others[...]
-            }
-
-            package mutating func next() -> ReceivedValue? {
-                first.take() ?? others.popFirst()
-            }
-        }
-
-        package func makeIterator() -> Iterator { Iterator(self) }
-    }
-}
-
-extension GATTClient.ReceivedValues: ExpressibleByArrayLiteral {
-    package init(arrayLiteral values: GATTClient.ReceivedValue...) {
-        for value in values { append(value) }
     }
 }
 

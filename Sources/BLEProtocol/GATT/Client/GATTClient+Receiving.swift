@@ -16,18 +16,19 @@ extension GATTClient {
         return receivedResponse(opcode, pdu)
     }
 
-    /// The value in a Handle Value Notification, which changes nothing in the machine; `nil` where it has no handle.
-    package static func notification(in pdu: [UInt8], at time: ReceptionTime) -> ReceivedValue? {
-        guard pdu.count >= 3 else { return nil }
-        return ReceivedValue(
-            handle: UInt16(pdu[1]) | UInt16(pdu[2]) << 8,
-            value: pdu[3...],
-            time: time,
-            isIndication: false
-        )
+    /// The handle in a Handle Value Notification, which changes nothing in the machine; `nil` for all other PDUs, and
+    /// where there is none. The value begins behind ``valueOffset`` octets.
+    @inlinable
+    package static func handle(ofNotification pdu: ArraySlice<UInt8>) -> UInt16? {
+        let start = pdu.startIndex
+        guard pdu.count >= valueOffset, pdu[start] == 0x1B else { return nil }
+        return UInt16(pdu[start + 1]) | UInt16(pdu[start + 2]) << 8
     }
 
-    /// No allocation but the slice's reference to the PDU.
+    /// The octets before the value in a notification or an indication.
+    @inlinable
+    package static var valueOffset: Int { 3 }
+
     private mutating func receivedValue(_ pdu: [UInt8], at time: ReceptionTime, isIndication: Bool) -> Output {
         var output = Output()
         // Also one that is malformed or for an unknown handle: an unconfirmed indication blocks the server for good.
@@ -42,7 +43,7 @@ extension GATTClient {
             time: time,
             isIndication: isIndication
         )
-        output.values = ReceivedValues(value)
+        output.values = [value]
         return output
     }
 
@@ -61,20 +62,21 @@ extension GATTClient {
     }
 
     private mutating func receivedResponse(_ opcode: ATTOpcode, _ pdu: [UInt8]) -> Output {
-        guard let open = slot, let sentMTU = open.sentMTU else {
+        // Part by part: a copy of the whole costs more than all else here.
+        guard let sentMTU = slot?.sentMTU, let request = slot?.request, let stage = slot?.stage else {
             return Output(note: "\(opcode) without an open request was ignored")
         }
         // BlueZ answers notifications and indications that nobody awaits with an error, some peripherals write commands.
-        if opcode == .errorResponse, pdu.count >= 2, pdu[1] != open.request.opcode.rawValue {
+        if opcode == .errorResponse, pdu.count >= 2, pdu[1] != request.opcode.rawValue {
             let cause = ATTOpcode(rawValue: pdu[1])
-            return Output(note: "Error Response to \(cause) while \(open.request.opcode) was open: ignored")
+            return Output(note: "Error Response to \(cause) while \(request.opcode) was open: ignored")
         }
         var output = Output()
         if let timer { output.timer = .stop(timer) }
         timer = nil
-        let answer = answer(to: open.request, opcode, pdu, sentMTU: sentMTU)
-        if case .success(let answer) = answer { adoptMTU(from: answer, to: open.request) }
-        guard open.stage == .running else {
+        let answer = answer(to: request, opcode, pdu, sentMTU: sentMTU)
+        if case .success(let answer) = answer { adoptMTU(from: answer, to: request) }
+        guard stage == .running else {
             undo(&output)
             return output
         }
@@ -115,31 +117,35 @@ extension GATTClient {
     }
 
     private mutating func advance(with answer: GATTAnswer, _ output: inout Output) {
-        guard var running = slot else { return }
-        // The procedure's arrays must have one owner while it appends to them.
-        slot = nil
-        switch running.procedure.erasedReceived(answer, context) {
-        case .request where running.isStale, .ended(.success) where running.isStale && running.isRepeatable:
-            slot = running
+        let context = context
+        guard let id = slot?.id, let isStale = slot?.isStale, let step = occupant?.erasedReceived(answer, context)
+        else {
+            return
+        }
+        switch step {
+        case .request where isStale, .ended(.success) where isStale && isRepeatable:
             endRunning(with: .databaseChanged, &output)
         case .request(let request):
-            running.request = request
-            running.sentMTU = nil
-            slot = running
+            slot?.request = request
+            slot?.sentMTU = nil
         case .ended(.success(let value)):
-            output.finished.append(Finished(id: running.id, result: .success(value)))
+            output.finished.append(Finished(id: id, result: .success(value)))
+            slot = nil
+            occupant = nil
             fillSlot(&output)
         case .ended(.failure(let failure)):
-            slot = running
             endRunning(with: failure, &output)
         case .command:
-            preconditionFailure("\(type(of: running.procedure)) sends a command, so it must say isCommand")
+            preconditionFailure("a procedure that sends a command must say isCommand")
         }
     }
 
+    /// Whether what has the slot may be done twice.
+    private var isRepeatable: Bool { occupant.map { type(of: $0).isRepeatable } ?? false }
+
     mutating func endRunning(with failure: GATTFailure, _ output: inout Output) {
-        guard let running = slot else { return }
-        output.finished.append(Finished(id: running.id, result: .failure(failure)))
+        guard let id = slot?.id else { return }
+        output.finished.append(Finished(id: id, result: .failure(failure)))
         undo(&output)
     }
 }

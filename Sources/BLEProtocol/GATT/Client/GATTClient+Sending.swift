@@ -9,7 +9,7 @@ extension GATTClient {
                 offered = .confirmation
             } else if !commands.isEmpty {
                 offered = .command
-            } else if let slot, slot.sentMTU == nil {
+            } else if slot != nil, slot?.sentMTU == nil {
                 offered = .request
             }
         }
@@ -55,7 +55,7 @@ extension GATTClient {
         case .request(let procedure, let isExchange):
             if isExchange { isMTUExchanged = true }
             // An answer that was faster leaves nothing to wait for.
-            guard let slot, slot.id == procedure, slot.sentMTU != nil else { break }
+            guard slot?.id == procedure, slot?.sentMTU != nil else { break }
             let id = makeTimer()
             timer = id
             output.timer = .start(id, Self.transactionTimeout)

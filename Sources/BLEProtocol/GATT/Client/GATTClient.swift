@@ -46,6 +46,8 @@ package struct GATTClient: Sendable {
     /// Procedures that wait for the slot, the first one first.
     var queue: [Waiting] = []
     var slot: Slot?
+    /// The procedure that has the slot. Beside it, since whatever holds an existential is copied whole to look at a part.
+    var occupant: (any GATTProcedure)?
     var timer: TimerID?
 
     var commands: [Command] = []
@@ -79,7 +81,7 @@ package struct GATTClient: Sendable {
     /// Whether an Exchange MTU Request is under way: until its answer comes, the device sends no notification and no
     /// indication (Vol 3, Part F, 3.4.2).
     package var isExchangingMTU: Bool {
-        slot.map { $0.request.opcode == .exchangeMTURequest && $0.sentMTU != nil } ?? false
+        slot?.sentMTU != nil && slot?.request.opcode == .exchangeMTURequest
     }
 
     /// Whether a request has been sent whose answer has not come.
@@ -95,9 +97,10 @@ package struct GATTClient: Sendable {
             output.finished.append(Finished(id: id, result: .failure(.disconnected(closed))))
         } else if type(of: procedure).isCommand {
             beginCommand(procedure, id, &output)
+        } else if slot == nil, queue.isEmpty {
+            start(procedure, id, &output)
         } else {
             queue.append(Waiting(id: id, procedure: procedure))
-            fillSlot(&output)
         }
         return (id, output)
     }
@@ -181,7 +184,6 @@ extension GATTClient {
         enum Stage: Hashable, Sendable { case running, abandoned, cleaningUp }
 
         var id: ProcedureID
-        var procedure: any GATTProcedure
         var request: GATTRequest
         var stage = Stage.running
         /// ATT_MTU when the radio took the request; `nil` until then.
@@ -200,25 +202,32 @@ extension GATTClient {
     /// Starts waiting procedures until one has something to send.
     mutating func fillSlot(_ output: inout Output) {
         while slot == nil, closed == nil, !queue.isEmpty {
-            var next = queue.removeFirst()
-            switch next.procedure.erasedStart(context) {
-            case .request(let request):
-                slot = Slot(id: next.id, procedure: next.procedure, request: request)
-            case .ended(let result):
-                output.finished.append(Finished(id: next.id, result: result))
-            case .command:
-                preconditionFailure("\(type(of: next.procedure)) sends a command, so it must say isCommand")
-            }
+            let next = queue.removeFirst()
+            if queue.isEmpty { queue = [] }
+            start(next.procedure, next.id, &output)
+        }
+    }
+
+    private mutating func start(_ procedure: some GATTProcedure, _ id: ProcedureID, _ output: inout Output) {
+        var procedure = procedure
+        switch procedure.erasedStart(context) {
+        case .request(let request):
+            slot = Slot(id: id, request: request)
+            occupant = procedure
+        case .ended(let result):
+            output.finished.append(Finished(id: id, result: result))
+        case .command:
+            preconditionFailure("\(type(of: procedure)) sends a command, so it must say isCommand")
         }
     }
 
     /// Frees the slot of a procedure that ended early, once what it left behind is undone.
     mutating func undo(_ output: inout Output) {
-        guard let ending = slot else { return }
-        slot = nil
-        if ending.stage != .cleaningUp, let request = ending.procedure.cleanUp(isSent: ending.sentMTU != nil) {
-            slot = Slot(id: ending.id, procedure: ending.procedure, request: request, stage: .cleaningUp)
+        guard let ending = slot.take() else { return }
+        if ending.stage != .cleaningUp, let request = occupant?.cleanUp(isSent: ending.sentMTU != nil) {
+            slot = Slot(id: ending.id, request: request, stage: .cleaningUp)
         } else {
+            occupant = nil
             fillSlot(&output)
         }
     }
@@ -249,6 +258,7 @@ extension GATTClient {
             output.finished.append(Finished(id: id, result: .failure(.disconnected(reason))))
         }
         slot = nil
+        occupant = nil
         offered = nil
         onItsWay = nil
         queue = []

@@ -72,7 +72,7 @@ extension Row {
         count: Int,
         ours: [UInt64],
         plain: [UInt64],
-        goal: Goal,
+        goal: Goal? = nil,
         allocations: Double? = nil,
         peakMemory: Double? = nil
     ) {

@@ -121,8 +121,9 @@ struct Instructions {
                 for _ in 0..<size {
                     guard let value = try await iterator.next(), value.count == 20 else { throw Missing() }
                 }
-                // Copies: each has storage of its own, as what is read from a socket has.
-                radio.link.bring((0..<size).map { _ in octets.map { $0 } })
+                // One copy: small PDUs that come together from a socket share their storage.
+                let shared = Array(repeating: octets, count: size).flatMap { $0 }
+                radio.link.bring((0..<size).map { shared[$0 * octets.count..<($0 + 1) * octets.count] })
             }
         }
     }

@@ -11,7 +11,8 @@ struct Notifications {
         var rows: [Row] = []
         for size in [20, 244] {
             let count = 200_000
-            var (plain, elsewhere, onMain): ([UInt64], [UInt64], [UInt64]) = ([], [], [])
+            var (plain, elsewhere): ([UInt64], [UInt64]) = ([], [])
+            var (onMain, onItsThread): ([UInt64], [UInt64]) = ([], [])
             CBenchmarks_resetPeakMemory()
             for _ in 0..<runs {
                 plain.append(
@@ -19,6 +20,7 @@ struct Notifications {
                 )
                 elsewhere.append(try await receiveElsewhere(count, size))
                 onMain.append(try await receive(count, size))
+                onItsThread.append(try await receiveOnItsThread(count, size))
             }
             let peak = Double(CBenchmarks_peakMemory())
             let blocks = try await allocationsElsewhere(count, size)
@@ -45,13 +47,16 @@ struct Notifications {
                     peakMemory: peak
                 )
             )
+            rows.append(
+                Row(suite, "  on the radio's own thread", count: count, ours: onItsThread, plain: plain)
+            )
         }
         return rows
     }
 
     /// Nanoseconds between the first and the last.
-    private func receive(_ count: Int, _ size: Int) async throws -> UInt64 {
-        try await withLink(notifications: count, size: size) { link in
+    private func receive(_ count: Int, _ size: Int, onItsThread: Bool = false) async throws -> UInt64 {
+        try await withLink(notifications: count, size: size, onItsThread: onItsThread) { link in
             var begin: UInt64 = 0
             var expected: UInt32 = 0
             for try await value in link.notifications(of: uuid, buffer: .unbounded) {
@@ -67,6 +72,10 @@ struct Notifications {
 
     @concurrent private func receiveElsewhere(_ count: Int, _ size: Int) async throws -> UInt64 {
         try await receive(count, size)
+    }
+
+    @concurrent private func receiveOnItsThread(_ count: Int, _ size: Int) async throws -> UInt64 {
+        try await receive(count, size, onItsThread: true)
     }
 
     @concurrent private func allocationsElsewhere(_ count: Int, _ size: Int) async throws -> Double {

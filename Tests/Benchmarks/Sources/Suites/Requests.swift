@@ -16,12 +16,14 @@ struct Requests {
     @MainActor
     private func reads(_ runs: Int) async throws -> [Row] {
         let count = 20_000
-        var (plain, elsewhere, onMain): ([UInt64], [UInt64], [UInt64]) = ([], [], [])
+        var (plain, elsewhere): ([UInt64], [UInt64]) = ([], [])
+        var (onMain, onItsThread): ([UInt64], [UInt64]) = ([], [])
         CBenchmarks_resetPeakMemory()
         for _ in 0..<runs {
             plain.append(try Benchmarks.plain { CBenchmarks_read($0, UInt32(count)) })
             elsewhere.append(try await readElsewhere(count))
             onMain.append(try await read(count))
+            onItsThread.append(try await readOnItsThread(count))
         }
         let peak = Double(CBenchmarks_peakMemory())
         let blocks = try await withLink { link in
@@ -38,12 +40,20 @@ struct Requests {
                 allocations: blocks,
                 peakMemory: peak
             ),
-            Row(suite, "  on the main actor", count: count, ours: onMain, plain: plain, goal: .atLeast(0.6)),
+            Row(suite, "  on the main actor", count: count, ours: onMain, plain: plain),
+            Row(
+                suite,
+                "  on the radio's own thread",
+                count: count,
+                ours: onItsThread,
+                plain: plain,
+                goal: .atLeast(0.6)
+            ),
         ]
     }
 
-    private func read(_ count: Int) async throws -> UInt64 {
-        try await withLink { link in
+    private func read(_ count: Int, onItsThread: Bool = false) async throws -> UInt64 {
+        try await withLink(onItsThread: onItsThread) { link in
             let begin = CBenchmarks_now()
             for _ in 0..<count { _ = try await link.read(handle: handle) }
             return CBenchmarks_now() - begin
@@ -51,6 +61,10 @@ struct Requests {
     }
 
     @concurrent private func readElsewhere(_ count: Int) async throws -> UInt64 { try await read(count) }
+
+    @concurrent private func readOnItsThread(_ count: Int) async throws -> UInt64 {
+        try await read(count, onItsThread: true)
+    }
 
     // MARK: - Writes
 

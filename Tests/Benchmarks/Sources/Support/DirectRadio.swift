@@ -71,7 +71,9 @@ final class DirectLink: ATTLink {
     }
 
     /// Hands PDUs to the receiver, as if they had just come.
-    func bring(_ pdus: [[UInt8]]) {
+    func bring(_ pdus: [[UInt8]]) { bring(pdus.map { $0[...] }) }
+
+    func bring(_ pdus: [ArraySlice<UInt8>]) {
         let time = ReceptionTime(sinceEpoch: .seconds(1), source: .reading)
         receiver.withLock { $0 }?.linkReceived(pdus.map { ReceivedPDU(bytes: $0, time: time) })
     }

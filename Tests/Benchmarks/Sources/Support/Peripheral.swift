@@ -24,14 +24,17 @@ struct PeripheralProcess: ~Copyable {
 func withLink<Output>(
     notifications count: Int = 0,
     size: Int = 20,
+    onItsThread: Bool = false,
     _ body: (Link) async throws -> Output
 ) async throws -> Output {
     let peripheral = try PeripheralProcess(notifications: count, size: size)
     let radio = SocketPairRadio(end: peripheral.near, loop: try EventLoop(name: "benchmarks"))
     let central = try await Central.open(.radio(radio))
-    let output = try await central.peripheral(SocketPairRadio.peer).withLink { link in
-        _ = try await link.discover()
-        return try await body(link)
+    let output = try await withTaskExecutorPreference(onItsThread ? central.executor : nil) {
+        try await central.peripheral(SocketPairRadio.peer).withLink { link in
+            _ = try await link.discover()
+            return try await body(link)
+        }
     }
     peripheral.wait()
     return output

@@ -9,6 +9,7 @@ struct SocketPairRadio: Radio {
     let loop: EventLoop
 
     var timeline: any Timeline { RealTimeline() }
+    var executor: (any TaskExecutor)? { loop }
 
     static let peer = BluetoothAddress(rawValue: 0xC000_0000_0001, kind: .random)
 
