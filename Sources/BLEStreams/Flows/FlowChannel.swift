@@ -38,15 +38,21 @@ public final class FlowChannel: Sendable {
         watchLink()
     }
 
-    /// Ends the channel: no event comes out of it any more.
+    /// No event comes out of the channel any more, and nothing begins on it. What is subscribed to stays so until it is
+    /// closed: whoever has to tell the device to stop still hears its answer.
+    func silence(_ error: any Error) {
+        state.withLock { state in if state.end == nil { state.end = error } }
+        inbox.finish(error, droppingElements: true)
+    }
+
+    /// Ends the channel, with all that it has subscribed to.
     func close(_ error: any Error) {
+        silence(error)
         let (undo, adapter) = state.withLock { state in
-            if state.end == nil { state.end = error }
             defer { state.subscriptions = [:] }
             return (Array(state.subscriptions.values), state.adapter.take())
         }
         adapter?.cancel()
-        inbox.finish(error, droppingElements: true)
         for unsubscribe in undo { unsubscribe() }
     }
 

@@ -107,7 +107,7 @@ public struct FlowProgress: Hashable, Sendable {
     public let progress: CommandProgress
 }
 
-/// A flow whose channel is closed the moment another one takes its place.
+/// A flow whose channel falls silent the moment another one takes its place.
 private struct CoordinatedFlow<F: Flow>: Command {
     let flow: F
     let stop: Stop
@@ -118,7 +118,7 @@ private struct CoordinatedFlow<F: Flow>: Command {
     func run(in context: CommandContext) async throws -> F.Output {
         let channel = FlowChannel(context)
         context.watchProgress(onProgress)
-        let unlisten = stop.listen { channel.close($0) }
+        let unlisten = stop.listen { channel.silence($0) }
         defer {
             unlisten()
             channel.close(CancellationError())

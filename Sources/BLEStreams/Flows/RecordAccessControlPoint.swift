@@ -2,6 +2,9 @@ public import BLEProtocol
 
 /// Records by the Record Access Control Point of the Glucose and other services.
 ///
+/// A report that nobody wants any more, since the flow was cancelled or replaced or can't store a record, is aborted: the
+/// next flow finds a device that is quiet. Its answer is awaited for 5 s at most.
+///
 /// Source: GATT Specification Supplement, "Record Access Control Point"; Glucose Service 1.0.1, 3.4.
 public struct RecordAccessControlPoint: RecordTransport {
     private let controlPoint: BluetoothUUID
@@ -9,6 +12,9 @@ public struct RecordAccessControlPoint: RecordTransport {
     /// Where in a record its number stands.
     private let numberOffset: Int
     private let patience: Duration
+
+    /// How long the answer to an abort is awaited: whoever was cancelled wants to leave.
+    private static let abortLimit = Duration.seconds(5)
 
     /// Describes a service.
     ///
@@ -34,7 +40,9 @@ public struct RecordAccessControlPoint: RecordTransport {
 
     private enum Octet {
         static let reportRecords: UInt8 = 0x01
+        static let abortOperation: UInt8 = 0x03
         static let response: UInt8 = 0x06
+        static let null: UInt8 = 0x00
         static let allRecords: UInt8 = 0x01
         static let greaterOrEqual: UInt8 = 0x03
         static let sequenceNumber: UInt8 = 0x01
@@ -55,18 +63,35 @@ public struct RecordAccessControlPoint: RecordTransport {
             channel.unsubscribe(from: controlPoint)
             channel.unsubscribe(from: records)
         }
-        try await channel.write(request(after: last), to: controlPoint)
-        while true {
-            let (value, source) = try await channel.value(timeout: patience)
-            if source == controlPoint {
-                if try isDone(value, channel) { return }
-            } else if source == records {
-                guard value.count >= numberOffset + 2 else {
-                    throw BLEError.record(channel, value, "it ends before its sequence number")
+        do {
+            try await channel.write(request(after: last), to: controlPoint)
+        } catch let error as CancellationError {
+            // It may have left all the same.
+            await abort(on: channel)
+            throw error
+        }
+        var isReporting = true
+        do {
+            while isReporting {
+                let (value, source) = try await channel.value(timeout: patience)
+                if source == controlPoint {
+                    guard try isAboutReport(value, channel) else { continue }
+                    isReporting = false
+                    try check(value[3], channel)
+                } else if source == records {
+                    try await take(record(value, channel))
                 }
-                let number = Int(value[numberOffset]) | Int(value[numberOffset + 1]) << 8
-                try await take(DeviceRecord(number: number, bytes: Array(value)))
             }
+        } catch {
+            if isReporting { await abort(on: channel) }
+            throw error
+        }
+    }
+
+    /// Has the device report no more, and waits until it says so.
+    private func abort(on channel: FlowChannel) async {
+        await channel.conclude([Octet.abortOperation, Octet.null], on: controlPoint, limit: Self.abortLimit) { value in
+            value.count >= 3 && value[0] == Octet.response && value[2] == Octet.abortOperation
         }
     }
 
@@ -82,22 +107,31 @@ public struct RecordAccessControlPoint: RecordTransport {
         ]
     }
 
-    /// Whether all records have come; throws where the device says that it can't.
-    private func isDone(_ value: CharacteristicValue, _ channel: FlowChannel) throws -> Bool {
+    private func record(_ value: CharacteristicValue, _ channel: FlowChannel) throws -> DeviceRecord {
+        guard value.count >= numberOffset + 2 else {
+            throw BLEError.record(channel, value, "it ends before its sequence number")
+        }
+        let number = Int(value[numberOffset]) | Int(value[numberOffset + 1]) << 8
+        return DeviceRecord(number: number, bytes: Array(value))
+    }
+
+    /// Whether it says that the report is over, well or not.
+    private func isAboutReport(_ value: CharacteristicValue, _ channel: FlowChannel) throws -> Bool {
         guard value.count >= 4, value[0] == Octet.response else {
             throw BLEError.record(channel, value, "it is no answer of the control point")
         }
-        guard value[2] == Octet.reportRecords else { return false }
-        switch value[3] {
-        case Octet.success, Octet.noRecords: return true
-        default:
-            throw BLEError(
-                .attributeError,
-                operation: "synchronization",
-                object: "of records of \(channel.peripheral)",
-                cause: "the control point answers with code \(value[3])",
-                remedy: "Look up the codes of the Record Access Control Point."
-            )
-        }
+        return value[2] == Octet.reportRecords
+    }
+
+    /// Throws where the device says that it can't.
+    private func check(_ code: UInt8, _ channel: FlowChannel) throws {
+        guard code != Octet.success, code != Octet.noRecords else { return }
+        throw BLEError(
+            .attributeError,
+            operation: "synchronization",
+            object: "of records of \(channel.peripheral)",
+            cause: "the control point answers with code \(code)",
+            remedy: "Look up the codes of the Record Access Control Point."
+        )
     }
 }
