@@ -244,7 +244,8 @@ public final class ConnectedCentral: Sendable {
         switch refusal {
         case .closed:
             BLEError.linkEnded(
-                state.withLock { $0.end } ?? DisconnectReason(.other),
+                // The bearer knows first: the link may still be going down.
+                bearer.end ?? state.withLock { $0.end } ?? DisconnectReason(.other),
                 operation: operation,
                 object: object
             )

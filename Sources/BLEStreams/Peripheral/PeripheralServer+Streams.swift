@@ -129,23 +129,52 @@ extension PeripheralServer {
         try await central.notify(group, object: "\(names) to \(central)")
     }
 
-    /// Sends an indication to one central, or to all that have subscribed, and waits for the confirmations.
+    /// Sends an indication to one central, and waits until it has confirmed it.
     ///
-    /// Parameters and errors are those of ``notify(_:of:to:)``.
+    /// - Parameters:
+    ///   - value: at most MTU − 3 octets of it are sent.
+    ///   - uuid: the characteristic.
+    ///   - central: who gets it.
+    /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` when the central hasn't subscribed;
+    ///   ``BLEError/Code/disconnected``, also when it has not confirmed within the 30 s of the specification, which ends
+    ///   its link; `CancellationError`.
     public func indicate(
         _ value: some Collection<UInt8>,
         of uuid: BluetoothUUID,
-        to central: ConnectedCentral? = nil
+        to central: ConnectedCentral
     ) async throws {
         let handle = try requiredHandle(of: uuid, operation: "indicate")
+        try await central.indicate(handle, Array(value), object: "\(uuid) to \(central)")
+    }
+
+    /// Sends an indication to all that have subscribed, at once, and waits until each has confirmed it or failed to:
+    /// nobody waits for another one, and the call returns within 30 s of the last one's turn.
+    ///
+    /// - Parameters:
+    ///   - value: at most MTU − 3 octets of it are sent.
+    ///   - uuid: the characteristic.
+    /// - Returns: what became of it, for each that had subscribed, in the order in which they connected; perhaps nobody.
+    /// - Throws: ``BLEError/Code/notFound``; `CancellationError`. That some have failed throws nothing: the outcomes say
+    ///   which, with the errors of ``indicate(_:of:to:)``.
+    @discardableResult
+    public func indicate(_ value: some Collection<UInt8>, of uuid: BluetoothUUID) async throws -> [IndicationOutcome] {
+        let handle = try requiredHandle(of: uuid, operation: "indicate")
         let octets = Array(value)
-        if let central {
-            return try await central.indicate(handle, octets, object: "\(uuid) to \(central)")
-        }
-        for central in centrals where central.isSubscribed(to: handle, .indicate) {
-            do {
-                try await central.indicate(handle, octets, object: "\(uuid) to \(central)")
-            } catch is BLEError {}
+        let subscribers = centrals.filter { $0.isSubscribed(to: handle, .indicate) }
+        return try await withThrowingTaskGroup(of: (Int, IndicationOutcome).self) { group in
+            for (place, central) in subscribers.enumerated() {
+                group.addTask {
+                    do {
+                        try await central.indicate(handle, octets, object: "\(uuid) to \(central)")
+                        return (place, IndicationOutcome(central: central, error: nil))
+                    } catch let error as BLEError {
+                        return (place, IndicationOutcome(central: central, error: error))
+                    }
+                }
+            }
+            var outcomes: [(place: Int, outcome: IndicationOutcome)] = []
+            for try await outcome in group { outcomes.append(outcome) }
+            return outcomes.sorted { $0.place < $1.place }.map(\.outcome)
         }
     }
 
@@ -191,7 +220,8 @@ extension PeripheralServer {
 }
 
 extension ConnectedCentral {
+    /// Whether it wants values of a characteristic in this way, and its link stands.
     func isSubscribed(to handle: UInt16, _ kind: ServerClient.Subscription) -> Bool {
-        bearer.serve { server, _ in server.client.subscription(of: handle) == kind }
+        bearer.end == nil && bearer.serve { server, _ in server.client.subscription(of: handle) == kind }
     }
 }
