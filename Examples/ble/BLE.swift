@@ -51,7 +51,9 @@ enum BLE {
         let log = Log(isVerbose: common.isVerbose)
         do {
             let visitor = type(of: command).visitor
-            try await Session.run(common, log, visitor: visitor) { session in try await command.run(in: session) }
+            try await CommandEnvironment.run(common, log, visitor: visitor) { environment in
+                try await command.run(in: environment)
+            }
             return .done
         } catch is Interrupted {
             return .interrupted

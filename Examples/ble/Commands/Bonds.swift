@@ -10,9 +10,9 @@ struct Bonds: Command {
 
     init(_ arguments: Arguments) throws(UsageError) { _ = try arguments.parameters(Self.parameters) }
 
-    func run(in session: Session) async throws {
-        for bond in session.central.bonds {
-            try session.output.print(
+    func run(in environment: CommandEnvironment) async throws {
+        for bond in environment.central.bonds {
+            try environment.output.print(
                 .object(
                     ("address", .string("\(bond.peer)")),
                     ("addressType", .string(bond.peer.kind.rawValue)),
@@ -23,6 +23,6 @@ struct Bonds: Command {
                     + (bond.isAuthenticated ? "  authenticated" : "")
             )
         }
-        if session.central.bonds.isEmpty { session.log.say("there are no bonds; `ble pair ADDRESS` makes one") }
+        if environment.central.bonds.isEmpty { environment.log.say("there are no bonds; `ble pair ADDRESS` makes one") }
     }
 }

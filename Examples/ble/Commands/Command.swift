@@ -22,7 +22,7 @@ protocol Command: Sendable {
     init(_ arguments: Arguments) throws(UsageError)
 
     /// Does it.
-    func run(in session: Session) async throws
+    func run(in environment: CommandEnvironment) async throws
 }
 
 extension Command {

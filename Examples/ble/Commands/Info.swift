@@ -19,19 +19,19 @@ struct Info: Command {
         limit = try arguments.seconds("timeout")
     }
 
-    func run(in session: Session) async throws {
+    func run(in environment: CommandEnvironment) async throws {
         let deadline = limit.map { Deadline(in: $0) }
-        let tree = try await session.withLink(to: peripheral, deadline) { link in
-            let database = try await session.discover(link, deadline)
-            var tree = GATTTree(link: link, rssi: try await session.signalStrength(of: link), database: database)
-            try await session.readValues(of: &tree, link, deadline)
+        let tree = try await environment.withLink(to: peripheral, deadline) { link in
+            let database = try await environment.discover(link, deadline)
+            var tree = GATTTree(link: link, rssi: try await environment.signalStrength(of: link), database: database)
+            try await environment.readValues(of: &tree, link, deadline)
             return tree
         }
-        try session.output.print(tree.json, tree.text)
+        try environment.output.print(tree.json, tree.text)
     }
 }
 
-extension Session {
+extension CommandEnvironment {
     /// The signal strength, where the radio tells it.
     fileprivate func signalStrength(of link: Link) async throws -> Int? {
         do {

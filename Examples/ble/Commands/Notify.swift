@@ -32,14 +32,14 @@ struct Notify: Command {
         reconnects = arguments.has("reconnect")
     }
 
-    func run(in session: Session) async throws {
+    func run(in environment: CommandEnvironment) async throws {
         var peripherals: [Peripheral] = []
-        for name in self.peripherals { peripherals.append(try session.peripheral(name)) }
+        for name in self.peripherals { peripherals.append(try environment.peripheral(name)) }
         let links = LinkHistory()
         if reconnects {
-            try await followAll(peripherals, links, in: session)
+            try await followAll(peripherals, links, in: environment)
         } else {
-            try await listenOnce(to: peripherals, links, in: session)
+            try await listenOnce(to: peripherals, links, in: environment)
         }
         if let limit = limits.time, links.isEmpty, let first = peripherals.first {
             throw BLEError.neverConnected(first, within: limit)
@@ -51,11 +51,11 @@ struct Notify: Command {
     private func listenOnce(
         to peripherals: [Peripheral],
         _ links: LinkHistory,
-        in session: Session
+        in environment: CommandEnvironment
     ) async throws {
         let values = peripherals.merged { peripheral in
             peripheral.stream { link in
-                session.log.detail(
+                environment.log.detail(
                     "connected to \(link.peripheral) (\(link.peripheral.address.kind)), MTU \(link.mtu)"
                 )
                 links.add(link)
@@ -63,9 +63,9 @@ struct Notify: Command {
             }
             .withGaps()
         }
-        try await session.talkingAbout(peripherals) {
-            try await session.printAll(values, limits, droppedBefore: links.dropped) { item in
-                try print(item.value, from: item.source.address, in: session)
+        try await environment.talkingAbout(peripherals) {
+            try await environment.printAll(values, limits, droppedBefore: links.dropped) { item in
+                try print(item.value, from: item.source.address, in: environment)
             }
         }
     }
@@ -75,20 +75,20 @@ struct Notify: Command {
     private func followAll(
         _ peripherals: [Peripheral],
         _ links: LinkHistory,
-        in session: Session
+        in environment: CommandEnvironment
     ) async throws {
-        try await session.central.withFleet { fleet in
+        try await environment.central.withFleet { fleet in
             let sessions = peripherals.map { peripheral in
                 fleet.add(SessionPlan(peripheral).subscribing(to: characteristic.subscription)) { links.add($0) }
             }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    for try await change in fleet.transitions { tell(change, session.log) }
+                    for try await change in fleet.transitions { tell(change, environment.log) }
                 }
                 defer { group.cancelAll() }
                 let values = sessions.merged { $0.notifications(characteristic.subscription).withGaps() }
-                try await session.printAll(values, limits, droppedBefore: links.dropped) { item in
-                    try print(item.value, from: item.source.peripheral?.address, in: session)
+                try await environment.printAll(values, limits, droppedBefore: links.dropped) { item in
+                    try print(item.value, from: item.source.peripheral?.address, in: environment)
                 }
             }
         }
@@ -111,7 +111,7 @@ struct Notify: Command {
     private func print(
         _ item: Gapped<CharacteristicValue>,
         from address: BluetoothAddress?,
-        in session: Session
+        in environment: CommandEnvironment
     ) throws -> Bool {
         // One device need not be named with every value.
         let address = peripherals.count > 1 ? address : nil
@@ -119,11 +119,11 @@ struct Notify: Command {
         switch item {
         case .value(let value):
             let text = "\(name)\(value.time.clockText)  \(value.readableText)"
-            try session.output.print(value.json.with(address: address), text)
+            try environment.output.print(value.json.with(address: address), text)
             return true
         case .gap(let gap):
-            session.log.say("\(name)\(gap.text)")
-            try session.output.print(JSON.object(("gap", gap.json)).with(address: address))
+            environment.log.say("\(name)\(gap.text)")
+            try environment.output.print(JSON.object(("gap", gap.json)).with(address: address))
             return false
         }
     }

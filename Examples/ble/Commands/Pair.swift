@@ -15,13 +15,13 @@ struct Pair: Command {
         limit = try arguments.seconds("timeout")
     }
 
-    func run(in session: Session) async throws {
+    func run(in environment: CommandEnvironment) async throws {
         let deadline = limit.map { Deadline(in: $0) }
-        let (address, security) = try await session.withLink(to: peripheral, deadline) { link in
+        let (address, security) = try await environment.withLink(to: peripheral, deadline) { link in
             try await link.pair(timeout: deadline?.remaining ?? .seconds(60))
             return (link.peripheral.address, link.security)
         }
-        try session.output.print(
+        try environment.output.print(
             .object(
                 ("address", .string("\(address)")),
                 ("addressType", .string(address.kind.rawValue)),

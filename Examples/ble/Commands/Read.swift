@@ -18,17 +18,17 @@ struct Read: Command {
         limit = try arguments.seconds("timeout")
     }
 
-    func run(in session: Session) async throws {
+    func run(in environment: CommandEnvironment) async throws {
         let deadline = limit.map { Deadline(in: $0) }
-        let value = try await session.withLink(to: peripheral, deadline) { link in
+        let value = try await environment.withLink(to: peripheral, deadline) { link in
             switch characteristic {
             case .uuid(let uuid):
-                _ = try await session.discover(link, deadline)
+                _ = try await environment.discover(link, deadline)
                 return try await link.read(uuid, timeout: deadline?.remaining)
             case .handle(let handle):
                 return try await link.read(handle: handle, timeout: deadline?.remaining)
             }
         }
-        try session.output.print(value.json, value.readableText)
+        try environment.output.print(value.json, value.readableText)
     }
 }

@@ -31,10 +31,10 @@ struct Scan: Command {
         limits = try StreamLimits(Self.name, arguments)
     }
 
-    func run(in session: Session) async throws {
-        let found = session.central.scan(for: filters, duplicates: reportsDuplicates, mode: mode)
-        try await session.printAll(found, limits) { discovery in
-            try session.output.print(discovery.json, discovery.text)
+    func run(in environment: CommandEnvironment) async throws {
+        let found = environment.central.scan(for: filters, duplicates: reportsDuplicates, mode: mode)
+        try await environment.printAll(found, limits) { discovery in
+            try environment.output.print(discovery.json, discovery.text)
             return true
         }
     }

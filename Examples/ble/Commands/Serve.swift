@@ -43,11 +43,11 @@ struct Serve: Command {
         peripheral = LocalPeripheral(name: name, appearance: served.appearance) { served.services }
     }
 
-    func run(in session: Session) async throws {
-        let adapter = session.central.adapter
-        try await peripheral.run(on: session.adapter) { server in
+    func run(in environment: CommandEnvironment) async throws {
+        let adapter = environment.central.adapter
+        try await peripheral.run(on: environment.adapter) { server in
             try await withThrowingTaskGroup(of: Void.self) { group in
-                let diary = ServeDiary(session.output)
+                let diary = ServeDiary(environment.output)
                 let (profile, mayBegin) = (profile, peripheral.name)
                 group.addTask {
                     for try await event in server.centralEvents { try diary.note(event) }

@@ -37,15 +37,15 @@ struct Transfer: Command {
         if path == "" { throw UsageError("--output needs the name of a file") }
     }
 
-    func run(in session: Session) async throws {
+    func run(in environment: CommandEnvironment) async throws {
         // Before anything is asked of the device: a message must not be lost to a wrong path.
         let file = try path.map { try MessageFile($0) }
-        let chunks = TransferProgress(session.log)
+        let chunks = TransferProgress(environment.log)
         let deadline = limit.map { Deadline(in: $0) }
         let message: [UInt8]
         do {
-            message = try await session.withLink(to: peripheral, deadline) { link in
-                _ = try await session.discover(link, deadline)
+            message = try await environment.withLink(to: peripheral, deadline) { link in
+                _ = try await environment.discover(link, deadline)
                 let values = link.notifications(of: characteristic)
                 let messages = values.onEach {
                     chunks.add($0.bytes, dropped: values.counters.dropped + link.droppedPDUs)
@@ -56,22 +56,22 @@ struct Transfer: Command {
             }
         } catch {
             chunks.brokenOff()
-            keep(chunks.octets, file, session.log)
+            keep(chunks.octets, file, environment.log)
             throw error
         }
         chunks.complete(message.count)
         let time = RealTimeline().wallTime
         if let file {
             try file.commit(message)
-            session.log.say("\(message.count) octets are in \(file.path)")
+            environment.log.say("\(message.count) octets are in \(file.path)")
             let (size, time) = (JSON.number(message.count), JSON.string(time.isoText))
-            try session.output.print(.object(("output", .string(file.path)), ("size", size), ("time", time)))
-        } else if session.output.isJSON {
-            try session.output.print(CharacteristicValue(bytes: message[...], time: time).json)
+            try environment.output.print(.object(("output", .string(file.path)), ("size", size), ("time", time)))
+        } else if environment.output.isJSON {
+            try environment.output.print(CharacteristicValue(bytes: message[...], time: time).json)
         } else {
-            try session.output.write(message)
+            try environment.output.write(message)
         }
-        try session.output.print(.object(("received", .number(chunks.count)), ("dropped", .number(chunks.dropped))))
+        try environment.output.print(.object(("received", .number(chunks.count)), ("dropped", .number(chunks.dropped))))
     }
 
     /// Keeps what has come of a message that broke off.

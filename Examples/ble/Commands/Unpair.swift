@@ -13,10 +13,10 @@ struct Unpair: Command {
         peripheral = try PeripheralName(try arguments.parameters(Self.parameters)[0])
     }
 
-    func run(in session: Session) async throws {
-        let peripheral = try session.peripheral(peripheral)
+    func run(in environment: CommandEnvironment) async throws {
+        let peripheral = try environment.peripheral(peripheral)
         try await peripheral.unpair()
-        try session.output.print(
+        try environment.output.print(
             .object(("address", .string("\(peripheral)")), ("bonded", .bool(false))),
             "\(peripheral)  not paired any more"
         )

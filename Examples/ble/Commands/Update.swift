@@ -49,15 +49,15 @@ struct Update: Command {
         method = isPlain ? .plain(model: model) : isMCUmgr ? .mcumgr(options) : .automatic
     }
 
-    func run(in session: Session) async throws {
+    func run(in environment: CommandEnvironment) async throws {
         // Before anything is asked of the device.
         let image = try FirmwareImage(file: path)
-        session.log.detail("\(path): \(image.bytes.count) octets" + (image.version.map { ", version \($0)" } ?? ""))
-        let progress = UpdateProgress(session.output, session.log)
-        let peripheral = try session.peripheral(peripheral)
+        environment.log.detail("\(path): \(image.bytes.count) octets" + (image.version.map { ", version \($0)" } ?? ""))
+        let progress = UpdateProgress(environment.output, environment.log)
+        let peripheral = try environment.peripheral(peripheral)
         let flow = FirmwareUpdateFlow(image, over: method)
         do {
-            try await session.talkingAbout(peripheral) {
+            try await environment.talkingAbout(peripheral) {
                 try await peripheral.withQueue { queue in
                     let coordinator = FlowCoordinator(queue.connecting())
                     try await coordinator.run(flow, deadline: limit) { progress.show($0) }

@@ -44,24 +44,24 @@ struct Write: Command {
         limit = try arguments.seconds("timeout")
     }
 
-    func run(in session: Session) async throws {
+    func run(in environment: CommandEnvironment) async throws {
         let value: [UInt8]
         switch source {
         case .octets(let octets): value = octets
         case .file(let path): value = try readFile(path)
         }
         let deadline = limit.map { Deadline(in: $0) }
-        try await session.withLink(to: peripheral, deadline) { link in
+        try await environment.withLink(to: peripheral, deadline) { link in
             switch characteristic {
             case .uuid(let uuid):
-                _ = try await session.discover(link, deadline)
+                _ = try await environment.discover(link, deadline)
                 try await link.write(value, to: uuid, kind, timeout: deadline?.remaining)
             case .handle(let handle):
                 try await link.write(value, toHandle: handle, kind, timeout: deadline?.remaining)
             }
         }
-        session.log.detail("wrote \(value.count) octets")
-        try session.output.print(.object(("written", .number(value.count))))
+        environment.log.detail("wrote \(value.count) octets")
+        try environment.output.print(.object(("written", .number(value.count))))
     }
 }
 

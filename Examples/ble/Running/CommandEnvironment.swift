@@ -1,8 +1,8 @@
 import BLEStreams
 import Synchronization
 
-/// One run of a subcommand: the radio that it uses, and where it prints.
-struct Session: Sendable {
+/// What a subcommand works with: the radio that it uses, and where it prints.
+struct CommandEnvironment: Sendable {
     /// The central role on the adapter.
     let central: Central
 
@@ -47,7 +47,7 @@ struct Session: Sendable {
         _ options: CommonOptions,
         _ log: Log,
         visitor: (any DemoVisitor)? = nil,
-        _ body: @escaping @Sendable (Session) async throws -> Void
+        _ body: @escaping @Sendable (CommandEnvironment) async throws -> Void
     ) async throws {
         let signals = TerminationSignals()
         let output = Output(isJSON: options.isJSON)
@@ -55,7 +55,7 @@ struct Session: Sendable {
             try await withAdapter(options, log, visitor) { adapter in
                 let choice = capture.map { adapter.captured(in: $0) } ?? adapter
                 let central = try await Central.open(choice)
-                let session = Session(
+                let environment = CommandEnvironment(
                     central: central,
                     adapter: choice,
                     output: output,
@@ -64,12 +64,12 @@ struct Session: Sendable {
                 )
                 // Within the rest: a simulated device must live until the command has left it properly.
                 do {
-                    try await signals.interrupt { try await body(session) }
+                    try await signals.interrupt { try await body(environment) }
                 } catch {
-                    await session.quiet()
+                    await environment.quiet()
                     throw error
                 }
-                await session.quiet()
+                await environment.quiet()
             }
             await PeerStore.standard.flush()
         }

@@ -25,7 +25,7 @@ struct StreamLimits: Sendable {
     ]
 }
 
-extension Session {
+extension CommandEnvironment {
     /// Takes a stream's values until there are enough of them or the time is over, then prints how many there were.
     ///
     /// - Parameters:

@@ -1,6 +1,6 @@
 import BLEStreams
 
-extension Session {
+extension CommandEnvironment {
     /// Connects, runs the closure with the link, and drops the link, whatever happens.
     func withLink<Output>(
         to name: PeripheralName,
