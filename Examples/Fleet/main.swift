@@ -5,9 +5,14 @@
 //   swift run Fleet ADDRESS…          these
 //   swift run Fleet --keep ADDRESS…   these; and from then on `swift run Fleet --keep` follows them again
 //   swift run Fleet --simulated       twelve simulated ones that come and go, for half a minute
+//
+// Ctrl-C switches off what was switched on, and drops the links, before the program ends.
 
 import BLESimulator
 import BLEStreams
+import Glibc
+
+let signals = TerminationSignals()
 
 /// Follows the sensors with these addresses, those that were kept, or all that are heard, until it is cancelled.
 func follow(on adapter: AdapterChoice, _ addresses: [String] = [], isKept: Bool = false) async throws {
@@ -39,20 +44,34 @@ func simulate() async throws {
     let air = SimulatedAir()
     try await withThrowingTaskGroup { group in
         for number in 1...12 { group.addTask { try await liveAndSuffer(number, on: air) } }
-        group.addTask { try await follow(on: .radio(air.adapter())) }
-        try await Task.sleep(for: .seconds(30))
-        group.cancelAll()
+        defer { group.cancelAll() }
+        // Within the rest: the sensors live until they have been left properly.
+        try await signals.interrupt {
+            try await withThrowingTaskGroup { group in
+                group.addTask { try await follow(on: .radio(air.adapter())) }
+                try await Task.sleep(for: .seconds(30))
+                group.cancelAll()
+            }
+        }
+    }
+}
+
+func run(_ words: [String]) async throws {
+    if words.contains("--simulated") { return try await simulate() }
+    do {
+        try await signals.interrupt {
+            try await follow(on: .default, words.filter { $0 != "--keep" }, isKept: words.contains("--keep"))
+        }
+    } catch let error as BLEError where error.code == .adapterNotFound || error.code == .unsupportedSystem {
+        print("No adapter: \(error)")
+        try await simulate()
     }
 }
 
 do {
-    let words = Array(CommandLine.arguments.dropFirst())
-    if words.contains("--simulated") {
-        try await simulate()
-    } else {
-        try await follow(on: .default, words.filter { $0 != "--keep" }, isKept: words.contains("--keep"))
-    }
-} catch let error as BLEError where error.code == .adapterNotFound || error.code == .unsupportedSystem {
-    print("No adapter: \(error)")
-    try await simulate()
+    try await run(Array(CommandLine.arguments.dropFirst()))
+} catch is Interrupted {
+    // What was kept is on the disk.
+    await PeerStore.standard.flush()
+    exit(Interrupted.exitStatus)
 }

@@ -33,13 +33,15 @@ struct CommandEnvironment: Sendable {
         return peripheral
     }
 
-    /// Waits until no link is up any more: a stream that has ended leaves its link to close by itself.
+    /// Waits until no link is up any more, since a stream that has ended leaves its link to close by itself, and until
+    /// what was learned is on the disk.
     private func quiet() async {
         for peripheral in peripherals.all.withLock({ $0 }) {
             let states = peripheral.connectionStates.timeout(.seconds(5), for: .wholeStream)
             let end = try? await states.first { if case .disconnected = $0 { true } else { false } }
             log.detail("\(peripheral): \(end.map { "\($0)" } ?? "the link does not close")")
         }
+        await PeerStore.standard.flush()
     }
 
     /// Opens what the options ask for, runs the closure until it is done or interrupted, and closes it again.
@@ -71,7 +73,6 @@ struct CommandEnvironment: Sendable {
                 }
                 await environment.quiet()
             }
-            await PeerStore.standard.flush()
         }
     }
 

@@ -3,8 +3,11 @@ import BLEStreams
 import Glibc
 import Synchronization
 
-/// The command was interrupted, and has cleaned up.
-struct Interrupted: Error {}
+/// The program was interrupted, and has cleaned up.
+struct Interrupted: Error {
+    /// What it exits with, as a shell says it of one that SIGINT has ended.
+    static let exitStatus: Int32 = 128 + SIGINT
+}
 
 /// SIGINT, SIGTERM and SIGHUP, which Ctrl-C, `kill` and a terminal that is closed send, taken as events for as long as
 /// this lives.
@@ -20,7 +23,7 @@ final class TerminationSignals: Sendable {
     private let state = Mutex(State())
 
     init() {
-        let queue = DispatchQueue(label: "ble.signals")
+        let queue = DispatchQueue(label: "termination signals")
         let numbers = [SIGINT, SIGTERM] + (Self.isIgnored(SIGHUP) ? [] : [SIGHUP])
         // Blocked for this thread and all that it starts, so that nobody but the sources takes them.
         var set = sigset_t()
@@ -83,7 +86,7 @@ final class TerminationSignals: Sendable {
             defer { state.hasCome = true }
             return (state.hasCome, state.tell)
         }
-        if isSecond { _exit(ExitStatus.interrupted.rawValue) }
+        if isSecond { _exit(Interrupted.exitStatus) }
         tell?()
     }
 }

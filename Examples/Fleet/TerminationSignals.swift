@@ -1,0 +1,1 @@
+../ble/Running/TerminationSignals.swift
