@@ -40,4 +40,22 @@ import Testing
         }
         #expect(error?.code == .overflow)
     }
+
+    @Test func `leaving the loop drops what is in the buffer, and counts it`() async throws {
+        let played = try await play(Consumer(breaksAfter: 2)) { $0.source("(abcde)f").buffered(.unbounded) }
+        #expect(played.output == "(ab)")
+        #expect(played.counters.received == 5)
+        #expect(played.counters.delivered == 2)
+        #expect(played.counters.dropped == 3)
+        #expect(played.closings == [1])
+    }
+
+    @Test func `cancellation drops what is in the buffer, and counts it`() async throws {
+        let consumer = Consumer(isCancelledIn: 2, isBusyFor: 4)
+        let played = try await play(consumer) { $0.source("(abc)--d").buffered(.unbounded) }
+        #expect(played.output == "a---!")
+        #expect(played.counters.delivered == 1)
+        #expect(played.counters.dropped == 2)
+        #expect(played.closings == [1])
+    }
 }

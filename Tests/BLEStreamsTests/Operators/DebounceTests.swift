@@ -53,4 +53,31 @@ import Testing
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
     }
+
+    @Test func `leaving the loop drops what is held`() async throws {
+        let consumer = Consumer(breaksAfter: 1, isBusyFor: 3)
+        let played = try await play(consumer) { $0.source("a--b----").debounce(for: .seconds(1)) }
+        #expect(played.output == "-a")
+        #expect(played.openings == ["0..<1"])
+        #expect(played.closings == [1])
+    }
+
+    @Test func `an upstream that fails with a cancellation error passes it behind the last element`() async throws {
+        let played = try await play { $0.source("ab!").debounce(for: .seconds(9)) }
+        #expect(played.output == "--(b!)")
+        #expect(played.closings == [1])
+    }
+
+    @Test func `a consumer cancelled while busy gets no further element`() async throws {
+        let consumer = Consumer(isCancelledIn: 3, isBusyFor: 4)
+        let played = try await play(consumer) { $0.source("a-b-----").debounce(for: .seconds(1)) }
+        #expect(played.output == "-a---!")
+        #expect(played.closings == [1])
+    }
+
+    @Test func `stopped, it hands out what it holds`() async throws {
+        let played = try await play { $0.source("ab----c").debounce(for: .seconds(9)).take(until: $0.source("---x")) }
+        #expect(played.output == "---(b|)")
+        #expect(played.closings == [1, 1])
+    }
 }

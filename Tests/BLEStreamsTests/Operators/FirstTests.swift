@@ -1,3 +1,4 @@
+import BLESimulator
 import BLEStreams
 import Testing
 
@@ -53,5 +54,58 @@ import Testing
         }
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(opened.all.isEmpty)
+    }
+
+    @Test func `an error of the condition of first passes, and closes the stream`() async throws {
+        let closed = Recorder<Int>()
+        let stream = BLEStream<Int> { feed in
+            feed.send(contentsOf: [1, 2, 3])
+            return { closed.add(feed.counters.delivered) }
+        }
+        let error = await #expect(throws: BLEError.self) {
+            try await stream.first { if $0 == 2 { throw Stage.failure } else { false } }
+        }
+        #expect(error?.code == .disconnected)
+        #expect(closed.all == [2])
+    }
+
+    @Test func `collect passes the error of the stream, however much came before it`() async throws {
+        let closings = Recorder<Int>()
+        let failing = BLEStream<Int> { feed in
+            feed.send(contentsOf: [1, 2])
+            feed.finish(throwing: Stage.failure)
+            return { closings.add(1) }
+        }
+        let error = await #expect(throws: BLEError.self) { try await failing.collect() }
+        #expect(error?.code == .disconnected)
+        #expect(try await failing.collect(2) == [1, 2])
+        #expect(closings.all == [1, 1])
+    }
+
+    @Test(arguments: ["first", "first where", "collect"])
+    func `cancellation while it waits ends it at once, and closes the stream`(name: String) async throws {
+        let (stage, ended) = try await VirtualTime.run { time in
+            let stage = Stage(time)
+            let stream = stage.source("-a-----b")
+            let ended = await withTaskGroup(of: Int.self) { group in
+                group.addTask {
+                    await #expect(throws: CancellationError.self) {
+                        switch name {
+                        case "first": _ = try await stage.source("-----a").first()
+                        case "first where": _ = try await stream.first { $0 == "b" }
+                        default: _ = try await stream.collect()
+                        }
+                    }
+                    return stage.second
+                }
+                try? await time.sleep(for: .seconds(3))
+                group.cancelAll()
+                return await group.next()
+            }
+            return (stage, ended)
+        }
+        #expect(ended == 3)
+        #expect(stage.openings.map(\.description) == ["0..<3"])
+        #expect(stage.openings.map(\.closings) == [1])
     }
 }

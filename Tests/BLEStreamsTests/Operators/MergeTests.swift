@@ -68,4 +68,24 @@ import Testing
         #expect(played.counters.delivered == 1)
         #expect(played.counters.dropped == 4)
     }
+
+    @Test func `a cancellation error of one ends all`() async throws {
+        let played = try await play { $0.source("a-b-c|").merge(with: $0.source("-x-!")) }
+        #expect(played.output == "axb!")
+        #expect(played.closings == [1, 1])
+    }
+
+    @Test func `an error in making a stream passes, and none is opened`() async throws {
+        let opened = Recorder<Int>()
+        #expect(throws: BLEError.self) {
+            try [1, 2].merged { number in
+                if number == 2 { throw Stage.failure }
+                return BLEStream<Int> { _ in
+                    opened.add(number)
+                    return {}
+                }
+            }
+        }
+        #expect(opened.all.isEmpty)
+    }
 }

@@ -40,4 +40,23 @@ import Testing
         #expect(played.output == "a-(b|)")
         #expect(played.closings == [1, 1])
     }
+
+    @Test func `leaving the loop drops what is held and closes the upstream`() async throws {
+        let consumer = Consumer(breaksAfter: 2)
+        let played = try await play(consumer) { $0.source("abc-d----").throttle(for: .seconds(3)) }
+        #expect(played.output == "a--c")
+        #expect(played.openings == ["0..<3"])
+        #expect(played.closings == [1])
+    }
+
+    @Test func `gaps pass at once`() async throws {
+        let played = try await play { $0.source("ab~----|").throttle(for: .seconds(4)).withGaps() }
+        #expect(played.output == "a-~-b--|")
+    }
+
+    @Test func `stopped, it hands out what it holds`() async throws {
+        let played = try await play { $0.source("ab----c").throttle(for: .seconds(9)).take(until: $0.source("---x")) }
+        #expect(played.output == "a--(b|)")
+        #expect(played.closings == [1, 1])
+    }
 }
