@@ -1,18 +1,35 @@
-import BLEProtocol
+public import BLEProtocol
 import BLERadio
 
 extension FlowChannel {
-    /// Writes the last word of a flow, and waits for the answer that the same characteristic indicates: not disturbed by
-    /// cancellation nor by a flow that takes this one's place.
+    /// Writes the last word of a flow, one that has the device stop what it does for it, and waits for the answer that the
+    /// same characteristic indicates.
     ///
-    /// Returns when the answer has come, the device has refused the value, the link has ended or the limit has passed.
-    func conclude(
-        _ value: [UInt8],
+    /// For clean-up: it is not disturbed by cancellation, and works also when another flow has taken this one's place. It
+    /// returns when the answer has come, the device has refused the value, the link has ended or the limit has passed.
+    ///
+    /// ```swift
+    /// do {
+    ///     try await listen(on: channel)
+    /// } catch {
+    ///     await channel.conclude([0x03, 0x00], on: controlPoint) { $0.starts(with: [0x06, 0x00, 0x03]) }
+    ///     throw error
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - value: 0 to 512 octets; with response.
+    ///   - uuid: the characteristic, which can be written and indicates or notifies.
+    ///   - limit: how long all of it may take; whoever was cancelled wants to leave.
+    ///   - isAnswer: whether a value of the characteristic is the answer.
+    public func conclude(
+        _ value: some Collection<UInt8>,
         on uuid: BluetoothUUID,
-        limit: Duration,
+        limit: Duration = .seconds(5),
         where isAnswer: @escaping @Sendable (CharacteristicValue) -> Bool
     ) async {
         guard let link = try? context.link else { return }
+        let value = Array(value)
         let selector = CharacteristicSelector.uuid(uuid, service: nil)
         let object = OperationObject(.to, selector, peripheral.address)
         var undo: [@Sendable () -> Void] = []

@@ -4,7 +4,8 @@ import Synchronization
 
 /// A flow's way to its device: reads, writes, subscriptions, what it hears, and its progress.
 ///
-/// Closed when the flow ends or is replaced: from then on it gives no event, and everything throws.
+/// Closed when the flow ends or is replaced: from then on it gives no event, and everything throws; a flow that was replaced
+/// has ``conclude(_:on:limit:where:)`` left, to leave the device in order.
 public final class FlowChannel: Sendable {
     private struct State {
         var subscriptions: [BluetoothUUID: @Sendable () -> Void] = [:]
