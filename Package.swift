@@ -31,10 +31,19 @@ let package = Package(
         .target(name: "BLEStreams", dependencies: ["BLEProtocol", "BLERadio", "BLELinux"]),
 
         // Programs that use public API only.
-        .executableTarget(name: "ble", dependencies: ["BLEStreams", "BLESimulator", "CGetopt"], path: "Examples/ble"),
+        .executableTarget(
+            name: "ble",
+            dependencies: ["BLEStreams", "BLESimulator", "CGetopt", "Interruption"],
+            path: "Examples/ble"
+        ),
         .systemLibrary(name: "CGetopt", path: "Examples/CGetopt"),
         .executableTarget(name: "Transfer", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/Transfer"),
-        .executableTarget(name: "Fleet", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/Fleet"),
+        .executableTarget(
+            name: "Fleet",
+            dependencies: ["BLEStreams", "BLESimulator", "Interruption"],
+            path: "Examples/Fleet"
+        ),
+        .target(name: "Interruption", dependencies: ["BLEStreams"], path: "Examples/Interruption"),
         .executableTarget(
             name: "UpdateTiming",
             dependencies: ["BLEStreams", "BLESimulator"],

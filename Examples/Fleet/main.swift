@@ -11,6 +11,7 @@
 import BLESimulator
 import BLEStreams
 import Glibc
+import Interruption
 
 let signals = TerminationSignals()
 

@@ -2,6 +2,7 @@
 
 import BLEStreams
 import Glibc
+import Interruption
 
 @main
 enum BLE {

@@ -1,4 +1,5 @@
 import BLEStreams
+import Interruption
 import Synchronization
 
 /// What a subcommand works with: the radio that it uses, and where it prints.

@@ -19,6 +19,8 @@ extension Bearer {
         var rooms = 0
         /// Goes on with a turn that one caller has had for long enough.
         var successor: RadioActivity?
+        /// Counts the turns that were handed on.
+        var handOvers = 0
 
         /// Whether the turn can be taken.
         var isFree: Bool { !isTaken && !isBlocked && !isHeldBack }
@@ -74,8 +76,18 @@ extension Bearer {
 
     /// Under a flood of other callers a turn would never end, and its caller not return.
     private func passTurn(_ outgoing: Outgoing) {
+        let number = state.withLock { state in
+            state.sending.handOvers += 1
+            return state.sending.handOvers
+        }
         let successor = timeline.schedule(after: .zero) { [weak self] in self?.send(outgoing) }
-        state.withLock { $0.sending.successor = successor }
+        // It may have had its turn already, and have handed on: whose number is the last one is kept.
+        let former = state.withLock { state -> RadioActivity? in
+            guard state.sending.handOvers == number else { return successor }
+            defer { state.sending.successor = successor }
+            return state.sending.successor
+        }
+        _ = former
     }
 
     private func note(

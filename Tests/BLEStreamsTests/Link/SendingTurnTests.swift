@@ -76,7 +76,31 @@ import Testing
         )
     }
 
+    /// The same write as a PDU.
+    private static func command(_ number: UInt32) -> [UInt8] {
+        ATTWriteCommand(handle: handle, value: number.octets[...]).encoded
+    }
+
     private static func write(_ number: UInt32) -> WriteCommand { WriteCommand(handle: handle, value: number.octets) }
+
+    /// What is scheduled first happens before whoever scheduled it knows; all else when the test lets it.
+    private final class EagerTimeline: Timeline {
+        let hand = HandTimeline()
+        let first = Mutex(true)
+        var now: Duration { .zero }
+        var wallTime: ReceptionTime { hand.wallTime }
+        var clock: any Clock<Duration> { ContinuousClock() }
+        func randomBits() -> UInt64 { 0 }
+        func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> RadioActivity {
+            let isFirst = first.withLock { first in
+                defer { first = false }
+                return first
+            }
+            guard isFirst else { return hand.schedule(after: delay, body) }
+            body()
+            return RadioActivity {}
+        }
+    }
 
     /// Callers of which each one comes while the PDU of the one before is being handed to the radio.
     private final class Flood: Sendable {
@@ -130,13 +154,13 @@ import Testing
         let before = link.numbers
         try #require(before.count < 99)
         bearer.begin(Self.write(7000)) { _ in }
-        #expect(!bearer.sendAtOnce(ATTWriteCommand(handle: Self.handle, value: UInt32(8000).octets[...])))
+        #expect(!bearer.sendAtOnce(Self.command(UInt32(8000))))
         #expect(link.numbers == before)
         while timeline.step() {}
         // It came behind the one whose turn it is, which the flood's next one waits for.
         let place = before.count + 1
         #expect(link.numbers == Array(0..<UInt32(place)) + [7000] + Array(UInt32(place)..<100))
-        #expect(bearer.sendAtOnce(ATTWriteCommand(handle: Self.handle, value: UInt32(9000).octets[...])))
+        #expect(bearer.sendAtOnce(Self.command(UInt32(9000))))
     }
 
     @Test func `a link that ends while the turn is handed on leaves nobody without an outcome`() {
@@ -155,6 +179,16 @@ import Testing
         flood.stop()
     }
 
+    @Test func `a turn that is taken up before it is noted who takes it is not lost`() {
+        let (timeline, flood) = (EagerTimeline(), Flood(1000))
+        let link = FloodedLink { flood.come() }
+        let bearer = bearer(on: link, timeline)
+        flood.begin(on: bearer)
+        defer { flood.stop() }
+        while timeline.hand.step() {}
+        #expect(link.numbers.count == 1000)
+    }
+
     @Test(arguments: 1...4) func `callers on threads of their own lose nothing, and each keeps its order`(round: Int) {
         let (threads, each) = (4, 5000)
         let link = FloodedLink()
@@ -164,7 +198,7 @@ import Testing
         DispatchQueue.concurrentPerform(iterations: threads) { thread in
             for number in 0..<each {
                 let number = UInt32(thread * each + number)
-                if bearer.sendAtOnce(ATTWriteCommand(handle: Self.handle, value: number.octets[...])) {
+                if bearer.sendAtOnce(Self.command(number)) {
                     all.leave()
                 } else {
                     bearer.begin(Self.write(number)) { _ in all.leave() }

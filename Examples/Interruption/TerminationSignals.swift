@@ -4,16 +4,16 @@ import Glibc
 import Synchronization
 
 /// The program was interrupted, and has cleaned up.
-struct Interrupted: Error {
+package struct Interrupted: Error {
     /// What it exits with, as a shell says it of one that SIGINT has ended.
-    static let exitStatus: Int32 = 128 + SIGINT
+    package static let exitStatus: Int32 = 128 + SIGINT
 }
 
 /// SIGINT, SIGTERM and SIGHUP, which Ctrl-C, `kill` and a terminal that is closed send, taken as events for as long as
 /// this lives.
 ///
 /// The first one cancels the work in hand; the second one ends the program at once.
-final class TerminationSignals: Sendable {
+package final class TerminationSignals: Sendable {
     private struct State {
         var hasCome = false
         var tell: (@Sendable () -> Void)?
@@ -22,7 +22,7 @@ final class TerminationSignals: Sendable {
     private let sources: [any DispatchSourceSignal]
     private let state = Mutex(State())
 
-    init() {
+    package init() {
         let queue = DispatchQueue(label: "termination signals")
         let numbers = [SIGINT, SIGTERM] + (Self.isIgnored(SIGHUP) ? [] : [SIGHUP])
         // Blocked for this thread and all that it starts, so that nobody but the sources takes them.
@@ -50,7 +50,7 @@ final class TerminationSignals: Sendable {
     /// Does some work, and cancels it at the first signal.
     ///
     /// - Throws: what the work throws; ``Interrupted`` when it was interrupted, after it has ended.
-    func interrupt(_ work: @escaping @Sendable () async throws -> Void) async throws {
+    package func interrupt(_ work: @escaping @Sendable () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
                 try await work()

@@ -1,1 +1,0 @@
-../ble/Running/TerminationSignals.swift
