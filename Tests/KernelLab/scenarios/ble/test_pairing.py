@@ -32,6 +32,16 @@ def test_a_protected_value_is_read_after_pairing(ble, bumble, strangers):
     assert [bond["address"] for bond in bonds] == [names.NEAR]
 
 
+def test_pairing_for_the_sake_of_a_value(ble, bumble, strangers):
+    """The flow that is refused first, pairs then, reads, and has nothing to pair for the next time."""
+    first = ble.good("pair", names.NEAR, "--read", names.SECRET, "--json").records[-1]
+    assert first["encrypted"] and first["wasPaired"]
+    assert bytes.fromhex(first["hex"]) == names.SECRET_BYTES
+    second = ble.good("pair", names.NEAR, "--read", names.SECRET, "--json").records[-1]
+    assert second["encrypted"] and not second["wasPaired"]
+    assert second["hex"] == first["hex"]
+
+
 def test_nobody_else_reads_the_keys(ble, bumble, strangers):
     ble.good("pair", names.NEAR)
     files = [path for path in strangers.iterdir() if path.suffix == ".json"]

@@ -1,0 +1,37 @@
+import Testing
+
+/// `ble pair`.
+@Suite(.timeLimit(.minutes(2))) struct PairTests {
+    @Test func `it pairs, and says how the link is protected`() async throws {
+        let run = try await CommandRun.run("pair", Demo.values, "--json")
+        #expect(run.status == 0)
+        let said = try object(run.output.first)
+        #expect(said["address"] as? String == Demo.values)
+        #expect(said["encrypted"] as? Bool == true && said["authenticated"] as? Bool == false)
+        #expect(said["hex"] == nil)
+    }
+
+    @Test func `it pairs for a value that was refused, and shows it`() async throws {
+        let run = try await CommandRun.run("pair", Demo.values, "--read", Demo.encrypted, "-v")
+        #expect(run.status == 0)
+        #expect(run.output.count == 2)
+        #expect(run.output.first?.hasSuffix("paired, encrypted") == true)
+        #expect(run.output.last?.contains("secret") == true)
+        for phase in ["provoke", "pair", "verify"] { #expect(run.complaint.contains("pairing: \(phase)")) }
+    }
+
+    @Test func `it pairs with nobody for a value that anybody may read`() async throws {
+        let run = try await CommandRun.run("pair", Demo.values, "--read", Demo.readOnly, "--json")
+        #expect(run.status == 0)
+        let said = try object(run.output.first)
+        #expect(said["wasPaired"] as? Bool == false && said["encrypted"] as? Bool == false)
+        #expect(said["hex"] as? String == "72656164206d65")
+    }
+
+    @Test(arguments: [["--read", "xyz"], ["--read", "2A37", "--read", "2A38"], ["--timeout", "0"]])
+    func `a wrong call has status 2`(options: [String]) async throws {
+        let run = try await CommandRun(["pair", Demo.values] + options, simulated: true).end()
+        #expect(run.status == 2)
+        #expect(run.complaint.contains(options[0]))
+    }
+}
