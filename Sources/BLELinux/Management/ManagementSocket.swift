@@ -28,25 +28,36 @@ final class ManagementSocket: Sendable {
         var drops = DropCounter()
     }
 
-    private let adapter: LinuxAdapter
+    /// The number that the adapter has now.
+    private let currentIndex: @Sendable () -> ManagementIndex
     private let socket: FileDescriptor
     private let loop: EventLoop
     private let timeline: any Timeline
     private let state = Mutex(State())
 
-    /// The number that the adapter has now.
-    private var index: ManagementIndex { ManagementIndex(rawValue: adapter.number) }
+    private var index: ManagementIndex { currentIndex() }
 
     /// Opens the socket. What it may do is decided here: by the capabilities that the program has at this moment.
-    init(adapter: LinuxAdapter, loop: EventLoop, timeline: any Timeline) throws(SystemError) {
-        self.adapter = adapter
-        self.loop = loop
-        self.timeline = timeline
-        socket = try FileDescriptor.hciSocket()
+    convenience init(adapter: LinuxAdapter, loop: EventLoop, timeline: any Timeline) throws(SystemError) {
+        let socket = try FileDescriptor.hciSocket()
         try socket.bind(to: .control)
         // An answer for which the queue has no room would be lost.
         socket.prepareForLink()
-        let registration = try loop.register(socket, for: .readable) { [weak self] readiness, buffer in
+        try self.init(over: socket, loop: loop, timeline: timeline) { ManagementIndex(rawValue: adapter.number) }
+    }
+
+    /// Uses a socket that is open already.
+    init(
+        over socket: consuming FileDescriptor,
+        loop: EventLoop,
+        timeline: any Timeline,
+        index: @escaping @Sendable () -> ManagementIndex
+    ) throws(SystemError) {
+        self.loop = loop
+        self.timeline = timeline
+        self.socket = socket
+        currentIndex = index
+        let registration = try loop.register(self.socket, for: .readable) { [weak self] readiness, buffer in
             self?.socketIsReady(readiness, buffer)
         }
         state.withLock { $0.registration = registration }

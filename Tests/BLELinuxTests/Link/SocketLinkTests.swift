@@ -99,10 +99,7 @@ struct SocketLinkTests {
 
     @Test func `what the kernel dropped is told where it is missing, and at the end`() async throws {
         // Of the sockets that are at hand everywhere UDP's drop what they have no room for, as L2CAP's do.
-        let near = try UDPSocket()
-        let far = try UDPSocket()
-        try near.connect(to: far)
-        try far.connect(to: near)
+        let (near, far) = try UDPSocket.pair()
         try near.shrinkReceiveQueue()
         let link = link(over: near.shared)
 

@@ -5,6 +5,12 @@ import Glibc
 /// A UDP socket on this machine.
 struct UDPSocket {
     let shared: SharedDescriptor
+
+    /// Another number for the same socket, for who wants to have it alone.
+    func duplicate() throws -> FileDescriptor {
+        FileDescriptor(owning: try systemCall { dup(shared.descriptor.rawValue) })
+    }
+
     private let address: sockaddr_in
 
     init() throws {
@@ -22,6 +28,14 @@ struct UDPSocket {
             }
         }
         self.address = address
+    }
+
+    /// Two that send to each other.
+    static func pair() throws -> (near: UDPSocket, far: UDPSocket) {
+        let (near, far) = (try UDPSocket(), try UDPSocket())
+        try near.connect(to: far)
+        try far.connect(to: near)
+        return (near, far)
     }
 
     func connect(to other: UDPSocket) throws {

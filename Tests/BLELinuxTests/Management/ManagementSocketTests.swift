@@ -1,0 +1,71 @@
+import BLEProtocol
+import BLERadio
+import Dispatch
+import Testing
+
+@testable import BLELinux
+
+/// The management socket's own part: events to their observers, and what the kernel had no room for.
+@Suite(.timeLimit(.minutes(1))) struct ManagementSocketTests {
+    private enum Heard: Equatable {
+        case found(Int8)
+        case lost(Int)
+    }
+
+    /// Device Found with this RSSI, of the controller with this number (mgmt-api.txt, Device Found Event).
+    private static func found(_ rssi: Int8, index: UInt8 = 0) -> [UInt8] {
+        [0x12, 0, index, 0, 14, 0] + [0xBB, 0x1D, 0x1A, 0x17, 0xF2, 0xC4, 2, UInt8(bitPattern: rssi)]
+            + [UInt8](repeating: 0, count: 6)
+    }
+
+    private func listen(_ near: UDPSocket, _ loop: EventLoop) throws -> (ManagementSocket, Events<Heard>) {
+        let socket = try ManagementSocket(over: near.duplicate(), loop: loop, timeline: RealTimeline()) {
+            ManagementIndex(rawValue: 0)
+        }
+        let heard = Events<Heard> { tell in
+            socket.observe { events in
+                for case .deviceFound(let found) in events.map(\.event) { tell(.found(found.rssi ?? 0)) }
+            } lost: {
+                tell(.lost($0))
+            }
+        }
+        return (socket, heard)
+    }
+
+    @Test func `events come in order, those of other adapters to nobody`() async throws {
+        let (near, far) = try UDPSocket.pair()
+        let (socket, heard) = try listen(near, try EventLoop(name: "test"))
+        for number in Int8(1)...100 {
+            try far.shared.descriptor.send(Self.found(-number, index: 1))
+            try far.shared.descriptor.send(Self.found(-number))
+        }
+        for number in Int8(1)...100 { #expect(await heard.next() == .found(-number)) }
+        withExtendedLifetime(socket) {}
+    }
+
+    @Test func `what the kernel dropped is told where it is missing`() async throws {
+        let (near, far) = try UDPSocket.pair()
+        try near.shrinkReceiveQueue()
+        near.shared.descriptor.askForReceptionFacts()
+        // Nobody reads yet: the queue takes a few, and drops the rest.
+        let count = 300
+        for _ in 0..<count { try far.shared.descriptor.send(Self.found(-50)) }
+        let loop = try EventLoop(name: "test")
+        let isReady = DispatchSemaphore(value: 0)
+        loop.enqueue { isReady.wait() }
+        let (socket, heard) = try listen(near, loop)
+        isReady.signal()
+        var order: [Heard] = []
+        while let event = await heard.next() {
+            // The queue has been read, and has room again.
+            if order.isEmpty { try far.shared.descriptor.send(Self.found(-60)) }
+            order.append(event)
+            if event == .found(-60) { break }
+        }
+        let lost = order.compactMap { if case .lost(let count) = $0 { count } else { nil } }
+        #expect(lost.count == 1)
+        #expect(try #require(lost.first) > 0 && lost[0] < count)
+        #expect(order.suffix(2) == [.lost(lost[0]), .found(-60)])
+        withExtendedLifetime(socket) {}
+    }
+}
