@@ -33,6 +33,10 @@ void CBenchmarks_awaitPeripheral(pid_t process);
 /// Subscribes and receives `count` notifications with a plain recv loop; between the first and the last.
 uint64_t CBenchmarks_receive(int fd, uint32_t count);
 
+/// The same with all that the library asks the kernel for: the time of each notification and the number of those that
+/// were dropped, with recvmmsg, in batches.
+uint64_t CBenchmarks_receiveWithTimes(int fd, uint32_t count);
+
 /// Sends `count` read requests, each after the answer to the one before.
 uint64_t CBenchmarks_read(int fd, uint32_t count);
 

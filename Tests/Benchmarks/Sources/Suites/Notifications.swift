@@ -1,7 +1,8 @@
 import BLEStreams
 import CBenchmarks
 
-/// Notifications through `for try await`, off the main actor and on it, beside a recv loop.
+/// Notifications through `for try await`, off the main actor and on it, beside a recv loop, and beside one that asks
+/// the kernel for the time of each, as the library does: that alone takes a fifth of the rate.
 struct Notifications {
     private let suite = "notifications"
     private let uuid = BluetoothUUID(0xA001)
@@ -11,12 +12,17 @@ struct Notifications {
         var rows: [Row] = []
         for size in [20, 244] {
             let count = 200_000
-            var (plain, elsewhere): ([UInt64], [UInt64]) = ([], [])
+            var (plain, plainWithTimes, elsewhere): ([UInt64], [UInt64], [UInt64]) = ([], [], [])
             var (onMain, onItsThread): ([UInt64], [UInt64]) = ([], [])
             CBenchmarks_resetPeakMemory()
             for _ in 0..<runs {
                 plain.append(
                     try Benchmarks.plain(notifications: count, size: size) { CBenchmarks_receive($0, UInt32(count)) }
+                )
+                plainWithTimes.append(
+                    try Benchmarks.plain(notifications: count, size: size) {
+                        CBenchmarks_receiveWithTimes($0, UInt32(count))
+                    }
                 )
                 elsewhere.append(try await receiveElsewhere(count, size))
                 onMain.append(try await receive(count, size))
@@ -34,6 +40,16 @@ struct Notifications {
                     goal: .atLeast(0.85),
                     allocations: blocks,
                     peakMemory: peak
+                )
+            )
+            rows.append(
+                Row(
+                    suite,
+                    "  beside C that asks for the times, too",
+                    count: count,
+                    ours: elsewhere,
+                    plain: plainWithTimes,
+                    goal: .atLeast(0.85)
                 )
             )
             rows.append(
