@@ -113,6 +113,28 @@ int CBluetooth_accept(int socket, struct sockaddr_l2 *peer) {
     return accept4(socket, (struct sockaddr *)peer, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
+int CBluetooth_is_connected(int socket, uint16_t adapter, const bdaddr_t *peer) {
+    // The capacity is more than controllers have. The type is the kernel's own number, which no header tells.
+    enum { CAPACITY = 256, LE_LINK = 0x80 };
+    struct hci_conn_list_req *list = calloc(1, sizeof *list + CAPACITY * sizeof *list->conn_info);
+    if (!list) return -1;
+    list->dev_id = adapter;
+    list->conn_num = CAPACITY;
+    int result = ioctl(socket, HCIGETCONNLIST, list);
+    if (result >= 0) {
+        result = 0;
+        for (int i = 0; i < list->conn_num; i++) {
+            const struct hci_conn_info *connection = &list->conn_info[i];
+            if (connection->type == LE_LINK && connection->state == BT_CONNECTED &&
+                bacmp(&connection->bdaddr, peer) == 0) result = 1;
+        }
+    }
+    int error = errno;
+    free(list);
+    errno = error;
+    return result;
+}
+
 int CBluetooth_list_adapters(int socket, uint16_t *numbers, uint32_t *flags, int capacity) {
     struct hci_dev_list_req *list = calloc(1, sizeof *list + HCI_MAX_DEV * sizeof *list->dev_req);
     if (!list) return -1;

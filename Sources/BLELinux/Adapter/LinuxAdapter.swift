@@ -84,6 +84,9 @@ final class LinuxAdapter: Sendable {
         return AdapterInfo(name: name, address: facts.address, state: state)
     }
 
+    /// Whether the kernel has a connection to a device now, whoever made it.
+    func isConnected(to peer: BluetoothAddress) -> Bool { (try? socket.isConnected(number, to: peer)) ?? false }
+
     /// The adapter's facts where it can be used now.
     ///
     /// - Throws: An error that says why it can't, and what to do.

@@ -72,6 +72,8 @@ final class ConnectAttempt: Sendable {
     private func connect(from facts: AdapterFacts) throws(BLEError) {
         let socket: SharedDescriptor
         let isConnected: Bool
+        // That it stands at once is no proof: on a busy machine it may have been made during the call.
+        let hadConnection = adapter.isConnected(to: peer)
         do throws(SystemError) {
             let descriptor = try FileDescriptor.l2capSocket()
             // The exact adapter: "any" would be the one that was plugged in last.
@@ -85,8 +87,8 @@ final class ConnectAttempt: Sendable {
             throw ConnectFailure(adapter: adapter, peer: peer).error(atOnce: error)
         }
         if isConnected {
-            // The kernel had kept the connection from before: it stands at once.
-            succeed(with: socket, isResumed: true)
+            // Where the kernel had kept the connection from before, it stands at once.
+            succeed(with: socket, isResumed: hadConnection)
         } else {
             try wait(for: socket)
         }

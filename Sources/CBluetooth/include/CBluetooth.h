@@ -86,6 +86,9 @@ int CBluetooth_accept(int socket, struct sockaddr_l2 *peer);
 
 // MARK: Adapters
 
+/// Whether an adapter has an LE connection that is up to the device with this address: 1 or 0; −1 with `errno`.
+int CBluetooth_is_connected(int socket, uint16_t adapter, const bdaddr_t *peer);
+
 /// Lists the adapters that the kernel knows: numbers and flags (`HCI_UP`, …). Returns how many; −1 with `errno`.
 int CBluetooth_list_adapters(int socket, uint16_t *numbers, uint32_t *flags, int capacity);
 
