@@ -2,7 +2,7 @@ import BLEStreams
 import CBenchmarks
 
 /// Notifications through `for try await`, off the main actor and on it, beside a recv loop, and beside one that asks
-/// the kernel for the time of each, as the library does: that alone takes a fifth of the rate.
+/// the kernel for the time of each, as the library does.
 struct Notifications {
     private let suite = "notifications"
     private let uuid = BluetoothUUID(0xA001)
