@@ -15,7 +15,7 @@ import Testing
         let run = try await CommandRun.run("pair", Demo.values, "--read", Demo.encrypted, "-v")
         #expect(run.status == 0)
         #expect(run.output.count == 2)
-        #expect(run.output.first?.hasSuffix("paired, encrypted") == true)
+        #expect(run.output.first?.contains("public  paired, encrypted") == true)
         #expect(run.output.last?.contains("secret") == true)
         for phase in ["provoke", "pair", "verify"] { #expect(run.complaint.contains("pairing: \(phase)")) }
     }

@@ -44,7 +44,7 @@ struct Pair: Command {
                 }
             }
         }
-        try show(peripheral.address, outcome.security, outcome, in: environment)
+        try show(outcome.peripheral.address, outcome.security, outcome, in: environment)
     }
 
     private func show(

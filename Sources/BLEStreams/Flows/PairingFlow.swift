@@ -3,6 +3,8 @@ public import BLERadio
 
 /// What ``PairingFlow`` has brought about.
 public struct PairingOutcome: Hashable, Sendable {
+    /// The device, by the address that it turned out to have: of a bare one only the likelier kind is known before.
+    public var peripheral: Peripheral
     /// How the link is protected now.
     public var security: LinkSecurity
     /// What the protected characteristic says.
@@ -61,9 +63,15 @@ public struct PairingFlow: Flow {
             value = try await channel.read(characteristic)
         }
         guard let value else { throw CancellationError() }
-        let outcome = PairingOutcome(security: try channel.context.link.security, value: value, wasPaired: wasPaired)
+        let link = try channel.context.link
+        let outcome = PairingOutcome(
+            peripheral: link.peripheral,
+            security: link.security,
+            value: value,
+            wasPaired: wasPaired
+        )
         channel.begin("remember")
-        try await remember(channel.peripheral, outcome)
+        try await remember(outcome.peripheral, outcome)
         return outcome
     }
 

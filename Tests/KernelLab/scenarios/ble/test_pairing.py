@@ -35,7 +35,7 @@ def test_a_protected_value_is_read_after_pairing(ble, bumble, strangers):
 def test_pairing_for_the_sake_of_a_value(ble, bumble, strangers):
     """The flow that is refused first, pairs then, reads, and has nothing to pair for the next time."""
     first = ble.good("pair", names.NEAR, "--read", names.SECRET, "--json").records[-1]
-    assert first["encrypted"] and first["wasPaired"]
+    assert first["encrypted"] and first["wasPaired"] and first["addressType"] == "random"
     assert bytes.fromhex(first["hex"]) == names.SECRET_BYTES
     second = ble.good("pair", names.NEAR, "--read", names.SECRET, "--json").records[-1]
     assert second["encrypted"] and not second["wasPaired"]
