@@ -146,8 +146,10 @@ private final class EventLoopCore: Sendable {
     private func runJobs(_ buffer: ReceiveBuffer) -> Bool {
         let (jobs, isStopping) = state.withLock { state in
             defer { state.jobs.removeAll() }
+            if state.jobs.isEmpty { state.isAwake = false }
             return (state.jobs, state.isStopping)
         }
+        guard !jobs.isEmpty else { return !isStopping }
         for job in jobs { job(buffer) }
         // What came meanwhile has its turn after the sockets, which may be ready again.
         let isMore = state.withLock { state in

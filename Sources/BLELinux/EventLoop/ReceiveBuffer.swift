@@ -3,9 +3,8 @@ internal import CBluetooth
 
 /// Room for one batch of datagrams, and what the kernel says of each; every loop has one and lends it to its handlers.
 package final class ReceiveBuffer {
-    /// The octets that a datagram may have. ATT needs 672; management events are the longest that are read. Not a power
-    /// of two: the beginnings of the slots, which are all that most datagrams fill, would share few lines of the cache.
-    static let slotSize = 2048 + 64
+    /// The octets that a datagram may have. ATT needs 672; management events are the longest that are read.
+    static let slotSize = 2048
     /// The datagrams that one system call may bring.
     static let slots = Int(CBLUETOOTH_MAXIMUM_BATCH)
 
