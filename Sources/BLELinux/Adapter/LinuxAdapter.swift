@@ -84,8 +84,8 @@ final class LinuxAdapter: Sendable {
         return AdapterInfo(name: name, address: facts.address, state: state)
     }
 
-    /// Whether the kernel has a connection to a device now, whoever made it.
-    func isConnected(to peer: BluetoothAddress) -> Bool { (try? socket.isConnected(number, to: peer)) ?? false }
+    /// Whether the kernel has a connection to a device now, whoever made it; `nil` where it doesn't tell.
+    func isConnected(to peer: BluetoothAddress) -> Bool? { try? socket.isConnected(number, to: peer) }
 
     /// The adapter's facts where it can be used now.
     ///

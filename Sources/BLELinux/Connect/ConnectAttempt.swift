@@ -73,7 +73,7 @@ final class ConnectAttempt: Sendable {
         let socket: SharedDescriptor
         let isConnected: Bool
         // That it stands at once is no proof: on a busy machine it may have been made during the call.
-        let hadConnection = adapter.isConnected(to: peer)
+        let hadConnection = adapter.isConnected(to: peer) ?? true
         do throws(SystemError) {
             let descriptor = try FileDescriptor.l2capSocket()
             // The exact adapter: "any" would be the one that was plugged in last.
