@@ -80,14 +80,12 @@ extension Bearer {
             state.sending.handOvers += 1
             return state.sending.handOvers
         }
-        let successor = timeline.schedule(after: .zero) { [weak self] in self?.send(outgoing) }
-        // It may have had its turn already, and have handed on: whose number is the last one is kept.
-        let former = state.withLock { state -> RadioActivity? in
-            guard state.sending.handOvers == number else { return successor }
-            defer { state.sending.successor = successor }
-            return state.sending.successor
+        var successor: RadioActivity? = timeline.schedule(after: .zero) { [weak self] in self?.send(outgoing) }
+        // It may have had its turn already, and have handed on: whose number is the last one is kept. The other one is
+        // let go outside the lock.
+        state.withLock { state in
+            if state.sending.handOvers == number { swap(&state.sending.successor, &successor) }
         }
-        _ = former
     }
 
     private func note(

@@ -223,7 +223,8 @@ final class Bearer: Sendable {
 
     /// Puts a value to those before it, where they are of the same characteristic.
     ///
-    /// - Parameter count: how many may follow it; room is made for these at once.
+    /// - Parameter count: how many came with it; the first that is put here makes room for all: mostly they are of one
+    ///   characteristic.
     func take(
         _ value: CharacteristicValue,
         of handle: UInt16,
@@ -236,7 +237,7 @@ final class Bearer: Sendable {
             effects.deliveries[last].values.append(value)
         } else if let routes = state.routes[handle] {
             var values: [CharacteristicValue] = []
-            values.reserveCapacity(count)
+            if effects.deliveries.isEmpty { values.reserveCapacity(count) }
             values.append(value)
             effects.deliveries.append(Delivery(handle: handle, routes: routes, values: values))
         } else {
