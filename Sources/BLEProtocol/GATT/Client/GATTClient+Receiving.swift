@@ -20,8 +20,14 @@ extension GATTClient {
     /// where there is none. The value begins behind ``valueOffset`` octets.
     @inlinable
     package static func handle(ofNotification pdu: ArraySlice<UInt8>) -> UInt16? {
+        pdu.first == 0x1B ? handle(ofValue: pdu) : nil
+    }
+
+    /// The handle in a notification or an indication; `nil` where there is none.
+    @inlinable
+    package static func handle(ofValue pdu: ArraySlice<UInt8>) -> UInt16? {
         let start = pdu.startIndex
-        guard pdu.count >= valueOffset, pdu[start] == 0x1B else { return nil }
+        guard pdu.count >= valueOffset else { return nil }
         return UInt16(pdu[start + 1]) | UInt16(pdu[start + 2]) << 8
     }
 
@@ -33,13 +39,13 @@ extension GATTClient {
         var output = Output()
         // Also one that is malformed or for an unknown handle: an unconfirmed indication blocks the server for good.
         if isIndication, closed == nil { confirmations &+= 1 }
-        guard pdu.count >= 3 else {
+        guard let handle = Self.handle(ofValue: pdu[...]) else {
             output.notes.append("\(isIndication ? "an indication" : "a notification") without a handle was ignored")
             return output
         }
         let value = ReceivedValue(
-            handle: UInt16(pdu[1]) | UInt16(pdu[2]) << 8,
-            value: pdu[3...],
+            handle: handle,
+            value: pdu[Self.valueOffset...],
             time: time,
             isIndication: isIndication
         )
