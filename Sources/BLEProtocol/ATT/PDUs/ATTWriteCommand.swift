@@ -23,17 +23,6 @@ package struct ATTWriteCommand: ATTPDU {
     }
 
     package var parameterCount: Int { 2 + value.count }
-
-    // Written out: of what is sent in a stream this is the costly part.
-    package var encoded: [UInt8] {
-        var octets: [UInt8] = []
-        octets.reserveCapacity(3 + value.count)
-        octets.append(Self.opcode.rawValue)
-        octets.append(UInt8(truncatingIfNeeded: handle))
-        octets.append(UInt8(truncatingIfNeeded: handle >> 8))
-        octets.append(contentsOf: value)
-        return octets
-    }
 }
 
 /// A Write Command whose last twelve octets prove who sent it.
