@@ -2,32 +2,6 @@ public import BLEProtocol
 import BLERadio
 
 extension Link {
-    // MARK: - Discovery
-
-    /// All services of the peripheral with their characteristics and descriptors; found out once a link.
-    ///
-    /// Of a peripheral that was met before they are remembered, where it has a Database Hash: one request then tells that
-    /// they are still the same. ``Peripheral/forgetServices()`` has them discovered instead. When the peripheral says that
-    /// its services have changed they are discovered again by themselves; ``serviceChanges`` tells.
-    ///
-    /// - Parameter timeout: how long to wait; without it each request has the 30 s of the specification.
-    /// - Throws: ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, `CancellationError`.
-    public func discover(timeout: Duration? = nil) async throws -> GATTDatabase {
-        if let known = attributes.knownDatabase { return known }
-        let object = OperationObject(.of, nil, peripheral.address)
-        return try await waitFor(operation: "discovery", object: object, timeout: timeout) { finish in
-            let attributes = attributes
-            return lane.enter(pass) { place in
-                attributes.database { outcome in
-                    place.leave()
-                    finish(outcome.mapError { BLEError($0, operation: "discovery", object: "\(object)") })
-                }
-            }.leave
-        }
-    }
-
-    // MARK: - Reading
-
     /// Reads a characteristic; a long value is read to its end (512 octets at most).
     ///
     /// - Parameters:

@@ -2,6 +2,28 @@ public import BLEProtocol
 import Synchronization
 
 extension Link {
+    /// All services of the peripheral with their characteristics and descriptors; found out once a link.
+    ///
+    /// Of a peripheral that was met before they are remembered, where it has a Database Hash: one request then tells that
+    /// they are still the same. ``Peripheral/forgetServices()`` has them discovered instead. When the peripheral says that
+    /// its services have changed they are discovered again by themselves; ``serviceChanges`` tells.
+    ///
+    /// - Parameter timeout: how long to wait; without it each request has the 30 s of the specification.
+    /// - Throws: ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, `CancellationError`.
+    public func discover(timeout: Duration? = nil) async throws -> GATTDatabase {
+        if let known = attributes.knownDatabase { return known }
+        let object = OperationObject(.of, nil, peripheral.address)
+        return try await waitFor(operation: "discovery", object: object, timeout: timeout) { finish in
+            let attributes = attributes
+            return lane.enter(pass) { place in
+                attributes.database { outcome in
+                    place.leave()
+                    finish(outcome.mapError { BLEError($0, operation: "discovery", object: "\(object)") })
+                }
+            }.leave
+        }
+    }
+
     /// The services of the peripheral after each change that it tells of while the link is up.
     ///
     /// Streams of values need not watch it: they go on with the new handles, or end with
