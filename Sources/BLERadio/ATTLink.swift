@@ -51,8 +51,8 @@ public enum SendResult: Hashable, Sendable {
 
 /// Who takes what arrives on a link. Called on the radio's context, never concurrently, and must not block.
 public protocol ATTLinkReceiver: AnyObject, Sendable {
-    /// PDUs arrived, in order: all that one wake-up brought.
-    func linkReceived(_ pdus: [ReceivedPDU])
+    /// PDUs arrived, in order: all that one wake-up brought. They are the receiver's from then on.
+    func linkReceived(_ pdus: consuming ReceivedPDUs)
 
     /// The radio or kernel dropped PDUs since the last call, as many as it says; they can't be had again.
     func linkDropped(_ count: Int)
@@ -62,25 +62,6 @@ public protocol ATTLinkReceiver: AnyObject, Sendable {
 
     /// The link is over. The last call.
     func linkEnded(_ reason: DisconnectReason)
-}
-
-/// One PDU and when it was received.
-public struct ReceivedPDU: Hashable, Sendable {
-    /// The PDU's octets, opcode first. PDUs that came together may be parts of one array.
-    public var bytes: ArraySlice<UInt8>
-
-    /// When it was received.
-    public var time: ReceptionTime
-
-    /// Wraps a PDU that is a part of an array.
-    @inlinable
-    public init(bytes: ArraySlice<UInt8>, time: ReceptionTime) {
-        self.bytes = bytes
-        self.time = time
-    }
-
-    /// Wraps a PDU that has an array of its own.
-    public init(bytes: [UInt8], time: ReceptionTime) { self.init(bytes: bytes[...], time: time) }
 }
 
 /// How well a link is protected (Core Specification, Vol 3, Part C, 10.2).

@@ -264,28 +264,31 @@ extension SocketLink {
 
     /// Hands over a batch, split where the kernel says that PDUs are missing.
     private func deliver(_ count: Int, of buffer: ReceiveBuffer, to receiver: any ATTLinkReceiver) {
-        var pdus: [ReceivedPDU] = []
+        var pdus = ReceivedPDUs()
         pdus.reserveCapacity(count)
-        var (octets, position, end): ([UInt8], Int, Int) = ([], 0, 0)
+        var (array, octets, position, end) = (0, [UInt8](), 0, 0)
         for index in 0..<count {
             if index == end {
                 (end, octets) = buffer.run(from: index, of: count)
+                array = pdus.add(octets)
                 position = 0
             }
-            let pdu = octets[position..<position + buffer.length(index)]
-            position = pdu.endIndex
+            let range = position..<position + buffer.length(index)
+            position = range.upperBound
             let lost = buffer.dropped(index).map { total in dropped.withLock { $0.lost(upTo: total) } } ?? 0
             if lost > 0 {
                 if !pdus.isEmpty { receiver.linkReceived(pdus) }
-                pdus.removeAll(keepingCapacity: true)
+                pdus = ReceivedPDUs()
+                array = pdus.add(octets)
                 receiver.linkDropped(lost)
             }
             // An empty frame holds no PDU.
-            if buffer.isEmpty(index) { continue }
-            let time = buffer.kernelTime(index) ?? environment.timeline.wallTime
-            pdus.append(ReceivedPDU(bytes: pdu, time: time))
+            if range.isEmpty { continue }
+            pdus.append(range, ofArray: array, time: buffer.kernelTime(index) ?? environment.timeline.wallTime)
         }
         guard !pdus.isEmpty else { return }
+        // Not held while others handle them.
+        octets = []
         state.withLock { $0.hasReceived = true }
         receiver.linkReceived(pdus)
     }

@@ -4,7 +4,7 @@ internal import BLERadio
 /// What an end of a link is to hear, all at once.
 struct LinkNews {
     var receiver: any ATTLinkReceiver
-    var pdus: [ReceivedPDU]
+    var pdus: ReceivedPDUs
     var dropped: Int
     var isWritable: Bool
     var end: DisconnectReason?
@@ -45,7 +45,7 @@ extension AirState {
     mutating func abandon(_ id: LinkEndID) {
         guard let link = links[id.link], !link[id.role].isStarted else { return }
         link[id.role].isOwned = false
-        link[id.role].inbox = []
+        link[id.role].inbox = ReceivedPDUs()
         if link[id.role].isOver {
             link[id.role].phase = .gone
             forget(link)
@@ -134,7 +134,7 @@ extension AirState {
         if !end.isStarted, end.inbox.count >= end.receiveBufferCount {
             end.dropped += 1
         } else {
-            end.inbox.append(ReceivedPDU(bytes: pdu, time: wallTime()))
+            end.inbox.append(pdu, time: wallTime())
         }
         queueDelivery(to: role, of: link)
     }
@@ -193,7 +193,7 @@ extension AirState {
             dropped: end.dropped,
             isWritable: end.isWritableAgain && end.isOpen
         )
-        end.inbox = []
+        end.inbox = ReceivedPDUs()
         end.dropped = 0
         end.isWritableAgain = false
         if case .ended(let reason) = end.phase {

@@ -97,7 +97,7 @@ final class LinkEnd {
     var outgoing = PDUQueue()
 
     /// What the receiver has not yet heard.
-    var inbox: [ReceivedPDU] = []
+    var inbox = ReceivedPDUs()
     var dropped = 0
     var isBlocked = false
     var isWritableAgain = false

@@ -39,7 +39,7 @@ final class CapturedLink: ATTLink {
 
     func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) { link.encrypt(result) }
 
-    fileprivate func received(_ pdus: [ReceivedPDU]) {
+    fileprivate func received(_ pdus: ReceivedPDUs) {
         guard let id else { return }
         noteMissing()
         for pdu in pdus where !recorder.received(pdu, id) { missing.withLock { $0 += 1 } }
@@ -71,7 +71,7 @@ final class CapturedLink: ATTLink {
             self.receiver = receiver
         }
 
-        func linkReceived(_ pdus: [ReceivedPDU]) {
+        func linkReceived(_ pdus: consuming ReceivedPDUs) {
             link.received(pdus)
             receiver.linkReceived(pdus)
         }

@@ -3,19 +3,34 @@ import BLERadio
 import Synchronization
 
 extension Bearer: ATTLinkReceiver {
-    func linkReceived(_ pdus: [ReceivedPDU]) {
+    func linkReceived(_ pdus: consuming ReceivedPDUs) {
+        guard let (values, handle) = notifications(in: pdus) else { return takeEach(pdus) }
+        // Let go before the consumer has the values: two threads that count references to the same octets slow each
+        // other down.
+        pdus = ReceivedPDUs()
+        change { state, effects in
+            if state.end == nil { take(values, of: handle, &state, &effects) }
+        }
+    }
+
+    /// The values, where all are notifications of one characteristic, as nearly all PDUs are; they change nothing in
+    /// the machine.
+    private func notifications(in pdus: ReceivedPDUs) -> ([CharacteristicValue], UInt16)? {
+        guard pdus.count > 0, let handle = GATTClient.handle(ofNotification: pdus.head(of: 0)) else { return nil }
+        var values: [CharacteristicValue] = []
+        values.reserveCapacity(pdus.count)
+        for index in 0..<pdus.count {
+            guard GATTClient.handle(ofNotification: pdus.head(of: index)) == handle else { return nil }
+            let octets = pdus.octets(of: index, from: GATTClient.valueOffset)
+            values.append(CharacteristicValue(bytes: octets, time: pdus.time(of: index)))
+        }
+        return (values, handle)
+    }
+
+    private func takeEach(_ pdus: ReceivedPDUs) {
         change { state, effects in
             var security: ATTSecurity?
             for pdu in pdus where state.end == nil {
-                // The way of every notification: it changes nothing in the machine.
-                if let handle = GATTClient.handle(ofNotification: pdu.bytes) {
-                    let value = CharacteristicValue(
-                        bytes: pdu.bytes.dropFirst(GATTClient.valueOffset),
-                        time: pdu.time
-                    )
-                    take(value, of: handle, expecting: pdus.count, &state, &effects)
-                    continue
-                }
                 // One that came alone is the whole of its array, and isn't copied.
                 let octets = Array(pdu.bytes)
                 guard let first = octets.first else { continue }

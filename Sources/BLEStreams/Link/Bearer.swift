@@ -222,26 +222,31 @@ final class Bearer: Sendable {
     }
 
     /// Puts a value to those before it, where they are of the same characteristic.
-    ///
-    /// - Parameter count: how many came with it; the first that is put here makes room for all: mostly they are of one
-    ///   characteristic.
-    func take(
+    private func take(
         _ value: CharacteristicValue,
         of handle: UInt16,
-        expecting count: Int = 1,
         _ state: inout State,
         _ effects: inout Effects
     ) {
         let last = effects.deliveries.count - 1
         if last >= 0, effects.deliveries[last].handle == handle {
             effects.deliveries[last].values.append(value)
-        } else if let routes = state.routes[handle] {
-            var values: [CharacteristicValue] = []
-            if effects.deliveries.isEmpty { values.reserveCapacity(count) }
-            values.append(value)
+        } else {
+            take([value], of: handle, &state, &effects)
+        }
+    }
+
+    /// Has values delivered that came one after the other.
+    func take(
+        _ values: [CharacteristicValue],
+        of handle: UInt16,
+        _ state: inout State,
+        _ effects: inout Effects
+    ) {
+        if let routes = state.routes[handle] {
             effects.deliveries.append(Delivery(handle: handle, routes: routes, values: values))
         } else {
-            state.early.keep(value, of: handle, now: timeline.now)
+            for value in values { state.early.keep(value, of: handle, now: timeline.now) }
         }
     }
 

@@ -13,6 +13,7 @@ public struct CharacteristicValue: Hashable, Sendable {
     public let isIndication: Bool
 
     /// Makes a value.
+    @inlinable
     public init(bytes: ArraySlice<UInt8>, time: ReceptionTime, isIndication: Bool = false) {
         self.bytes = bytes
         self.time = time
@@ -37,7 +38,7 @@ public struct CharacteristicValue: Hashable, Sendable {
 
 extension CharacteristicValue: RandomAccessCollection {
     /// The first octet is number 0, wherever in its PDU it stood.
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { bytes.count }
-    public subscript(position: Int) -> UInt8 { bytes[bytes.startIndex + position] }
+    @inlinable public var startIndex: Int { 0 }
+    @inlinable public var endIndex: Int { bytes.count }
+    @inlinable public subscript(position: Int) -> UInt8 { bytes[bytes.startIndex + position] }
 }

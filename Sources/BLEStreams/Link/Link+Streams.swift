@@ -101,7 +101,7 @@ extension Link {
         return BLEStream(subject, timeline: timeline, buffer: buffer) { mailbox in
             let subscriber = LinkAttributes.Subscriber(
                 object: subject.object,
-                deliver: { mailbox.send(contentsOf: $0) },
+                deliver: { mailbox.send(burst: $0) },
                 lost: { mailbox.lost($0) },
                 finish: { mailbox.finish(throwing: $0) }
             )
@@ -122,7 +122,7 @@ extension Link {
             let isReading = Mutex(false)
             let subscriber = LinkAttributes.Subscriber(
                 object: object,
-                deliver: { values in if hasRead.withLock({ $0 }) { mailbox.send(contentsOf: values) } },
+                deliver: { values in if hasRead.withLock({ $0 }) { mailbox.send(burst: values) } },
                 lost: { count in if hasRead.withLock({ $0 }) { mailbox.lost(count) } },
                 finish: { mailbox.finish(throwing: $0) }
             )

@@ -15,7 +15,7 @@ extension SessionConsumer {
     /// Takes them for a stream.
     init(_ mailbox: Mailbox<CharacteristicValue>) {
         self.init(
-            send: { mailbox.send(contentsOf: $0) },
+            send: { mailbox.send(burst: $0) },
             lost: { mailbox.lost($0) },
             interrupted: { mailbox.interrupted(by: $0, for: $1) },
             finish: { mailbox.finish(throwing: $0) }

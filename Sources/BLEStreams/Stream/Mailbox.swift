@@ -4,7 +4,7 @@ import Synchronization
 /// The buffer between a source, which never waits, and one consumer, who takes all that has come in one wake-up.
 final class Mailbox<Element: Sendable>: Sendable {
     private struct State {
-        var buffer = Ring<Element>()
+        var buffer = Backlog<Element>()
         /// How many elements have left the buffer: the number of the one that is first in it now.
         var first = 0
         /// The gap before the first element, and the gaps behind it, each with the number of the element that follows.
@@ -70,6 +70,21 @@ final class Mailbox<Element: Sendable>: Sendable {
     /// Puts several values in, with one lock and one wake-up; `false` when the stream is over now.
     @discardableResult
     func send(contentsOf elements: some Collection<Element>) -> Bool {
+        send(elements) { $0.append(contentsOf: $1) }
+    }
+
+    /// Puts values in that came at once, and are kept in the array that they came in.
+    @discardableResult
+    func send(burst elements: [Element]) -> Bool {
+        // Those that may be displaced are kept one by one: a burst would go on holding them.
+        guard policy.keepsWhatItHas else { return send(contentsOf: elements) }
+        return send(elements) { $0.append(burst: $1) }
+    }
+
+    private func send<Elements: Collection<Element>>(
+        _ elements: Elements,
+        append: (inout Backlog<Element>, Elements) -> Void
+    ) -> Bool {
         // Destroyed outside the lock: what values hold may have a `deinit` of its own.
         var displaced: [Element] = []
         var isOver = true
@@ -77,7 +92,7 @@ final class Mailbox<Element: Sendable>: Sendable {
             let sum = waiting(in: state) + elements.count
             if state.end == nil, sum <= policy.capacity {
                 state.received += elements.count
-                state.buffer.append(contentsOf: elements)
+                append(&state.buffer, elements)
                 state.highWaterMark = max(state.highWaterMark, sum)
             } else {
                 for element in elements { put(element, into: &state, &displaced) }
@@ -183,7 +198,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         private let mailbox: Mailbox
         // Unchecked: a cursor belongs to one consumer, who calls one function at a time.
         @exclusivity(unchecked)
-        private var values = Ring<Element>()
+        private var values = Backlog<Element>()
         private var onClose: (() -> Void)?
 
         init(mailbox: Mailbox, onClose: @escaping () -> Void) {
@@ -205,12 +220,12 @@ final class Mailbox<Element: Sendable>: Sendable {
         func close() {
             onClose.take()?()
             mailbox.close()
-            values = Ring()
+            values = Backlog()
         }
     }
 
     /// The next element. Where what waits is never displaced, the rest of the buffer comes with it in `values`.
-    private func take(_ values: inout Ring<Element>) throws -> Polled<Element> {
+    private func take(_ values: inout Backlog<Element>) throws -> Polled<Element> {
         try state.withLock { state in
             mergeGapsAtFront(of: &state)
             if let gap = state.gap.take() { return .gap(gap) }
@@ -228,8 +243,8 @@ final class Mailbox<Element: Sendable>: Sendable {
             switch state.end {
             case nil:
                 // A burst is no reason to keep its memory for ever.
-                if state.buffer.capacity > 4096 { state.buffer = Ring() }
-                if values.capacity > 4096 { values = Ring() }
+                state.buffer.shrink()
+                values.shrink()
                 return .pending
             case .finished, .closed: return .end
             case .failed(let error): throw error
@@ -244,7 +259,7 @@ final class Mailbox<Element: Sendable>: Sendable {
             let old = state
             state.dropped += waiting(in: state)
             inHand.store(0, ordering: .relaxed)
-            state.buffer = Ring()
+            state.buffer = Backlog()
             state.gap = nil
             state.laterGaps = Ring()
             state.end = .closed

@@ -220,7 +220,7 @@ struct SocketLinkTests {
             let link: SocketLink
             let recorder = LinkRecorder()
             init(_ link: SocketLink) { self.link = link }
-            func linkReceived(_ pdus: [ReceivedPDU]) {
+            func linkReceived(_ pdus: ReceivedPDUs) {
                 for pdu in pdus { #expect(link.send(Array(pdu.bytes)) == .sent) }
                 link.disconnect()
             }

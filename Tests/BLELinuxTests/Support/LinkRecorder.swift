@@ -51,7 +51,7 @@ final class LinkRecorder: ATTLinkReceiver {
         return (pdus, nil)
     }
 
-    func linkReceived(_ pdus: [ReceivedPDU]) {
+    func linkReceived(_ pdus: ReceivedPDUs) {
         batchSizes.withLock { $0.append(pdus.count) }
         receptionTimes.withLock { $0 += pdus.map(\.time) }
         for pdu in pdus { continuation.yield(.received(Array(pdu.bytes))) }

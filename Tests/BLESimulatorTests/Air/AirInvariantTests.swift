@@ -27,7 +27,7 @@ private final class Checker: ATTLinkReceiver {
         }
     }
 
-    func linkReceived(_ pdus: [ReceivedPDU]) {
+    func linkReceived(_ pdus: ReceivedPDUs) {
         var answers = false
         enter { heard in
             heard.numbers += pdus.map { Int($0.bytes[3]) << 8 | Int($0.bytes[4]) }

@@ -27,7 +27,7 @@ final class LinkRecorder: ATTLinkReceiver {
         if case .ended(let reason) = events.last { reason } else { nil }
     }
 
-    func linkReceived(_ pdus: [ReceivedPDU]) { note(.received(pdus.map { Array($0.bytes) })) }
+    func linkReceived(_ pdus: ReceivedPDUs) { note(.received(pdus.map { Array($0.bytes) })) }
     func linkDropped(_ count: Int) { note(.dropped(count)) }
     func linkBecameWritable() { note(.writable) }
     func linkEnded(_ reason: DisconnectReason) { note(.ended(reason)) }

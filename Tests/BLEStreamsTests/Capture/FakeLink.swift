@@ -39,7 +39,7 @@ final class FakeLink: ATTLink {
 
     func receive(_ pdu: [UInt8]) {
         let time = ReceptionTime(sinceEpoch: .seconds(1_700_000_000), source: .simulation)
-        state.withLock { $0.receiver }?.linkReceived([ReceivedPDU(bytes: pdu, time: time)])
+        state.withLock { $0.receiver }?.linkReceived(ReceivedPDUs(pdu, time: time))
     }
 
     func drop(_ count: Int) { state.withLock { $0.receiver }?.linkDropped(count) }
@@ -97,7 +97,7 @@ final class Listener: ATTLinkReceiver {
     var received: [[UInt8]] { state.withLock { $0.received } }
     var dropped: Int { state.withLock { $0.dropped } }
 
-    func linkReceived(_ pdus: [ReceivedPDU]) { state.withLock { $0.received += pdus.map { Array($0.bytes) } } }
+    func linkReceived(_ pdus: ReceivedPDUs) { state.withLock { $0.received += pdus.map { Array($0.bytes) } } }
     func linkDropped(_ count: Int) { state.withLock { $0.dropped += count } }
     func linkBecameWritable() {}
     func linkEnded(_ reason: DisconnectReason) {}

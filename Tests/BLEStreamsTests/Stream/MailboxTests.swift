@@ -51,6 +51,24 @@ import Testing
         #expect(post.counts == [6, 2, 4, 0, 5])
     }
 
+    @Test(arguments: [BufferPolicy.unbounded, .newest(12), .oldest(12), .fail(12)], [1, 7, 10, 12, 13])
+    func `what comes at once is treated as if it had come one by one`(policy: BufferPolicy, size: Int) throws {
+        let (burst, single) = (Post<Int>(policy), Post<Int>(policy))
+        for start in stride(from: 0, to: 60, by: 20) {
+            burst.mailbox.send(start)
+            single.mailbox.send(start)
+            burst.mailbox.send(burst: Array(start + 1...start + size))
+            for number in start + 1...start + size { single.mailbox.send(number) }
+            burst.mailbox.lost(start / 20)
+            single.mailbox.lost(start / 20)
+            for _ in 0..<3 {
+                let polls = (Result { try burst.cursor.poll() }, Result { try single.cursor.poll() })
+                #expect(String(describing: polls.0) == String(describing: polls.1))
+            }
+            #expect(burst.counts == single.counts)
+        }
+    }
+
     @Test func `the newest displace the oldest`() throws {
         let post = Post<Int>(.newest(3))
         post.mailbox.send(contentsOf: 1...5)

@@ -41,7 +41,7 @@ final class AnsweringLink: ATTLink {
     /// Hands PDUs to the library, as one wake-up brings them.
     func bring(_ pdus: [[UInt8]]) {
         let time = ReceptionTime(sinceEpoch: .seconds(1_700_000_000), source: .simulation)
-        state.withLock { $0.receiver }?.linkReceived(pdus.map { ReceivedPDU(bytes: $0, time: time) })
+        state.withLock { $0.receiver }?.linkReceived(ReceivedPDUs(pdus.map { ReceivedPDU(bytes: $0, time: time) }))
     }
 
     /// Says that the kernel had no room for so many PDUs.

@@ -54,7 +54,7 @@ final class RawCentral: ATTLinkReceiver {
         return await next()
     }
 
-    func linkReceived(_ pdus: [ReceivedPDU]) {
+    func linkReceived(_ pdus: ReceivedPDUs) {
         for pdu in pdus { self.pdus.yield(Array(pdu.bytes)) }
     }
 

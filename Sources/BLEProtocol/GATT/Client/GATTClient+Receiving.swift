@@ -16,19 +16,12 @@ extension GATTClient {
         return receivedResponse(opcode, pdu)
     }
 
-    /// The handle in a Handle Value Notification, which changes nothing in the machine; `nil` for all other PDUs, and
-    /// where there is none. The value begins behind ``valueOffset`` octets.
+    /// The handle in a Handle Value Notification, which changes nothing in the machine, from its first three octets;
+    /// `nil` for all other PDUs, and where there is none. The value begins behind ``valueOffset`` octets.
     @inlinable
-    package static func handle(ofNotification pdu: ArraySlice<UInt8>) -> UInt16? {
-        pdu.first == 0x1B ? handle(ofValue: pdu) : nil
-    }
-
-    /// The handle in a notification or an indication; `nil` where there is none.
-    @inlinable
-    package static func handle(ofValue pdu: ArraySlice<UInt8>) -> UInt16? {
-        let start = pdu.startIndex
-        guard pdu.count >= valueOffset else { return nil }
-        return UInt16(pdu[start + 1]) | UInt16(pdu[start + 2]) << 8
+    package static func handle(ofNotification head: (UInt8?, UInt8?, UInt8?)) -> UInt16? {
+        guard head.0 == 0x1B, let low = head.1, let high = head.2 else { return nil }
+        return UInt16(low) | UInt16(high) << 8
     }
 
     /// The octets before the value in a notification or an indication.
@@ -39,12 +32,12 @@ extension GATTClient {
         var output = Output()
         // Also one that is malformed or for an unknown handle: an unconfirmed indication blocks the server for good.
         if isIndication, closed == nil { confirmations &+= 1 }
-        guard let handle = Self.handle(ofValue: pdu[...]) else {
+        guard pdu.count >= Self.valueOffset else {
             output.notes.append("\(isIndication ? "an indication" : "a notification") without a handle was ignored")
             return output
         }
         let value = ReceivedValue(
-            handle: handle,
+            handle: UInt16(pdu[1]) | UInt16(pdu[2]) << 8,
             value: pdu[Self.valueOffset...],
             time: time,
             isIndication: isIndication

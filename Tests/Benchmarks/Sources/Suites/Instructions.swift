@@ -123,7 +123,13 @@ struct Instructions {
                 }
                 // One copy: small PDUs that come together from a socket share their storage.
                 let shared = Array(repeating: octets, count: size).flatMap { $0 }
-                radio.link.bring((0..<size).map { shared[$0 * octets.count..<($0 + 1) * octets.count] })
+                var pdus = ReceivedPDUs()
+                pdus.reserveCapacity(size)
+                let array = pdus.add(shared)
+                for start in stride(from: 0, to: shared.count, by: octets.count) {
+                    pdus.append(start..<start + octets.count, ofArray: array, time: DirectLink.time)
+                }
+                radio.link.bring(pdus)
             }
         }
     }

@@ -71,12 +71,15 @@ final class DirectLink: ATTLink {
     }
 
     /// Hands PDUs to the receiver, as if they had just come.
-    func bring(_ pdus: [[UInt8]]) { bring(pdus.map { $0[...] }) }
-
-    func bring(_ pdus: [ArraySlice<UInt8>]) {
-        let time = ReceptionTime(sinceEpoch: .seconds(1), source: .reading)
-        receiver.withLock { $0 }?.linkReceived(pdus.map { ReceivedPDU(bytes: $0, time: time) })
+    func bring(_ pdus: [[UInt8]]) {
+        var received = ReceivedPDUs()
+        for pdu in pdus { received.append(pdu, time: Self.time) }
+        bring(received)
     }
+
+    func bring(_ pdus: consuming ReceivedPDUs) { receiver.withLock { $0 }?.linkReceived(pdus) }
+
+    static let time = ReceptionTime(sinceEpoch: .seconds(1), source: .reading)
 
     func disconnect() {
         let last = receiver.withLock { $0.take() }

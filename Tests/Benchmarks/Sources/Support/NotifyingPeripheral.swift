@@ -48,7 +48,7 @@ final class NotifyingPeripheral: ATTLinkReceiver {
         }
     }
 
-    func linkReceived(_ pdus: [ReceivedPDU]) {
+    func linkReceived(_ pdus: ReceivedPDUs) {
         guard let link = state.withLock({ $0.link }) else { return }
         for pdu in pdus {
             if let answer = Self.answer(to: Array(pdu.bytes)) { _ = link.send(answer) }

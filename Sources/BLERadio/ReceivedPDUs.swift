@@ -1,0 +1,124 @@
+public import BLEProtocol
+
+/// One PDU and when it was received.
+public struct ReceivedPDU: Hashable, Sendable {
+    /// The PDU's octets, opcode first. PDUs that came together may be parts of one array.
+    public var bytes: ArraySlice<UInt8>
+
+    /// When it was received.
+    public var time: ReceptionTime
+
+    /// Wraps a PDU that is a part of an array.
+    @inlinable
+    public init(bytes: ArraySlice<UInt8>, time: ReceptionTime) {
+        self.bytes = bytes
+        self.time = time
+    }
+
+    /// Wraps a PDU that has an array of its own.
+    public init(bytes: [UInt8], time: ReceptionTime) { self.init(bytes: bytes[...], time: time) }
+}
+
+/// PDUs that arrived together, in order; none is empty.
+///
+/// Where they lie in the arrays that they came in is noted, and no reference is counted for each: a receiver can look
+/// at all of them for less than a slice of one costs.
+public struct ReceivedPDUs: Sendable {
+    /// Where a PDU lies, and when it came.
+    @usableFromInline
+    struct Place: Sendable {
+        /// 0 for ``first``, then the number in ``others`` plus one.
+        @usableFromInline let array: Int
+        @usableFromInline let start: Int
+        @usableFromInline let end: Int
+        @usableFromInline let time: ReceptionTime
+
+        @inlinable
+        init(array: Int, start: Int, end: Int, time: ReceptionTime) {
+            self.array = array
+            self.start = start
+            self.end = end
+            self.time = time
+        }
+    }
+
+    // Apart: it mostly is the only one, and then no list of arrays is needed.
+    @usableFromInline var first: [UInt8] = []
+    @usableFromInline var others: [[UInt8]] = []
+    @usableFromInline var places: [Place] = []
+
+    /// None yet.
+    public init() {}
+
+    /// PDUs that were put together elsewhere.
+    public init(_ pdus: some Sequence<ReceivedPDU>) { for pdu in pdus { append(Array(pdu.bytes), time: pdu.time) } }
+
+    /// One PDU.
+    public init(_ pdu: [UInt8], time: ReceptionTime) { append(pdu, time: time) }
+
+    /// Makes room for so many.
+    public mutating func reserveCapacity(_ count: Int) { places.reserveCapacity(count) }
+
+    /// Adds a PDU that has an array of its own.
+    public mutating func append(_ pdu: [UInt8], time: ReceptionTime) {
+        let array = add(pdu)
+        append(pdu.indices, ofArray: array, time: time)
+    }
+
+    /// Takes an array in that PDUs lie in; they are added with ``append(_:ofArray:time:)``.
+    ///
+    /// - Returns: the number of the array here.
+    public mutating func add(_ array: [UInt8]) -> Int {
+        if places.isEmpty, others.isEmpty {
+            first = array
+            return 0
+        }
+        others.append(array)
+        return others.count
+    }
+
+    /// Adds a PDU that lies in an array.
+    ///
+    /// - Parameters:
+    ///   - range: where it lies; within the array.
+    ///   - array: what ``add(_:)`` has returned.
+    @inlinable
+    public mutating func append(_ range: Range<Int>, ofArray array: Int, time: ReceptionTime) {
+        places.append(Place(array: array, start: range.lowerBound, end: range.upperBound, time: time))
+    }
+}
+
+extension ReceivedPDUs: RandomAccessCollection {
+    @inlinable public var startIndex: Int { 0 }
+    @inlinable public var endIndex: Int { places.count }
+
+    @inlinable
+    public subscript(index: Int) -> ReceivedPDU { ReceivedPDU(bytes: octets(of: index), time: time(of: index)) }
+
+    /// When a PDU was received.
+    @inlinable
+    public func time(of index: Int) -> ReceptionTime { places[index].time }
+
+    /// The octets of a PDU from an offset on.
+    @inlinable
+    public func octets(of index: Int, from offset: Int = 0) -> ArraySlice<UInt8> {
+        let place = places[index]
+        let range = Swift.min(place.start + offset, place.end)..<place.end
+        return place.array == 0 ? first[range] : others[place.array - 1][range]
+    }
+
+    /// The first three octets of a PDU, which tell nearly all kinds of PDU where they go; `nil` behind its end.
+    @inlinable
+    public func head(of index: Int) -> (UInt8?, UInt8?, UInt8?) {
+        let place = places[index]
+        return place.array == 0 ? Self.head(of: place, in: first) : Self.head(of: place, in: others[place.array - 1])
+    }
+
+    @inlinable
+    static func head(of place: Place, in array: [UInt8]) -> (UInt8?, UInt8?, UInt8?) {
+        let (start, count) = (place.start, place.end - place.start)
+        return (
+            count > 0 ? array[start] : nil, count > 1 ? array[start + 1] : nil, count > 2 ? array[start + 2] : nil
+        )
+    }
+}
