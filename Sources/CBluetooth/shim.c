@@ -8,8 +8,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
 #ifndef SO_MEMINFO
 #define SO_MEMINFO 55
@@ -51,6 +53,15 @@ static void read_control(struct msghdr *message, CBluetooth_Datagram *datagram) 
             datagram->hasDropped = true;
         }
     }
+}
+
+ssize_t CBluetooth_send(int socket, const uint8_t *octets, size_t count) {
+    const int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+#ifdef SYS_sendto
+    return syscall(SYS_sendto, socket, octets, count, flags, NULL, 0);
+#else
+    return send(socket, octets, count, flags);
+#endif
 }
 
 struct CBluetooth_Batch {

@@ -141,8 +141,7 @@ extension FileDescriptor {
 
     /// Sends one datagram, whole or not at all, without waiting. The corresponding C function is `send`.
     func send(_ octets: [UInt8]) throws(SystemError) {
-        let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
-        try systemCall { Glibc.send(rawValue, octets, octets.count, flags) }
+        try systemCall { CBluetooth_send(rawValue, octets, octets.count) }
     }
 
     private func withSystemAddress<Address>(

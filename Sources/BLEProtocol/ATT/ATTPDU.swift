@@ -47,17 +47,13 @@ extension ATTPDU {
     /// Decodes a whole PDU, opcode first.
     package init(decoding pdu: [UInt8]) throws(ATTDecodingError) { try self.init(decoding: pdu[...]) }
 
-    // Both are to be had as the sender's own, for its kind of PDU: in general form they cost more than the rest of a write.
-
     /// Appends the whole PDU, opcode first.
-    @inlinable
     package func encode(into writer: inout ByteWriter) {
         writer.uint8(Self.opcode.rawValue)
         encodeParameters(into: &writer)
     }
 
     /// The whole PDU, opcode first.
-    @inlinable
     package var encoded: [UInt8] {
         var writer = ByteWriter(capacity: 1 + parameterCount)
         encode(into: &writer)

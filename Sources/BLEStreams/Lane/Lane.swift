@@ -69,7 +69,10 @@ final class Lane: Sendable {
     /// Does what takes no time at once where an operation may begin, and nothing else; whether it was done.
     func attempt(_ pass: Pass?, _ action: () -> Bool) -> Bool {
         guard state.withLock({ $0.order.beginInstant(pass: pass) }) else { return false }
-        defer { change { $0.order.endInstant() } }
+        defer {
+            let granted = state.withLock { $0.order.endInstant() }
+            if !granted.isEmpty { begin(granted) }
+        }
         return action()
     }
 
@@ -89,10 +92,14 @@ final class Lane: Sendable {
     func open() { change { $0.order.open() } }
 
     private func change(_ body: (inout State) -> [LaneOrder.ID]) {
-        let granted = state.withLock { state in
-            let ids = body(&state)
-            return ids.isEmpty ? [] : ids.compactMap { id in state.actions.removeValue(forKey: id).map { (id, $0) } }
+        let granted = state.withLock { body(&$0) }
+        if !granted.isEmpty { begin(granted) }
+    }
+
+    private func begin(_ granted: [LaneOrder.ID]) {
+        let actions = state.withLock { state in
+            granted.compactMap { id in state.actions.removeValue(forKey: id).map { (id, $0) } }
         }
-        for (id, action) in granted { action(Entry(lane: self, id: id)) }
+        for (id, action) in actions { action(Entry(lane: self, id: id)) }
     }
 }

@@ -1,6 +1,7 @@
 import BLEProtocol
 
 /// How a characteristic was named by the caller.
+@usableFromInline
 enum CharacteristicSelector: Hashable, Sendable {
     /// The first one of that type, in the given service or in any.
     case uuid(BluetoothUUID, service: BluetoothUUID?)
@@ -11,7 +12,7 @@ enum CharacteristicSelector: Hashable, Sendable {
 }
 
 extension CharacteristicSelector: CustomStringConvertible {
-    var description: String {
+    @usableFromInline var description: String {
         switch self {
         case .uuid(let uuid, service: nil): "\(uuid)"
         case .uuid(let uuid, service: let service?): "\(uuid) in service \(service)"

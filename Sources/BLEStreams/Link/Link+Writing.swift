@@ -22,6 +22,7 @@ extension Link {
     /// - Throws: ``BLEError/Code/notFound``, ``BLEError/Code/notSupported`` when the characteristic can't be written
     ///   that way, ``BLEError/Code/overflow`` when the value is too long, ``BLEError/Code/attributeError``,
     ///   ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, `CancellationError`.
+    @inlinable
     public func write(
         _ value: some Collection<UInt8>,
         to uuid: BluetoothUUID,
@@ -31,10 +32,11 @@ extension Link {
     ) async throws {
         let (value, selector) = (Array(value), CharacteristicSelector.uuid(uuid, service: service))
         if kind == .withoutResponse, try writeAtOnce(value, selector) { return }
-        try await write(value, selector, kind, timeout)
+        try await writeInTurn(value, selector, kind, timeout)
     }
 
     /// Writes a characteristic that was discovered. See ``write(_:to:in:_:timeout:)``.
+    @inlinable
     public func write(
         _ value: some Collection<UInt8>,
         to characteristic: Characteristic,
@@ -43,10 +45,13 @@ extension Link {
     ) async throws {
         let (value, selector) = (Array(value), CharacteristicSelector.exactly(characteristic))
         if kind == .withoutResponse, try writeAtOnce(value, selector) { return }
-        try await write(value, selector, kind, timeout)
+        try await writeInTurn(value, selector, kind, timeout)
     }
 
+    // Inlined down to where waiting may begin: what need not wait then costs no frames of asynchronous functions.
+
     /// Writes an attribute by its handle, without discovery and without a look at its properties.
+    @inlinable
     public func write(
         _ value: some Collection<UInt8>,
         toHandle handle: UInt16,
@@ -55,16 +60,11 @@ extension Link {
     ) async throws {
         let value = Array(value)
         if kind == .withoutResponse, try writeAtOnce(value, handle) { return }
-        try await write(
-            value,
-            toHandle: handle,
-            kind,
-            OperationObject(.to, .handle(handle), peripheral.address),
-            timeout
-        )
+        try await writeInTurn(value, handle, kind, timeout)
     }
 
-    private func write(
+    @usableFromInline
+    func writeInTurn(
         _ value: [UInt8],
         _ selector: CharacteristicSelector,
         _ kind: WriteKind,
@@ -88,13 +88,14 @@ extension Link {
         }
     }
 
-    private func write(
+    @usableFromInline
+    func writeInTurn(
         _ value: [UInt8],
-        toHandle handle: UInt16,
+        _ handle: UInt16,
         _ kind: WriteKind,
-        _ object: OperationObject,
         _ timeout: Duration?
     ) async throws {
+        let object = OperationObject(.to, .handle(handle), peripheral.address)
         try checkLength(of: value, kind == .withoutResponse ? mtu - 3 : 512, object)
         switch kind {
         case .withResponse:
@@ -123,15 +124,17 @@ extension Link {
 
     /// Writes without an answer where nobody else has the link, nothing has to leave before and the value fits: the
     /// way of nearly all, on which nothing waits and nothing is kept.
-    private func writeAtOnce(_ value: [UInt8], _ handle: UInt16) throws -> Bool {
+    @usableFromInline
+    func writeAtOnce(_ value: [UInt8], _ handle: UInt16) throws -> Bool {
         try Task.checkCancellation()
-        let pdu = ATTWriteCommand(handle: handle, value: value[...]).encoded
+        let pdu = GATTClient.command(writing: value, to: handle)
         guard lane.attempt(pass, { bearer.sendAtOnce(pdu) }) else { return false }
         attributes.operationBegan()
         return true
     }
 
-    private func writeAtOnce(_ value: [UInt8], _ selector: CharacteristicSelector) throws -> Bool {
+    @usableFromInline
+    func writeAtOnce(_ value: [UInt8], _ selector: CharacteristicSelector) throws -> Bool {
         guard let known = attributes.knownDatabase else { return false }
         let found = try LinkAttributes.find(selector, in: known, operation: "write", peripheral.address).get()
         return try found.properties.contains(.writeWithoutResponse) && writeAtOnce(value, found.valueHandle)

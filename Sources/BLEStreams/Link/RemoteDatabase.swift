@@ -27,6 +27,8 @@ final class RemoteDatabase: Sendable {
 
     private let memory: DatabaseMemory
     private let state: Mutex<State>
+    /// The tracker's, for each operation to look at without the lock.
+    private let mustSettle = Atomic(false)
     private let bearer = Mutex<(bearer: Bearer, consequences: Consequences)?>(nil)
 
     init(memory: DatabaseMemory) {
@@ -69,7 +71,7 @@ final class RemoteDatabase: Sendable {
 
     /// A request of the program was put in the bearer's queue.
     func operationBegan() {
-        guard state.withLock({ $0.tracker.mustSettle }) else { return }
+        guard mustSettle.load(ordering: .acquiring) else { return }
         change { $0.operationBegan() }
     }
 
@@ -82,7 +84,10 @@ final class RemoteDatabase: Sendable {
     // MARK: - Carrying out
 
     private func change(_ step: (inout DatabaseTracker) -> DatabaseTracker.Output) {
-        let output = state.withLock { step(&$0.tracker) }
+        let output = state.withLock { state in
+            defer { mustSettle.store(state.tracker.mustSettle, ordering: .releasing) }
+            return step(&state.tracker)
+        }
         guard output != DatabaseTracker.Output() else { return }
         carryOut(output)
     }

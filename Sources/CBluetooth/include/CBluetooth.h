@@ -16,6 +16,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/types.h>
 #include <linux/rfkill.h>
 #include <bluetooth/bluetooth.h>
 #include <bluetooth/hci.h>
@@ -43,6 +44,12 @@ extern const int CBluetooth_SO_RXQ_OVFL;
 extern const int CBluetooth_SO_MEMINFO;
 /// A timeout of a socket that never passes. Which of Swift's modules `struct timeval` belongs to is left to chance.
 extern const struct timeval CBluetooth_no_timeout;
+
+// MARK: Sending
+
+/// `send` without waiting and without a signal. Nor is it a point at which a thread can be cancelled, which costs each
+/// call of glibc's as much as a lock does.
+ssize_t CBluetooth_send(int socket, const uint8_t *octets, size_t count);
 
 // MARK: Receiving
 

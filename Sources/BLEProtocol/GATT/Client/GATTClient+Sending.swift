@@ -1,4 +1,15 @@
 extension GATTClient {
+    /// The PDU that writes a value without an answer, for a driver that sends it past the machine, which it changes not.
+    package static func command(writing value: [UInt8], to handle: UInt16) -> [UInt8] {
+        // Here the compiler knows which kind of PDU it is, and elsewhere not, which costs more than all else.
+        ATTWriteCommand(handle: handle, value: value[...]).encoded
+    }
+
+    /// Whether there is a reason to ask for ``nextPDU()``.
+    package var hasSomethingToSend: Bool {
+        slot != nil || confirmations > 0 || !commands.isEmpty || offered != nil
+    }
+
     /// What to send next: confirmations before commands before requests; `nil` where there is nothing now.
     ///
     /// The same PDU is given until ``sending()`` or ``sent()``; cancelling its procedure withdraws it.

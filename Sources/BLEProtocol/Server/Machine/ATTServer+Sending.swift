@@ -56,6 +56,9 @@ extension ATTServer {
         guard refusal == nil else { throw .insufficientSecurity }
     }
 
+    /// Whether there is a reason to ask for ``nextPDU()``.
+    package var hasSomethingToSend: Bool { !outbox.isEmpty }
+
     /// The PDU to be sent next; the same one until ``sent()``. `nil`: nothing for now.
     ///
     /// A driver that hands it to the link without its lock says ``sending()`` before, and ``sent()`` or ``notSent()``

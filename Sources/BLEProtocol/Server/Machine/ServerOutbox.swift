@@ -63,6 +63,9 @@ struct ServerOutbox: Sendable {
     /// Whether what was handed out is being given to the link: its answer may come at any time.
     private var isOnItsWay = false
 
+    /// Whether nothing is to be sent, now or later.
+    var isEmpty: Bool { responses.isEmpty && notifications.isEmpty && indications.isEmpty && inFlight == nil }
+
     /// How many responses have not been sent.
     var responseCount: Int {
         if case .response? = inFlight?.lane, !isOnItsWay { return responses.count + 1 }
