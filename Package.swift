@@ -51,11 +51,16 @@ let package = Package(
         ),
         .executableTarget(name: "HeartRate", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/HeartRate"),
 
+        // Radios without air, for tests and benchmarks.
+        .target(name: "RadioDoubles", dependencies: ["BLEProtocol", "BLERadio"], path: "Tests/RadioDoubles"),
+
         // Compared with plain C loops in the same run.
         .target(name: "CBenchmarks", path: "Tests/Benchmarks/C"),
         .executableTarget(
             name: "Benchmarks",
-            dependencies: ["BLEProtocol", "BLERadio", "BLELinux", "BLESimulator", "BLEStreams", "CBenchmarks"],
+            dependencies: [
+                "BLEProtocol", "BLERadio", "BLELinux", "BLESimulator", "BLEStreams", "CBenchmarks", "RadioDoubles",
+            ],
             path: "Tests/Benchmarks/Sources"
         ),
 
@@ -63,10 +68,13 @@ let package = Package(
         .testTarget(name: "BLESimulatorTests", dependencies: ["BLEProtocol", "BLERadio", "BLESimulator"]),
         .testTarget(
             name: "BLEStreamsTests",
-            dependencies: ["BLEProtocol", "BLERadio", "BLEStreams", "BLESimulator"]
+            dependencies: ["BLEProtocol", "BLERadio", "BLEStreams", "BLESimulator", "RadioDoubles"]
         ),
         .testTarget(name: "BLECommandTests", dependencies: ["ble"]),
-        .testTarget(name: "BLELinuxTests", dependencies: ["BLEProtocol", "BLERadio", "BLELinux", "BLEStreams"]),
+        .testTarget(
+            name: "BLELinuxTests",
+            dependencies: ["BLEProtocol", "BLERadio", "BLELinux", "BLEStreams", "RadioDoubles"]
+        ),
     ]
 )
 

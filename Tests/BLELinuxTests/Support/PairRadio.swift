@@ -1,21 +1,14 @@
 import BLEProtocol
 import BLERadio
+import RadioDoubles
 import Synchronization
 
 @testable import BLELinux
 
 /// A radio with one link, over one end of a socket pair: for a central that connects, or a peripheral that listens.
-struct PairRadio: Radio {
+struct PairRadio: IdleRadio {
     let socket: Int32
     let loop: EventLoop
-    let timeline: any Timeline = RealTimeline()
-
-    var adapterInfo: AdapterInfo { AdapterInfo(name: "pair", address: nil, state: .poweredOn) }
-
-    func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
-        events(adapterInfo)
-        return RadioActivity {}
-    }
 
     func connect(
         to peer: BluetoothAddress,
@@ -41,9 +34,5 @@ struct PairRadio: Radio {
     ) -> RadioActivity {
         loop.enqueue { events(.started) }
         return RadioActivity {}
-    }
-
-    func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
-        RadioActivity {}
     }
 }

@@ -1,5 +1,6 @@
 import BLEProtocol
 import BLERadio
+import RadioDoubles
 import Synchronization
 
 /// A link that does what a test says, and nothing by itself.
@@ -46,22 +47,12 @@ final class FakeLink: ATTLink {
 }
 
 /// A radio that connects to one link at once.
-struct FakeRadio: Radio {
+struct FakeRadio: IdleRadio {
     private let link: FakeLink
-    let timeline: any Timeline = RealTimeline()
 
     init(_ link: FakeLink) { self.link = link }
 
     var adapterInfo: AdapterInfo { AdapterInfo(name: "hci3", address: link.local, state: .poweredOn) }
-
-    func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
-        events(adapterInfo)
-        return RadioActivity {}
-    }
-
-    func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
-        RadioActivity {}
-    }
 
     func connect(
         to peer: BluetoothAddress,
@@ -70,13 +61,6 @@ struct FakeRadio: Radio {
         result(.success(link))
         return RadioActivity {}
     }
-
-    func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity { RadioActivity {} }
-
-    func advertise(
-        _ request: AdvertiseRequest,
-        events: @escaping @Sendable (AdvertiseEvent) -> Void
-    ) -> RadioActivity { RadioActivity {} }
 }
 
 extension Radio {

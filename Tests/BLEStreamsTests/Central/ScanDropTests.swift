@@ -1,19 +1,17 @@
 import BLEProtocol
 import BLERadio
 import BLEStreams
+import RadioDoubles
 import Synchronization
 import Testing
 
 /// What becomes of advertisements that the kernel had no room for: every scan that runs counts them, in their place.
 @Suite(.timeLimit(.minutes(1))) struct ScanDropTests {
     /// A radio that receives what a test says; each scan begins with one advertisement.
-    private final class ScriptedRadio: Radio {
+    private final class ScriptedRadio: IdleRadio {
         typealias Events = @Sendable (ScanEvent) -> Void
 
-        let timeline: any Timeline = RealTimeline()
         private let scans = Mutex<[Events]>([])
-
-        var adapterInfo: AdapterInfo { AdapterInfo(name: "scripted", address: nil, state: .poweredOn) }
 
         /// How many scans were begun.
         var scanCount: Int { scans.withLock { $0.count } }
@@ -30,23 +28,6 @@ import Testing
             events(.reports([ScanDropTests.report(0)]))
             return RadioActivity {}
         }
-
-        func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
-            events(adapterInfo)
-            return RadioActivity {}
-        }
-
-        func connect(
-            to peer: BluetoothAddress,
-            result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
-        ) -> RadioActivity { RadioActivity {} }
-
-        func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity { RadioActivity {} }
-
-        func advertise(
-            _ request: AdvertiseRequest,
-            events: @escaping @Sendable (AdvertiseEvent) -> Void
-        ) -> RadioActivity { RadioActivity {} }
     }
 
     private static func report(_ number: UInt64) -> AdvertisingReport {

@@ -1,5 +1,6 @@
 import BLEProtocol
 import BLERadio
+import RadioDoubles
 import Synchronization
 
 /// A link without a radio: its peer answers before `send` returns, and notifies and loses what a test says.
@@ -87,16 +88,8 @@ final class AnsweringLink: ATTLink {
 }
 
 /// A radio that connects to one link at once, in real time.
-struct OneLinkRadio: Radio {
+struct OneLinkRadio: IdleRadio {
     let link = AnsweringLink()
-    let timeline: any Timeline = RealTimeline()
-
-    var adapterInfo: AdapterInfo { AdapterInfo(name: "one", address: nil, state: .poweredOn) }
-
-    func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
-        events(adapterInfo)
-        return RadioActivity {}
-    }
 
     func connect(
         to peer: BluetoothAddress,
@@ -105,15 +98,4 @@ struct OneLinkRadio: Radio {
         result(.success(link))
         return RadioActivity {}
     }
-
-    func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
-        RadioActivity {}
-    }
-
-    func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity { RadioActivity {} }
-
-    func advertise(
-        _ request: AdvertiseRequest,
-        events: @escaping @Sendable (AdvertiseEvent) -> Void
-    ) -> RadioActivity { RadioActivity {} }
 }

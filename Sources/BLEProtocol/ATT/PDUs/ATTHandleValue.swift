@@ -1,7 +1,7 @@
 /// A value that the server sends by itself, without an answer.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.7.1.
-package struct ATTHandleValueNotification: ATTPDU {
+package struct ATTHandleValueNotification: ATTHandleAndValue {
     package static let opcode = ATTOpcode.handleValueNotification
 
     package var handle: UInt16
@@ -12,24 +12,12 @@ package struct ATTHandleValueNotification: ATTPDU {
         self.handle = handle
         self.value = value
     }
-
-    package init(parameters: inout ATTParameterReader) throws(ATTDecodingError) {
-        handle = try parameters.uint16()
-        value = parameters.rest()
-    }
-
-    package func encodeParameters(into writer: inout ByteWriter) {
-        writer.uint16(handle)
-        writer.append(value)
-    }
-
-    package var parameterCount: Int { 2 + value.count }
 }
 
 /// A value that the server sends by itself, and the client confirms.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.7.2.
-package struct ATTHandleValueIndication: ATTPDU {
+package struct ATTHandleValueIndication: ATTHandleAndValue {
     package static let opcode = ATTOpcode.handleValueIndication
 
     package var handle: UInt16
@@ -40,18 +28,6 @@ package struct ATTHandleValueIndication: ATTPDU {
         self.handle = handle
         self.value = value
     }
-
-    package init(parameters: inout ATTParameterReader) throws(ATTDecodingError) {
-        handle = try parameters.uint16()
-        value = parameters.rest()
-    }
-
-    package func encodeParameters(into writer: inout ByteWriter) {
-        writer.uint16(handle)
-        writer.append(value)
-    }
-
-    package var parameterCount: Int { 2 + value.count }
 }
 
 /// The client's answer to an indication.

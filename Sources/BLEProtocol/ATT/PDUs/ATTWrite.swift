@@ -1,7 +1,7 @@
 /// Writes an attribute's value and asks for an answer.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.5.1.
-package struct ATTWriteRequest: ATTRequest {
+package struct ATTWriteRequest: ATTRequest, ATTHandleAndValue {
     package typealias Response = ATTWriteResponse
     package static let opcode = ATTOpcode.writeRequest
 
@@ -12,18 +12,6 @@ package struct ATTWriteRequest: ATTRequest {
         self.handle = handle
         self.value = value
     }
-
-    package init(parameters: inout ATTParameterReader) throws(ATTDecodingError) {
-        handle = try parameters.uint16()
-        value = parameters.rest()
-    }
-
-    package func encodeParameters(into writer: inout ByteWriter) {
-        writer.uint16(handle)
-        writer.append(value)
-    }
-
-    package var parameterCount: Int { 2 + value.count }
 }
 
 /// Source: Core Specification, Vol 3, Part F, 3.4.5.2.

@@ -1,7 +1,7 @@
 /// Writes an attribute's value; nothing comes back, whatever happens.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.5.3.
-package struct ATTWriteCommand: ATTPDU {
+package struct ATTWriteCommand: ATTHandleAndValue {
     package static let opcode = ATTOpcode.writeCommand
 
     package var handle: UInt16
@@ -11,18 +11,6 @@ package struct ATTWriteCommand: ATTPDU {
         self.handle = handle
         self.value = value
     }
-
-    package init(parameters: inout ATTParameterReader) throws(ATTDecodingError) {
-        handle = try parameters.uint16()
-        value = parameters.rest()
-    }
-
-    package func encodeParameters(into writer: inout ByteWriter) {
-        writer.uint16(handle)
-        writer.append(value)
-    }
-
-    package var parameterCount: Int { 2 + value.count }
 }
 
 /// A Write Command whose last twelve octets prove who sent it.

@@ -3,6 +3,7 @@ import BLEProtocol
 import BLERadio
 import BLEStreams
 import CBenchmarks
+import RadioDoubles
 
 /// From the octets of a management event to an element in a scan loop, and parsing alone; on one core, so the rate is
 /// of the processor time of all threads together.
@@ -78,11 +79,9 @@ struct Advertising {
 }
 
 /// A radio whose scan is fed with management events, as a socket brings them: in batches.
-private struct EventRadio: Radio {
+private struct EventRadio: IdleRadio {
     let count: Int
     let loop: EventLoop
-
-    var timeline: any Timeline { RealTimeline() }
 
     func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
         let count = count
@@ -105,23 +104,4 @@ private struct EventRadio: Radio {
         }
         return RadioActivity {}
     }
-
-    var adapterInfo: AdapterInfo { AdapterInfo(name: "events", address: nil, state: .poweredOn) }
-
-    func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
-        events(adapterInfo)
-        return RadioActivity {}
-    }
-
-    func connect(
-        to peer: BluetoothAddress,
-        result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
-    ) -> RadioActivity { RadioActivity {} }
-
-    func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity { RadioActivity {} }
-
-    func advertise(
-        _ request: AdvertiseRequest,
-        events: @escaping @Sendable (AdvertiseEvent) -> Void
-    ) -> RadioActivity { RadioActivity {} }
 }

@@ -1,20 +1,14 @@
 import BLEProtocol
 import BLERadio
+import RadioDoubles
 import Synchronization
 
 /// A radio without anything behind it: its one link answers at once, and brings what it is handed. No socket, no
 /// thread, no time: what is left is the library's own work.
-struct DirectRadio: Radio {
+struct DirectRadio: IdleRadio {
     let link = DirectLink()
 
     let timeline: any Timeline = StillTimeline()
-
-    var adapterInfo: AdapterInfo { AdapterInfo(name: "direct", address: nil, state: .poweredOn) }
-
-    func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
-        events(adapterInfo)
-        return RadioActivity {}
-    }
 
     func connect(
         to peer: BluetoothAddress,
@@ -23,17 +17,6 @@ struct DirectRadio: Radio {
         result(.success(link))
         return RadioActivity {}
     }
-
-    func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
-        RadioActivity {}
-    }
-
-    func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity { RadioActivity {} }
-
-    func advertise(
-        _ request: AdvertiseRequest,
-        events: @escaping @Sendable (AdvertiseEvent) -> Void
-    ) -> RadioActivity { RadioActivity {} }
 }
 
 /// A time that stands still, in which nothing ever becomes due: without it there would be a thread for the timers.
