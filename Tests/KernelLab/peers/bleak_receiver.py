@@ -19,8 +19,10 @@ from pathlib import Path
 sys.path.insert(0, os.environ["LAB_CACHE"] + "/bleak")
 
 from bleak import BleakClient, BleakScanner  # noqa: E402
+from bleak.exc import BleakError  # noqa: E402
 
 NOTIFYING = "0000a001-0000-1000-8000-00805f9b34fb"
+TRIES = 5
 QUIET = 10  # seconds without a value, after which no more will come
 # What bluetoothd is asked for, and what makes bleak ask for it: the first is what it does by itself.
 WAYS = {"StartNotify": True, "AcquireNotify": False}
@@ -38,10 +40,23 @@ async def bluetoothd_is_there(**radio) -> None:
 
 async def find(address: str, **radio):
     # btvirt shows an advertiser once in a scan, and not in every one.
-    for _ in range(5):
+    for _ in range(TRIES):
         if device := await BleakScanner.find_device_by_address(address, timeout=15, **radio):
             return device
     raise SystemExit("the peripheral was not found")
+
+
+async def connect(address: str, **radio) -> BleakClient:
+    # Where bluetoothd has the socket before the kernel's event of the link, it doesn't tell that the device is connected,
+    # and bleak gives it up.
+    for _ in range(TRIES):
+        client = BleakClient(await find(address, **radio), timeout=60)
+        try:
+            await client.connect()
+            return client
+        except BleakError as error:
+            print(f"once more: {error}", flush=True)
+    raise SystemExit("bleak did not connect")
 
 
 def processor_seconds(process: int) -> float:
@@ -94,8 +109,8 @@ async def main(adapter: str, address: str, count: str, *daemons: str) -> None:
     processes = {"bleak": os.getpid()} | {name: int(process) for name, process in (pair.split("=") for pair in daemons)}
     await bluetoothd_is_there(**radio)
     print("ready", flush=True)
-    device = await find(address, **radio)
-    async with BleakClient(device, timeout=60) as client:
+    client = await connect(address, **radio)
+    try:
         for way, uses_start_notify in WAYS.items():
             reception = Reception(int(count))
             before = {name: processor_seconds(process) for name, process in processes.items()}
@@ -104,6 +119,8 @@ async def main(adapter: str, address: str, count: str, *daemons: str) -> None:
             spent = {name: processor_seconds(process) - before[name] for name, process in processes.items()}
             print(json.dumps({"way": way} | reception.facts(spent)), flush=True)
             await client.stop_notify(NOTIFYING)
+    finally:
+        await client.disconnect()
 
 
 asyncio.run(main(*sys.argv[1:]))

@@ -121,7 +121,10 @@ def test_somebody_without_privileges_knows_of_all_that_is_missing(world, pause):
 
 
 def test_bleak_is_reported(world):
-    """Over bluetoothd, in the same boot, in both of the ways that it has to subscribe. Whatever it receives is told."""
+    """Over bluetoothd, in the same boot, in both of the ways that it has to subscribe. Whatever it receives is told.
+
+    What is missing the kernel has dropped from bluetoothd's receive queue: all that bluetoothd reads comes to bleak.
+    """
     costs = world.costs
     Path("/run/dbus").mkdir(exist_ok=True)
     world.peripheral.stop()
