@@ -1,10 +1,10 @@
 """bleak as the central: subscribes to the C peripheral of the speed bench, and says what came and what it cost.
 
-    python -m peers.bleak_receiver ADAPTER ADDRESS COUNT NAME=PID ...
+    python -m peers.bleak_receiver ADAPTER ADDRESS COUNT RUNS NAME=PID ...
 
-Says `ready` once bluetoothd answers. Then it subscribes in each of the two ways that bleak has, and says one line of
-JSON for each: with `received`, and the `processorMicroseconds` of one value by the process that spent them, its own and
-those of the daemons that are named.
+Says `ready` once bluetoothd answers. Then it subscribes in each of the two ways that bleak has, in turns and over a new
+link each time, and says one line of JSON for each: its `run`, such as `StartNotify 1`, how many values it `received`,
+and the `processorMicroseconds` of one value by the process that spent them, its own and those of the daemons named.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ async def find(address: str, **radio):
 
 
 async def connect(address: str, **radio) -> BleakClient:
-    # Where bluetoothd has the socket before the kernel's event of the link, it doesn't tell that the device is connected,
-    # and bleak gives it up.
+    # Where bluetoothd has the socket before the kernel's event of the link, it doesn't tell that the device is
+    # connected, and bleak gives it up.
     for _ in range(TRIES):
         client = BleakClient(await find(address, **radio), timeout=60)
         try:
@@ -103,24 +103,28 @@ class Reception:
         }
 
 
-async def main(adapter: str, address: str, count: str, *daemons: str) -> None:
+async def receive(client: BleakClient, way: str, count: int, processes: dict[str, int]) -> dict:
+    reception = Reception(count)
+    before = {name: processor_seconds(process) for name, process in processes.items()}
+    await client.start_notify(NOTIFYING, reception.take, bluez={"use_start_notify": WAYS[way]})
+    await reception.wait()
+    return reception.facts({name: processor_seconds(process) - before[name] for name, process in processes.items()})
+
+
+async def main(adapter: str, address: str, count: str, runs: str, *daemons: str) -> None:
     # Without a name bleak takes any powered adapter, from a set: in every other run the peripheral's own.
     radio = {"bluez": {"adapter": adapter}}
     processes = {"bleak": os.getpid()} | {name: int(process) for name, process in (pair.split("=") for pair in daemons)}
     await bluetoothd_is_there(**radio)
     print("ready", flush=True)
-    client = await connect(address, **radio)
-    try:
-        for way, uses_start_notify in WAYS.items():
-            reception = Reception(int(count))
-            before = {name: processor_seconds(process) for name, process in processes.items()}
-            await client.start_notify(NOTIFYING, reception.take, bluez={"use_start_notify": uses_start_notify})
-            await reception.wait()
-            spent = {name: processor_seconds(process) - before[name] for name, process in processes.items()}
-            print(json.dumps({"way": way} | reception.facts(spent)), flush=True)
-            await client.stop_notify(NOTIFYING)
-    finally:
-        await client.disconnect()
+    for run in range(int(runs)):
+        for way in WAYS:
+            client = await connect(address, **radio)
+            try:
+                facts = await receive(client, way, int(count), processes)
+            finally:
+                await client.disconnect()
+            print(json.dumps({"run": f"{way} {run + 1}"} | facts), flush=True)
 
 
 asyncio.run(main(*sys.argv[1:]))

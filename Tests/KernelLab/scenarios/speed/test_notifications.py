@@ -1,6 +1,7 @@
-"""20,000 notifications at full blast from a C peripheral: nothing lost or unaccounted for, and what each costs next to a
-plain C client over the same virtual controllers. Beside it what bleak receives and what that costs, with bluetoothd and
-the bus that work for it: told, and asserted only to be there. Runs with `run --speed` only: it takes the release build."""
+"""20,000 notifications at full blast from a C peripheral: nothing lost or unaccounted for, and what each costs next to
+a plain C client over the same virtual controllers. Beside it what bleak receives and what that costs, with bluetoothd
+and the bus that work for it: told, and asserted only to be there. Runs with `run --speed` only: it takes the release
+build."""
 
 from __future__ import annotations
 
@@ -23,6 +24,7 @@ PROGRAM = Path(os.environ.get("LAB_PRODUCTS", "/nowhere")).resolve().parent / "r
 COUNT = 20_000
 SIZE = 20
 RUNS = 7
+BLEAK_RUNS = 3
 PAUSE = 100  # milliseconds after each thousand
 
 
@@ -123,7 +125,7 @@ def test_somebody_without_privileges_knows_of_all_that_is_missing(world, pause):
 def test_bleak_is_reported(world):
     """Over bluetoothd, in the same boot, in both of the ways that it has to subscribe. Whatever it receives is told.
 
-    What is missing the kernel has dropped from bluetoothd's receive queue: all that bluetoothd reads comes to bleak.
+    The kernel drops what bluetoothd is too slow for, and with AcquireNotify bluetoothd what bleak is too slow for.
     """
     costs = world.costs
     Path("/run/dbus").mkdir(exist_ok=True)
@@ -139,20 +141,30 @@ def test_bleak_is_reported(world):
         bus.wait_line("unix:")
         daemon = start("bluetoothd", "/usr/libexec/bluetooth/bluetoothd", "--nodetach")
         daemons = [f"bluetoothd={daemon.process.pid}", f"bus={bus.process.pid}"]
-        receiver = ["peers.bleak_receiver", f"hci{world.pair.client}", names.BTVIRT_SERVER, str(COUNT)]
+        receiver = ["peers.bleak_receiver", f"hci{world.pair.client}", names.BTVIRT_SERVER, str(COUNT), str(BLEAK_RUNS)]
         bleak = start("bleak", sys.executable, "-m", *receiver, *daemons)
         # bluetoothd has taken the adapters: the newest listener gets the link, and its advertisement stays.
         bleak.wait_line("ready")
         world.serve()
-        for way in ("StartNotify", "AcquireNotify"):
-            reception = json.loads(bleak.wait_line(f'"{way}"', within=400))
-            spent = reception["processorMicroseconds"]
-            parts = " + ".join(f"{name} {cost:.2f}" for name, cost in spent.items())
-            say(
-                f"bleak over bluetoothd, {way}: {reception['received']:,} of {COUNT:,} received, "
-                f"{'in order' if reception['inOrder'] else 'NOT IN ORDER'}, {reception['rate']:,} a second; "
-                f"processor time of one that it received: {parts} = {sum(spent.values()):.2f} µs; "
-                f"beside it plain C {costs[0]:.2f} µs, streams {costs[1]:.2f} µs"
-            )
+        receptions = {way: [] for way in ("StartNotify", "AcquireNotify")}
+        for run in range(BLEAK_RUNS):
+            for way, runs in receptions.items():
+                runs.append(json.loads(bleak.wait_line(f'"{way} {run + 1}"', within=400)))
+    for way, runs in receptions.items():
+        reception = sorted(runs, key=bleak_cost)[BLEAK_RUNS // 2]
+        parts = " + ".join(f"{name} {cost:.2f}" for name, cost in reception["processorMicroseconds"].items())
+        say(
+            f"bleak over bluetoothd, {way}: {reception['received']:,} of {COUNT:,} received, "
+            f"{'in order' if reception['inOrder'] else 'NOT IN ORDER'}, {reception['rate']:,} a second; "
+            f"processor time of one that it received: {parts} = {bleak_cost(reception):.2f} µs; "
+            f"beside it plain C {costs[0]:.2f} µs, streams {costs[1]:.2f} µs\n"
+            f"all runs  {runs}"
+        )
+        for reception in runs:
             assert 0 < reception["received"] <= COUNT, reception
-            assert spent["bleak"] > 0 and spent["bluetoothd"] > 0, reception
+            assert all(reception["processorMicroseconds"][name] > 0 for name in ("bleak", "bluetoothd")), reception
+
+
+def bleak_cost(reception: dict) -> float:
+    """What one value took of all the processes that had to do with it, microseconds of processor time."""
+    return sum(reception["processorMicroseconds"].values())
