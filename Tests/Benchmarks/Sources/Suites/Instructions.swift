@@ -14,6 +14,7 @@ struct Instructions {
     /// What can be counted; the names are those of the option that the program calls itself with.
     enum Path: String, CaseIterable {
         case notification
+        case lone
         case advertisement
         case read
         case write
@@ -21,6 +22,7 @@ struct Instructions {
         var name: String {
             switch self {
             case .notification: "a notification's octets to its consumer's buffer"
+            case .lone: "a notification that is waited for, on the radio's thread"
             case .advertisement: "an event's octets to a report"
             case .read: "a read, its answer there at once"
             case .write: "a write without response"
@@ -91,32 +93,31 @@ struct Instructions {
         switch path {
         case .advertisement: _ = Advertising.parse(count)
         case .notification: try await receive(count)
-        case .read: try await use { link in for _ in 0..<count { _ = try await link.read(handle: 3) } }
+        case .lone: try await receiveEach(count)
+        case .read: try await use { link, _ in for _ in 0..<count { _ = try await link.read(handle: 3) } }
         case .write:
             let value = [UInt8](repeating: 7, count: 20)
-            try await use { link in
+            try await use { link, _ in
                 for _ in 0..<count { try await link.write(value, toHandle: 3, .withoutResponse) }
             }
         }
     }
 
-    private static func use(_ body: (Link) async throws -> Void) async throws {
+    private static func use(_ body: (Link, DirectLink) async throws -> Void) async throws {
         let radio = DirectRadio()
         let central = try await Central.open(.radio(radio))
-        try await central.peripheral(radio.link.peer).withLink(body)
+        try await central.peripheral(radio.link.peer).withLink { try await body($0, radio.link) }
     }
 
     /// Batches of notifications from a link to a loop, as a socket's are handed over.
     private static func receive(_ count: Int) async throws {
-        let radio = DirectRadio()
-        let central = try await Central.open(.radio(radio))
-        try await central.peripheral(radio.link.peer).withLink { link in
+        try await use { link, radio in
             _ = try await link.discover()
             let octets: [UInt8] = [0x1B, 3, 0] + [UInt8](repeating: 7, count: 20)
             var iterator = link.notifications(ofHandle: 3, buffer: .unbounded).makeAsyncIterator()
             let size = 50
             // The subscription is made by the first call of `next()`; the link has this batch for it then.
-            radio.link.afterSubscription = Array(repeating: octets, count: size)
+            radio.afterSubscription = Array(repeating: octets, count: size)
             for _ in 0..<count / size {
                 for _ in 0..<size {
                     guard let value = try await iterator.next(), value.count == 20 else { throw Missing() }
@@ -129,7 +130,23 @@ struct Instructions {
                 for start in stride(from: 0, to: shared.count, by: octets.count) {
                     pdus.append(start..<start + octets.count, ofArray: array, time: DirectLink.time)
                 }
-                radio.link.bring(pdus)
+                radio.bring(pdus)
+            }
+        }
+    }
+
+    /// Notifications that come one at a time, each to a loop that waits for it.
+    private static func receiveEach(_ count: Int) async throws {
+        let loop = try EventLoop(name: "benchmarks")
+        try await withTaskExecutorPreference(loop) {
+            try await use { link, radio in
+                let octets: [UInt8] = [0x1B, 3, 0] + [UInt8](repeating: 7, count: 20)
+                var iterator = link.notifications(ofHandle: 3, buffer: .unbounded).makeAsyncIterator()
+                radio.afterSubscription = [octets]
+                for _ in 0..<count {
+                    guard let value = try await iterator.next(), value.count == 20 else { throw Missing() }
+                    loop.enqueue { radio.bring([octets]) }
+                }
             }
         }
     }

@@ -9,8 +9,9 @@ import Foundation
 ///     Benchmarks --kernel peripheral LOCAL COUNT SIZE
 ///     Benchmarks --kernel plain LOCAL PEER COUNT PAUSE
 ///     Benchmarks --kernel streams ADAPTER PEER COUNT PAUSE
+///     Benchmarks --kernel streams-on-radio ADAPTER PEER COUNT PAUSE
 ///
-/// LOCAL and PEER are public addresses, PAUSE is in milliseconds after each thousand notifications.
+/// The last one consumes on the radio's own thread. LOCAL and PEER are public addresses, PAUSE is in milliseconds after each thousand notifications.
 enum Kernel {
     static func run(_ arguments: [String]) async throws {
         guard arguments.count >= 4, let last = UInt32(arguments[arguments.count - 1]) else { throw Usage() }
@@ -25,21 +26,26 @@ enum Kernel {
                 throw failure
             }
             show(reception)
-        case ("streams", 5):
+        case ("streams", 5), ("streams-on-radio", 5):
             guard let count = UInt32(arguments[3]) else { throw Usage() }
-            show(try await receive(arguments[1], arguments[2], Int(count), pause: .milliseconds(Int(last))))
+            let central = try await Central.open(.adapter(arguments[1]))
+            let pause = Duration.milliseconds(Int(last))
+            let executor = arguments[0] == "streams-on-radio" ? central.executor : nil
+            let reception = try await withTaskExecutorPreference(executor) {
+                try await receive(central, arguments[2], Int(count), pause: pause)
+            }
+            show(reception)
         default: throw Usage()
         }
     }
 
     @concurrent private static func receive(
-        _ adapter: String,
+        _ central: Central,
         _ peer: String,
         _ count: Int,
         pause: Duration
     ) async throws -> CBenchmarks_Reception {
-        let central = try await Central.open(.adapter(adapter))
-        return try await central.peripheral(peer + "/public").withLink(timeout: .seconds(60)) { link in
+        try await central.peripheral(peer + "/public").withLink(timeout: .seconds(60)) { link in
             var reception = CBenchmarks_Reception()
             reception.isInOrder = true
             var (begin, beginOfWork): (UInt64, UInt64) = (0, 0)
