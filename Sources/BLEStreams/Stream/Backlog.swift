@@ -8,11 +8,16 @@ struct Backlog<Element> {
 
     /// What came at once and is first in line, from ``position`` on; then what came after that.
     private var burst: [Element] = []
-    private var position = 0
+    private var position: Int32 = 0
+    private var elementCount: Int32 = 0
     private var bursts = Ring<[Element]>()
     /// What came one by one, after all bursts.
     private var single = Ring<Element>()
-    private(set) var count = 0
+
+    private(set) var count: Int {
+        get { Int(elementCount) }
+        set { elementCount = Int32(newValue) }
+    }
 
     var isEmpty: Bool { count == 0 }
 
@@ -40,16 +45,16 @@ struct Backlog<Element> {
     mutating func popFirst() -> Element? {
         guard count > 0 else { return nil }
         count -= 1
-        while position == burst.count {
+        while Int(position) == burst.count {
             // The storage of what came one by one is used again, that of a burst is not.
             guard let next = bursts.popFirst() else { return single.popFirst() }
             (burst, position) = (next, 0)
         }
         defer {
             position += 1
-            if position == burst.count { (burst, position) = ([], 0) }
+            if Int(position) == burst.count { (burst, position) = ([], 0) }
         }
-        return burst[position]
+        return burst[Int(position)]
     }
 
     /// Gives memory back that only a large backlog needs; to be called when it is empty.

@@ -2,8 +2,20 @@
 @usableFromInline
 struct Ring<Element> {
     @usableFromInline var storage: [Element?] = []
-    @usableFromInline var head = 0
-    @usableFromInline var count = 0
+    // Half words: several queues belong to each subscription, of which a process may have ten thousand. There is no
+    // memory for as many elements as they can't count.
+    @usableFromInline var headPosition: Int32 = 0
+    @usableFromInline var elementCount: Int32 = 0
+
+    @inlinable var head: Int {
+        get { Int(headPosition) }
+        set { headPosition = Int32(newValue) }
+    }
+
+    @inlinable var count: Int {
+        get { Int(elementCount) }
+        set { elementCount = Int32(newValue) }
+    }
 
     @inlinable
     init() {}
