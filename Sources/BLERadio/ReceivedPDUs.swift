@@ -19,7 +19,7 @@ public struct ReceivedPDU: Hashable, Sendable {
     public init(bytes: [UInt8], time: ReceptionTime) { self.init(bytes: bytes[...], time: time) }
 }
 
-/// PDUs that arrived together, in order; none is empty.
+/// PDUs that arrived together, in order. A radio leaves out frames without octets, which are none.
 ///
 /// Where they lie in the arrays that they came in is noted, and no reference is counted for each: a receiver can look
 /// at all of them for less than a slice of one costs.
@@ -69,7 +69,7 @@ public struct ReceivedPDUs: Sendable {
     ///
     /// - Returns: the number of the array here.
     public mutating func add(_ array: [UInt8]) -> Int {
-        if places.isEmpty, others.isEmpty {
+        if first.isEmpty, others.isEmpty {
             first = array
             return 0
         }
@@ -99,7 +99,7 @@ extension ReceivedPDUs: RandomAccessCollection {
     @inlinable
     public func time(of index: Int) -> ReceptionTime { places[index].time }
 
-    /// The octets of a PDU from an offset on.
+    /// The octets of a PDU from an offset on; none behind its end.
     @inlinable
     public func octets(of index: Int, from offset: Int = 0) -> ArraySlice<UInt8> {
         let place = places[index]

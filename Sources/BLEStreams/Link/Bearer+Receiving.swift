@@ -4,33 +4,29 @@ import Synchronization
 
 extension Bearer: ATTLinkReceiver {
     func linkReceived(_ pdus: consuming ReceivedPDUs) {
-        guard let (values, handle) = notifications(in: pdus) else { return takeEach(pdus) }
+        guard let run = pdus.notifications(from: 0), run.end == pdus.count else { return takeEach(pdus) }
+        let values = pdus.values(0..<run.end)
         // Let go before the consumer has the values: two threads that count references to the same octets slow each
         // other down.
         pdus = ReceivedPDUs()
         change { state, effects in
-            if state.end == nil { take(values, of: handle, &state, &effects) }
+            if state.end == nil { take(values, of: run.handle, &state, &effects) }
         }
     }
 
-    /// The values, where all are notifications of one characteristic, as nearly all PDUs are; they change nothing in
-    /// the machine.
-    private func notifications(in pdus: ReceivedPDUs) -> ([CharacteristicValue], UInt16)? {
-        guard pdus.count > 0, let handle = GATTClient.handle(ofNotification: pdus.head(of: 0)) else { return nil }
-        var values: [CharacteristicValue] = []
-        values.reserveCapacity(pdus.count)
-        for index in 0..<pdus.count {
-            guard GATTClient.handle(ofNotification: pdus.head(of: index)) == handle else { return nil }
-            let octets = pdus.octets(of: index, from: GATTClient.valueOffset)
-            values.append(CharacteristicValue(bytes: octets, time: pdus.time(of: index)))
-        }
-        return (values, handle)
-    }
-
+    /// Takes PDUs that are not all of one characteristic.
     private func takeEach(_ pdus: ReceivedPDUs) {
         change { state, effects in
             var security: ATTSecurity?
-            for pdu in pdus where state.end == nil {
+            var index = 0
+            while index < pdus.count, state.end == nil {
+                if let run = pdus.notifications(from: index) {
+                    take(pdus.values(index..<run.end), of: run.handle, &state, &effects)
+                    index = run.end
+                    continue
+                }
+                let pdu = pdus[index]
+                index += 1
                 // One that came alone is the whole of its array, and isn't copied.
                 let octets = Array(pdu.bytes)
                 guard let first = octets.first else { continue }
@@ -74,6 +70,24 @@ extension Bearer: ATTLinkReceiver {
         }
         state.withLock { $0.routes = [:] }
         onEnd(final)
+    }
+}
+
+extension ReceivedPDUs {
+    /// The notifications of one characteristic that follow each other from a PDU on, and where they end; `nil` where it
+    /// is none. They change nothing in the machine.
+    fileprivate func notifications(from first: Int) -> (handle: UInt16, end: Int)? {
+        guard first < count, let handle = GATTClient.handle(ofNotification: head(of: first)) else { return nil }
+        var end = first + 1
+        while end < count, GATTClient.handle(ofNotification: head(of: end)) == handle { end += 1 }
+        return (handle, end)
+    }
+
+    /// The values of notifications.
+    fileprivate func values(_ range: Range<Int>) -> [CharacteristicValue] {
+        range.map { index in
+            CharacteristicValue(bytes: octets(of: index, from: GATTClient.valueOffset), time: time(of: index))
+        }
     }
 }
 
