@@ -19,10 +19,13 @@ public enum BufferPolicy: Hashable, Sendable {
     /// The largest number of values that wait at once.
     var capacity: Int {
         switch self {
-        case .unbounded: .max
-        case .newest(let count), .oldest(let count), .fail(let count): Swift.max(1, count)
+        case .unbounded: Self.most
+        case .newest(let count), .oldest(let count), .fail(let count): min(Swift.max(1, count), Self.most)
         }
     }
+
+    /// What a buffer can count.
+    private static let most = Int(Int32.max)
 
     /// Whether a value that waits will be delivered, whatever comes later.
     var keepsWhatItHas: Bool {

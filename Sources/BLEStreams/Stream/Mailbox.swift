@@ -113,13 +113,13 @@ final class Mailbox<Element: Sendable>: Sendable {
         state.dropped += 1
         guard state.end == nil else { return }
         switch policy {
-        case .unbounded: break
         case .newest:
             if let oldest = state.buffer.popFirst() { displaced.append(oldest) }
             state.first += 1
             state.buffer.append(element)
             mergeGapsAtFront(of: &state, with: StreamGap(dropped: 1))
-        case .oldest: addGap(StreamGap(dropped: 1), to: &state)
+        // No memory is that large; were there one, what it has no room for is told all the same.
+        case .unbounded, .oldest: addGap(StreamGap(dropped: 1), to: &state)
         case .fail(let capacity): state.end = .failed(BLEError.bufferOverflow(subject, capacity: capacity))
         }
     }

@@ -2,8 +2,8 @@
 @usableFromInline
 struct Ring<Element> {
     @usableFromInline var storage: [Element?] = []
-    // Half words: several queues belong to each subscription, of which a process may have ten thousand. There is no
-    // memory for as many elements as they can't count.
+    // Half words: several queues belong to each subscription, of which a process may have ten thousand. Whoever puts
+    // something in has a bound that they can count.
     @usableFromInline var headPosition: Int32 = 0
     @usableFromInline var elementCount: Int32 = 0
 
