@@ -44,4 +44,11 @@ extension FileDescriptor {
             isUp: info.flags & 1 << UInt32(HCI_UP) != 0
         )
     }
+
+    /// Whether an adapter is connected to an LE device; everyone may ask, of any HCI socket.
+    /// The corresponding C function is `ioctl` with `HCIGETCONNLIST`.
+    func isConnected(_ adapter: UInt16, to peer: BluetoothAddress) throws(SystemError) -> Bool {
+        var address = L2CAPAddress(peer).system.l2_bdaddr
+        return try systemCall { CBluetooth_is_connected(rawValue, adapter, &address) } > 0
+    }
 }

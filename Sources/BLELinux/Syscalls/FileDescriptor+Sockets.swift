@@ -33,7 +33,7 @@ struct L2CAPAddress: Hashable {
         )
     }
 
-    fileprivate var system: sockaddr_l2 {
+    var system: sockaddr_l2 {
         var address = sockaddr_l2()
         address.l2_family = sa_family_t(AF_BLUETOOTH)
         address.l2_cid = Self.attributeChannel.littleEndian
@@ -61,13 +61,6 @@ enum HCIChannel {
 }
 
 extension FileDescriptor {
-    /// Whether an adapter is connected to an LE device; everyone may ask, of any HCI socket.
-    /// The corresponding C function is `ioctl` with `HCIGETCONNLIST`.
-    func isConnected(_ adapter: UInt16, to peer: BluetoothAddress) throws(SystemError) -> Bool {
-        var address = L2CAPAddress(peer).system.l2_bdaddr
-        return try systemCall { CBluetooth_is_connected(rawValue, adapter, &address) } > 0
-    }
-
     /// Makes a socket for ATT over L2CAP that never waits. The corresponding C function is `socket`.
     static func l2capSocket() throws(SystemError) -> FileDescriptor {
         try socket(AF_BLUETOOTH, Int32(SOCK_SEQPACKET.rawValue), BTPROTO_L2CAP)
