@@ -69,10 +69,7 @@ final class Lane: Sendable {
     /// Does what takes no time at once where an operation may begin, and nothing else; whether it was done.
     func attempt(_ pass: Pass?, _ action: () -> Bool) -> Bool {
         guard state.withLock({ $0.order.beginInstant(pass: pass) }) else { return false }
-        defer {
-            let granted = state.withLock { $0.order.endInstant() }
-            if !granted.isEmpty { begin(granted) }
-        }
+        defer { change { $0.order.endInstant() } }
         return action()
     }
 

@@ -42,9 +42,7 @@ extension Bearer {
         guard state.sending.isFree, state.end == nil else { return nil }
         state.server.isExchangingMTU = state.client.isExchangingMTU
         if state.server.mtu != state.client.mtu { state.server.setMTU(state.client.mtu) }
-        // Not in one condition: the second part of one gets a copy of the machine.
-        let isOfClient = state.client.hasSomethingToSend
-        guard state.server.hasSomethingToSend || isOfClient else { return nil }
+        guard state.client.hasSomethingToSend || state.server.hasSomethingToSend else { return nil }
         let (pdu, isOfServer): ([UInt8], Bool)
         if let next = state.server.nextPDU() {
             if let mtu = state.server.sending() { state.client.setMTU(mtu) }

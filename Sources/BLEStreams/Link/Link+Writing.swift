@@ -11,6 +11,8 @@ public enum WriteKind: Hashable, Sendable {
 }
 
 extension Link {
+    // Inlined down to where waiting may begin: what need not wait then costs no frames of asynchronous functions.
+
     /// Writes a characteristic.
     ///
     /// - Parameters:
@@ -48,8 +50,6 @@ extension Link {
         try await writeInTurn(value, selector, kind, timeout)
     }
 
-    // Inlined down to where waiting may begin: what need not wait then costs no frames of asynchronous functions.
-
     /// Writes an attribute by its handle, without discovery and without a look at its properties.
     @inlinable
     public func write(
@@ -63,6 +63,7 @@ extension Link {
         try await writeInTurn(value, handle, kind, timeout)
     }
 
+    /// Writes when the link is free for it, what is written has been found and what left before it is on its way.
     @usableFromInline
     func writeInTurn(
         _ value: [UInt8],
@@ -88,6 +89,7 @@ extension Link {
         }
     }
 
+    /// The same where the handle is known.
     @usableFromInline
     func writeInTurn(
         _ value: [UInt8],
