@@ -88,7 +88,7 @@ extension BLEError {
         var error = BLEError(
             .timedOut,
             operation: operation,
-            cause: "\(received) of \(count) came within \(limit.secondsText)",
+            cause: "\(received) of \(count) came",
             remedy: "Allow more time with --timeout, or look whether the device is near and sends."
         )
         error.elapsed = limit

@@ -178,12 +178,13 @@ final class ConnectAttempt: Sendable {
                 // The peripheral was there: it is of this kind.
                 state.candidates = [link.peripheral.address]
             }
-            failed(error, turn)
+            // A peer may end a link that it still had with an earlier program, and takes a fresh one then.
+            failed(error, turn, mayRepeat: link.bearer.radioLink.isResumed && error.code == .disconnected)
         }
     }
 
-    private func failed(_ error: BLEError, _ turn: Int) {
-        let mayRepeat = error.code == .connectionFailed && error.reason?.kind == .failedToEstablish
+    private func failed(_ error: BLEError, _ turn: Int, mayRepeat: Bool = false) {
+        let mayRepeat = mayRepeat || error.code == .connectionFailed && error.reason?.kind == .failedToEstablish
         let (endOfTurn, goesOn): (RadioActivity?, Bool?) = state.withLock { state in
             guard !state.isOver, state.turn == turn else { return (nil, nil) }
             if mayRepeat, state.repetitionsLeft > 0 {
@@ -247,8 +248,8 @@ extension BLEError {
             .timedOut,
             operation: "connect",
             object: "to \(address)",
-            cause: "the peripheral did not accept a connection within \(limit)",
-            remedy: "Look whether it is switched on, near, advertising, and not connected to another central."
+            cause: "the peripheral did not accept a connection",
+            remedy: "Check that it is switched on, near, advertising, and not connected to another central."
         )
         error.elapsed = limit
         return error

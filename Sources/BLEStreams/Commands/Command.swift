@@ -37,8 +37,9 @@ extension Link {
     /// Runs a command on this link, with the link for itself. See ``exclusively(_:)``.
     ///
     /// - Returns: what the command returns.
-    /// - Throws: what the command throws; ``BLEError/Code/notSupported`` when it is one that connects or disconnects:
-    ///   this link is somebody else's to end.
+    /// - Throws: what the command throws; ``BLEError/Code/disconnected`` when the link is over;
+    ///   ``BLEError/Code/notSupported`` when the command ends the link, or makes one: it can do so in
+    ///   ``Peripheral/withQueue(_:)`` only. On a link that stands `.connect` does nothing.
     @discardableResult
     public func run<C: Command>(_ command: C) async throws -> C.Output {
         try await exclusively { link in

@@ -84,7 +84,9 @@ public final class CommandContext: Sendable {
             operation: "command",
             object: "on \(peripheral)",
             cause: "there is no link",
-            remedy: "Run `.connect` first, or use `queue.connecting()`."
+            remedy: connection.isOwn
+                ? "Run `.connect` first, or use `queue.connecting()`."
+                : "Connect again with Peripheral.withLink, or run the command in Peripheral.withQueue."
         )
         error.reason = connection.end
         error.isFinal = true
@@ -148,8 +150,8 @@ public final class CommandContext: Sendable {
             .notSupported,
             operation: operation,
             object: "\(peripheral)",
-            cause: "the link was made by somebody else",
-            remedy: "Use `peripheral.withQueue`, whose commands make and end the link."
+            cause: "the command was given a link to run on, which it can neither make nor end",
+            remedy: "Run it in Peripheral.withQueue, whose commands make and end the link."
         )
     }
 

@@ -1,8 +1,16 @@
 import BLEProtocol
+import BLERadio
 
 extension BLEError {
     /// A failure of a procedure, with what was tried and on what.
-    init(_ failure: GATTFailure, operation: String, object: String) {
+    ///
+    /// - Parameter security: how the link is secured, which says what is missing where that is not enough.
+    init(
+        _ failure: GATTFailure,
+        operation: String,
+        object: String,
+        security: @autoclosure () -> LinkSecurity = .none
+    ) {
         switch failure {
         case .attribute(let error, let handle):
             self.init(
@@ -13,6 +21,7 @@ extension BLEError {
                 remedy: Self.remedy(for: error)
             )
             attError = error
+            if error.isOfSecurity { explain(error, security()) }
         case .disconnected(let reason):
             self = .linkEnded(reason, operation: operation, object: object)
         case .timedOut:
@@ -20,7 +29,7 @@ extension BLEError {
                 .timedOut,
                 operation: operation,
                 object: object,
-                cause: "the peer did not answer within 30 s, so the link was closed, as the specification asks",
+                cause: "the peer left the request unanswered, so the link was closed, as the specification asks",
                 remedy: "Connect again; if it happens again the peer's firmware has to be looked at."
             )
             elapsed = .seconds(30)
@@ -28,6 +37,8 @@ extension BLEError {
             isFinal = true
         case .databaseChanged:
             self = .servicesChanged(operation, object)
+        case .valueTooLong(let count, let limit):
+            self = .tooLong(count, limit: limit, operation: operation, object: object)
         case .cancelled:
             self.init(.ended, operation: operation, object: object, cause: "it was taken back before it was done")
         default:
@@ -41,13 +52,26 @@ extension BLEError {
         }
     }
 
+    /// A value that can't be written in the way that was asked for; nothing was sent.
+    static func tooLong(_ count: Int, limit: Int, operation: String, object: String) -> BLEError {
+        BLEError(
+            .overflow,
+            operation: operation,
+            object: object,
+            cause: "the value has \(count) octets, and \(limit) is the most that can be written this way",
+            remedy: limit < ATTLimits.maximumValueLength ? "Write it with response, or in parts." : "Write it in parts."
+        )
+    }
+
     static func linkEnded(_ reason: DisconnectReason, operation: String, object: String) -> BLEError {
         var error = BLEError(
             .disconnected,
             operation: operation,
             object: object,
             cause: "the link ended: \(reason)",
-            remedy: "Connect again; `retry` or `ble notify --reconnect` do it by themselves."
+            remedy:
+                "Connect again with Peripheral.withLink; Peripheral.stream(_:) with retry, Peripheral.withQueue and "
+                + "Session do it by themselves."
         )
         error.reason = reason
         error.systemError = reason.systemError
@@ -77,15 +101,42 @@ extension BLEError {
 
     private static func remedy(for error: ATTError) -> String {
         switch error {
-        case .insufficientAuthentication, .insufficientEncryption, .encryptionKeySizeTooShort:
-            "Pair with the peripheral first."
+        case .insufficientAuthentication, .insufficientEncryption: "Pair with the peripheral first: Link.pair()."
+        case .encryptionKeySizeTooShort: "Pair with the peripheral again; both sides must allow keys of 16 octets."
         case .insufficientAuthorization: "The peripheral must grant access: look for how it is authorized."
         case .readNotPermitted: "This attribute can't be read."
         case .writeNotPermitted: "This attribute can't be written."
-        case .invalidHandle, .databaseOutOfSync: "The peripheral's services have changed: discover them again."
+        case .invalidHandle: "Check the handle: Link.discover() finds those that the peripheral has now."
+        case .databaseOutOfSync: "The peripheral's services have changed: discover them again."
         case .invalidAttributeValueLength: "Look up the length that the characteristic asks for."
         case .insufficientResources, .prepareQueueFull: "Try again later, or with a smaller value."
         default: ""
+        }
+    }
+
+    /// Says what is missing on a link that is encrypted already: to pair once more in the same way gains nothing.
+    private mutating func explain(_ error: ATTError, _ security: LinkSecurity) {
+        guard security.isEncrypted else { return }
+        switch error {
+        case .encryptionKeySizeTooShort:
+            cause += "; the link's key has \(security.keySize) octets"
+        case .insufficientAuthentication where !security.isAuthenticated:
+            cause +=
+                "; the link is encrypted, with keys that were made without a passkey, and it asks for such with one"
+            remedy = "This library can't pair with a passkey yet: have the peripheral ask for encryption only."
+        default:
+            cause += "; the link is encrypted, and it asks for more: LE Secure Connections, or a longer key"
+            remedy = "Remove the bond with Peripheral.unpair() and pair again, where both sides can do that."
+        }
+    }
+}
+
+extension ATTError {
+    /// Whether the link is not secure enough.
+    fileprivate var isOfSecurity: Bool {
+        switch self {
+        case .insufficientAuthentication, .insufficientEncryption, .encryptionKeySizeTooShort: true
+        default: false
         }
     }
 }

@@ -27,8 +27,8 @@ public final class FlowChannel: Sendable {
     /// The device.
     public var peripheral: Peripheral { context.peripheral }
 
-    /// How many octets fit into one write without response.
-    public var maximumWriteLength: Int { (try? context.link).map { min($0.mtu - 3, 512) } ?? 20 }
+    /// How many octets fit into one write without response: see ``Link/maximumWriteLength(for:)``; 20 without a link.
+    public var maximumWriteLength: Int { (try? context.link)?.maximumWriteLength(for: .withoutResponse) ?? 20 }
 
     var timeline: any Timeline { context.timeline }
 

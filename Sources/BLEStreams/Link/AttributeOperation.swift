@@ -105,12 +105,12 @@ final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
             return isDoubt && !state.hasRepeated && !state.isOver
         }
         guard mayRepeat else {
-            return end(.failure(BLEError(failure, operation: operation, object: "\(object)")))
+            return end(.failure(error(failure)))
         }
         let answer: RemoteDatabase.Answer = { outcome in
             switch outcome {
             case .failure(let failure):
-                self.end(.failure(BLEError(failure, operation: self.operation, object: "\(self.object)")))
+                self.end(.failure(self.error(failure)))
             case .success(let database): self.again(database, procedure)
             }
         }
@@ -126,6 +126,10 @@ final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
             ?? link.attributes.isFromMemory
         guard isSame else { return end(.failure(.servicesChanged(operation, "\(object)"))) }
         run(procedure)
+    }
+
+    private func error(_ failure: GATTFailure) -> BLEError {
+        BLEError(failure, operation: operation, object: "\(object)", security: link.security)
     }
 
     private func end(_ outcome: Outcome) {

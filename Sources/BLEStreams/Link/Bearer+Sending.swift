@@ -119,8 +119,9 @@ extension Bearer {
     /// - Returns: whether the radio took it; where it didn't, the command has to be begun as a procedure.
     func sendAtOnce(_ command: [UInt8]) -> Bool {
         let rooms: Int? = state.withLock { state in
-            let fits = command.count <= state.client.mtu
-            guard fits, state.sending.isFree, state.end == nil, state.closeReason == nil else { return nil }
+            guard command.count <= GATTClient.maximumCommandSize(mtu: state.client.mtu), state.sending.isFree,
+                state.end == nil, state.closeReason == nil
+            else { return nil }
             state.sending.isTaken = true
             return state.sending.rooms
         }

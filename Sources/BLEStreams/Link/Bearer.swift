@@ -32,6 +32,8 @@ final class Bearer: Sendable {
         /// Why this side gave the bearer up; the radio will only tell that it was closed locally.
         var closeReason: DisconnectReason?
         var drops = 0
+        /// PDUs of the peer that belonged to nothing.
+        var ignored = 0
     }
 
     /// What is to be done after the lock is left.
@@ -99,6 +101,9 @@ final class Bearer: Sendable {
 
     /// PDUs that the radio or kernel has dropped.
     var drops: Int { state.withLock { $0.drops } }
+
+    /// PDUs for the client half that belonged to nothing, and were ignored.
+    var ignored: Int { state.withLock { $0.ignored } }
 
     /// Gives the bearer up, for the given reason.
     func close(_ reason: DisconnectReason) {
@@ -201,6 +206,7 @@ final class Bearer: Sendable {
     }
 
     func take(_ output: GATTClient.Output, _ state: inout State, _ effects: inout Effects) {
+        state.ignored += output.notes.count
         for finished in output.finished {
             guard let index = state.completions.firstIndex(where: { $0.id == finished.id }) else { continue }
             effects.finished.append((state.completions.remove(at: index).completion, finished.result))

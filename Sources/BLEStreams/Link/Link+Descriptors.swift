@@ -24,6 +24,7 @@ extension Link {
         timeout: Duration? = nil
     ) async throws -> DescriptorValue {
         let selector = CharacteristicSelector.uuid(characteristic, service: service)
+        let deadline = timeout.map { timeline.now + $0 }
         let found = try await self.characteristic(selector, operation: "read", timeout: timeout)
         guard let descriptor = found.descriptor(uuid) else {
             throw BLEError(
@@ -34,7 +35,7 @@ extension Link {
                 remedy: "List what it has with `ble info \(peripheral.address)` or Link.discover()."
             )
         }
-        return try await read(descriptor, timeout: timeout)
+        return try await read(descriptor, timeout: deadline.map { $0 - timeline.now })
     }
 
     /// Writes a descriptor, such as a user description.

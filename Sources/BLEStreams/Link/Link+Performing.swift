@@ -8,9 +8,7 @@ extension Link {
         operation: String,
         timeout: Duration?
     ) async throws -> Characteristic {
-        if let known = attributes.knownDatabase {
-            return try LinkAttributes.find(selector, in: known, operation: operation, peripheral.address).get()
-        }
+        if let known = try attributes.knownCharacteristic(selector, operation: operation) { return known }
         let object = OperationObject(nil, selector, peripheral.address)
         return try await waitFor(operation: operation, object: object, timeout: timeout) { finish in
             let attributes = attributes

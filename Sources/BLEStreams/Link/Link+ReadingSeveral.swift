@@ -25,8 +25,9 @@ extension Link {
     ///   - uuid: the type: that of a characteristic stands for its value.
     ///   - handles: where to look; everywhere unless said otherwise.
     ///   - timeout: how long to wait for all of it; without it each request has the 30 s of the specification.
-    /// - Returns: the values, ascending by handle; none where the peripheral has no such attribute.
-    /// - Throws: ``BLEError/Code/attributeError`` where the first one may not be read, ``BLEError/Code/disconnected``,
+    /// - Returns: the values, ascending by handle; none where the peripheral has no such attribute. Behind one that can't be
+    ///   read the peripheral tells no more: what came before it is returned.
+    /// - Throws: ``BLEError/Code/attributeError`` where the first one can't be read, ``BLEError/Code/disconnected``,
     ///   ``BLEError/Code/timedOut``, `CancellationError`.
     public func readAll(
         _ uuid: BluetoothUUID,
@@ -56,13 +57,18 @@ extension Link {
         } catch let error as BLEError where error.attError == .attributeNotFound {
             return []
         }
-        // A value that fills its place in the answer may go on behind it.
+        // A value that fills its place in the answer may go on behind it. On a resumed link the place may be larger.
         let longest = min(253, mtu - 4)
         var values: [AttributeValue] = []
         for entry in found {
             var octets = entry.value
-            if octets.count == longest {
-                octets += try await rest(of: entry.handle, from: longest, object, deadline.map { $0 - timeline.now })
+            if octets.count == longest || octets.count == 253 {
+                do {
+                    let limit = deadline.map { $0 - timeline.now }
+                    octets += try await rest(of: entry.handle, from: octets.count, object, limit)
+                } catch let error as BLEError where error.code == .attributeError && !values.isEmpty {
+                    return values
+                }
             }
             values.append(
                 AttributeValue(

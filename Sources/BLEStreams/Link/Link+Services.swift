@@ -24,6 +24,39 @@ extension Link {
         }
     }
 
+    /// The services of chosen types alone, with their characteristics and descriptors: fewer requests than
+    /// ``discover(timeout:)`` takes with a peripheral that has many.
+    ///
+    /// Operations that name a characteristic of these services, by its UUID or as it was found, then need no other
+    /// discovery; what names another one has everything discovered. Where everything is known already, nothing is
+    /// asked. What was found is not kept for later links, and the peripheral is not asked to tell of changes:
+    /// ``discover(timeout:)`` does both, and is the better choice for a link that lasts.
+    ///
+    /// ```swift
+    /// let database = try await link.discover(services: [.heartRate, .battery])
+    /// if database.service(.battery) == nil { print("it tells nothing of its battery") }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - uuids: the types; services that they include are not found.
+    ///   - timeout: how long to wait; without it each request has the 30 s of the specification.
+    /// - Returns: what there is of them, ascending by handle; no services where there is nothing.
+    /// - Throws: as ``discover(timeout:)``; on cancellation `CancellationError`, at once.
+    public func discover(services uuids: [BluetoothUUID], timeout: Duration? = nil) async throws -> GATTDatabase {
+        if let known = attributes.knownDatabase { return known.only(uuids) }
+        let missing = attributes.chosen.missing(of: uuids)
+        if !missing.isEmpty {
+            let found = try await perform(
+                DiscoverDatabase(services: missing),
+                operation: "discovery",
+                object: OperationObject(.of, nil, peripheral.address),
+                timeout: timeout
+            )
+            attributes.add(found, of: missing)
+        }
+        return (attributes.knownDatabase ?? attributes.chosen.database).only(uuids)
+    }
+
     /// The services of the peripheral after each change that it tells of while the link is up.
     ///
     /// Streams of values need not watch it: they go on with the new handles, or end with
@@ -31,8 +64,8 @@ extension Link {
     /// program keeps may mean something else after a change.
     ///
     /// The peripheral is asked to tell as soon as its services are known: by ``discover(timeout:)`` or by anything else
-    /// that names a characteristic by its UUID. The stream ends when this side closes the link, and throws
-    /// ``BLEError/Code/disconnected`` when it is lost.
+    /// that names a characteristic by its UUID. The stream ends when this side closes the link meanwhile, and throws
+    /// ``BLEError/Code/disconnected`` when it is lost, or is over already.
     public var serviceChanges: BLEStream<GATTDatabase> {
         let attributes = attributes
         let subject = StreamSubject(operation: "service changes", object: "of \(peripheral)")
@@ -86,7 +119,7 @@ final class ServiceWatchers: Sendable {
             if state.end == nil { state.watchers[state.nextID] = watcher }
             return (state.nextID, state.end)
         }
-        if let end { finish(watcher, end) }
+        if let end { finish(watcher, end ?? DisconnectReason(.closedLocally)) }
         return { self.state.withLock { $0.watchers[id] = nil } }
     }
 

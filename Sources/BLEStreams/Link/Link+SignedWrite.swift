@@ -7,7 +7,7 @@ extension Link {
     /// Returns when the radio has taken the PDU. Source: Core Specification, Vol 3, Part G, 4.9.2.
     ///
     /// - Parameters:
-    ///   - value: 0 to ``mtu`` − 15 octets; ``mtu`` − 3 on an encrypted link.
+    ///   - value: 0 to ``mtu`` − 15 octets; ``mtu`` − 3 on an encrypted link; 512 at most.
     ///   - uuid: its type; where the peripheral has several of it, the first one.
     ///   - service: the service that it is looked for in; `nil`: all.
     ///   - key: the key that was handed over while bonding.
@@ -48,7 +48,8 @@ extension Link {
         let isEncrypted = security.isEncrypted
         let needed: CharacteristicProperties =
             isEncrypted ? [.authenticatedSignedWrites, .writeWithoutResponse] : .authenticatedSignedWrites
-        try checkLength(of: value, mtu - (isEncrypted ? 3 : 15), OperationObject(.to, selector, peripheral.address))
+        let limit = isEncrypted ? maximumWriteLength(for: .withoutResponse) : min(mtu - 15, 512)
+        try checkLength(of: value, limit, OperationObject(.to, selector, peripheral.address))
         try await perform(selector, "write", anyOf: needed, timeout) { characteristic in
             SignedWrite(
                 handle: characteristic.valueHandle,

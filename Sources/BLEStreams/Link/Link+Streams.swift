@@ -14,9 +14,9 @@ extension Link {
     ///   - service: the service that it is looked for in; `nil`: all.
     ///   - indications: whether indications are preferred where the characteristic has both.
     ///   - buffer: what happens when values come faster than they are taken.
-    /// - Returns: a stream that ends when this side closes the link.
+    /// - Returns: a stream that ends when this side closes the link meanwhile.
     /// - Throws (in the loop): ``BLEError/Code/disconnected`` with the reason when the link is lost, after everything
-    ///   that was received; ``BLEError/Code/notFound``; ``BLEError/Code/notSupported``;
+    ///   that was received, and where the link is over already; ``BLEError/Code/notFound``; ``BLEError/Code/notSupported``;
     ///   ``BLEError/Code/attributeError`` when the peer refuses.
     public func notifications(
         of uuid: BluetoothUUID,

@@ -4,19 +4,41 @@ public import BLEProtocol
 public enum WriteKind: Hashable, Sendable {
     /// The peer answers; a value that doesn't fit into one PDU is written in parts.
     case withResponse
-    /// The peer doesn't answer: the call returns when the radio has taken the PDU. At most MTU − 3 octets.
+    /// The peer doesn't answer: the call returns when the radio has taken the PDU. At most MTU − 3 octets, and at most
+    /// 512.
     case withoutResponse
     /// In parts that the peer repeats, each compared before the value is put into force.
     case reliable
 }
 
 extension Link {
+    /// The most octets that one write can carry, now: 512 with response, in parts where the MTU is small, which is as
+    /// long as any value can be; without response the lesser of ``mtu`` − 3 and 512.
+    ///
+    /// A longer value is refused with ``BLEError/Code/overflow`` before anything is sent. Without a response, send what is
+    /// longer in pieces of this length:
+    ///
+    /// ```swift
+    /// let data = [UInt8](repeating: 0, count: 2000)
+    /// let length = link.maximumWriteLength(for: .withoutResponse)
+    /// for start in stride(from: 0, to: data.count, by: length) {
+    ///     try await link.write(data[start..<min(start + length, data.count)], to: BluetoothUUID(0xA001), .withoutResponse)
+    /// }
+    /// ```
+    /// Source: Core Specification, Vol 3, Part F, 3.2.9.
+    public func maximumWriteLength(for kind: WriteKind) -> Int {
+        switch kind {
+        case .withResponse, .reliable: ATTLimits.maximumValueLength
+        case .withoutResponse: min(mtu - 3, ATTLimits.maximumValueLength)
+        }
+    }
+
     // Inlined down to where waiting may begin: what need not wait then costs no frames of asynchronous functions.
 
     /// Writes a characteristic.
     ///
     /// - Parameters:
-    ///   - value: 0 to 512 octets; without response at most ``mtu`` − 3.
+    ///   - value: 0 to 512 octets; without response at most ``maximumWriteLength(for:)``.
     ///   - uuid: its type; where the peripheral has several of it, the first one.
     ///   - service: the service that it is looked for in; `nil`: all.
     ///   - kind: with response unless said otherwise.
@@ -72,7 +94,7 @@ extension Link {
         _ timeout: Duration?
     ) async throws {
         let object = OperationObject(.to, selector, peripheral.address)
-        try checkLength(of: value, kind == .withoutResponse ? mtu - 3 : 512, object)
+        try checkLength(of: value, maximumWriteLength(for: kind), object)
         switch kind {
         case .withResponse:
             try await perform(selector, "write", anyOf: .write, timeout) {
@@ -98,7 +120,7 @@ extension Link {
         _ timeout: Duration?
     ) async throws {
         let object = OperationObject(.to, .handle(handle), peripheral.address)
-        try checkLength(of: value, kind == .withoutResponse ? mtu - 3 : 512, object)
+        try checkLength(of: value, maximumWriteLength(for: kind), object)
         switch kind {
         case .withResponse:
             try await perform(
@@ -137,20 +159,13 @@ extension Link {
 
     @usableFromInline
     func writeAtOnce(_ value: [UInt8], _ selector: CharacteristicSelector) throws -> Bool {
-        guard let known = attributes.knownDatabase else { return false }
-        let found = try LinkAttributes.find(selector, in: known, operation: "write", peripheral.address).get()
+        guard let found = try attributes.knownCharacteristic(selector, operation: "write") else { return false }
         return try found.properties.contains(.writeWithoutResponse) && writeAtOnce(value, found.valueHandle)
     }
 
     /// Refuses a value that is too long for the way in which it is to be written.
     func checkLength(of value: [UInt8], _ limit: Int, _ object: OperationObject) throws {
         guard value.count > limit else { return }
-        throw BLEError(
-            .overflow,
-            operation: "write",
-            object: "\(object)",
-            cause: "the value has \(value.count) octets, and \(limit) is the most that can be written this way",
-            remedy: limit < 512 ? "Write it with response, or in parts." : "Write it in parts."
-        )
+        throw BLEError.tooLong(value.count, limit: limit, operation: "write", object: "\(object)")
     }
 }

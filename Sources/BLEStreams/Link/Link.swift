@@ -66,6 +66,13 @@ public final class Link: Sendable {
     /// way: it is then counted there as well, in ``BLEStream/counters``, and ``BLEStream/withGaps()`` shows where.
     public var droppedPDUs: Int { bearer.drops }
 
+    /// PDUs of the peripheral that belonged to nothing and were ignored: responses that nobody waited for, or to another
+    /// request than the one under way, and notifications that can't be read; 0 with a peripheral that keeps to the
+    /// Attribute Protocol.
+    ///
+    /// An operation is never given such a response: it goes on waiting for its own. A ``Capture`` has them all.
+    public var ignoredPDUs: Int { bearer.ignored }
+
     /// The signal strength of the link in dBm.
     ///
     /// - Returns: `nil` where the radio can't tell, or doesn't let this user ask.
@@ -105,18 +112,20 @@ extension Link {
     }
 
     private func negotiateMTU(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
-        guard !bearer.radioLink.isResumed else {
-            // The peer still has the MTU of the program before us, and a client may ask once only.
-            result(.success(()))
-            return
-        }
-        let address = peripheral.address
-        bearer.begin(ExchangeMTU()) { outcome in
-            switch outcome {
-            case .success: result(.success(()))
-            case .failure(let failure):
-                result(.failure(BLEError(failure, operation: "connect", object: "to \(address) (exchange of the MTU)")))
-            }
+        // On a resumed link the peer still has the MTU of the program before us, and a client may ask once only. And it
+        // may still owe that program an answer, which must not be taken for one to us.
+        guard bearer.radioLink.isResumed else { return begin(ExchangeMTU(), "exchange of the MTU", result) }
+        begin(SettleBearer(), "end of what an earlier program asked", result)
+    }
+
+    private func begin(
+        _ procedure: some GATTProcedure,
+        _ name: String,
+        _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) {
+        let object = "to \(peripheral) (\(name))"
+        bearer.begin(procedure) { outcome in
+            result(outcome.map { _ in }.mapError { BLEError($0, operation: "connect", object: object) })
         }
     }
 

@@ -52,6 +52,12 @@ final class LinkAttributes: Sendable {
     /// The database, where it may be used at once.
     var knownDatabase: GATTDatabase? { remote.current }
 
+    /// What was discovered of chosen services; nothing once everything is known.
+    var chosen: ChosenServices { remote.chosen }
+
+    /// Takes note of what was discovered of chosen services.
+    func add(_ found: GATTDatabase, of uuids: [BluetoothUUID]) { remote.add(found, of: uuids) }
+
     /// Whether the database in use was remembered from an earlier link.
     var isFromMemory: Bool { remote.isFromMemory }
 
@@ -73,12 +79,27 @@ final class LinkAttributes: Sendable {
     /// Tells of services that have changed, until the returned closure is called.
     func watch(_ watcher: ServiceWatchers.Watcher) -> @Sendable () -> Void { watchers.add(watcher) }
 
+    /// Finds a characteristic without asking the peer; `nil` where that must be asked.
+    ///
+    /// - Throws: ``BLEError/Code/notFound`` or ``BLEError/Code/servicesChanged`` where everything is known.
+    func knownCharacteristic(_ selector: CharacteristicSelector, operation: String) throws -> Characteristic? {
+        if let known = knownDatabase {
+            return try Self.find(selector, in: known, operation: operation, peripheral).get()
+        }
+        return chosenCharacteristic(selector)
+    }
+
+    private func chosenCharacteristic(_ selector: CharacteristicSelector) -> Characteristic? {
+        try? Self.find(selector, in: remote.chosen.database, operation: "", peripheral).get()
+    }
+
     /// Finds a characteristic, after discovery where that is needed.
     func characteristic(
         _ selector: CharacteristicSelector,
         operation: String,
         _ result: @escaping @Sendable (Result<Characteristic, BLEError>) -> Void
     ) {
+        if knownDatabase == nil, let chosen = chosenCharacteristic(selector) { return result(.success(chosen)) }
         let peripheral = peripheral
         database { outcome in
             switch outcome {
@@ -140,15 +161,17 @@ final class LinkAttributes: Sendable {
             return {}
         }
         let subscriptions = subscriptions
-        let id = subscriptions.add(
-            selector,
-            indications: indications,
-            pass: pass,
-            subscriber,
-            registered: registered
-        )
-        guard let id else {
-            subscriber.finish(nil)
+        let id: Int
+        do throws(BLEError) {
+            id = try subscriptions.add(
+                selector,
+                indications: indications,
+                pass: pass,
+                subscriber,
+                registered: registered
+            )
+        } catch {
+            subscriber.finish(error)
             return {}
         }
         let place = lane.enter(pass) { place in

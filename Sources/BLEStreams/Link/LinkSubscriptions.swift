@@ -3,7 +3,7 @@ import Synchronization
 
 /// Who on a link is sent which characteristic's values, and how they stay right when the peer's services change.
 final class LinkSubscriptions: Sendable {
-    private struct Entry {
+    struct Entry {
         let selector: CharacteristicSelector
         let prefersIndications: Bool
         var subscriber: LinkAttributes.Subscriber
@@ -19,7 +19,7 @@ final class LinkSubscriptions: Sendable {
         }
     }
 
-    private struct State {
+    struct State {
         var table = SubscriptionTable()
         var entries: SmallTable<Int, Entry> = [:]
         var nextID = 1
@@ -28,7 +28,8 @@ final class LinkSubscriptions: Sendable {
         /// Subscribers that have left, and wait for the link to say so.
         var leaving = 0
         var whenQuiet: (@Sendable () -> Void)?
-        var isClosing = false
+        /// Why nobody can subscribe any more: the link is over, or is being closed by this side.
+        var end: DisconnectReason?
 
         /// Takes what is to be called when nothing is under way, where nothing is.
         mutating func takeWhenQuiet() -> (@Sendable () -> Void)? {
@@ -37,15 +38,15 @@ final class LinkSubscriptions: Sendable {
     }
 
     /// The subscriber of this link's own: it wants Service Changed.
-    private static let own = 0
+    static let own = 0
 
     private let peripheral: BluetoothAddress
-    private let database: RemoteDatabase
+    let database: RemoteDatabase
     private let lane: Lane
-    private let state = Mutex(State())
+    let state = Mutex(State())
     private let bearerReference = Mutex<Bearer?>(nil)
 
-    private var bearer: Bearer? { bearerReference.withLock { $0 } }
+    var bearer: Bearer? { bearerReference.withLock { $0 } }
 
     init(peripheral: BluetoothAddress, database: RemoteDatabase, lane: Lane) {
         self.peripheral = peripheral
@@ -58,17 +59,21 @@ final class LinkSubscriptions: Sendable {
 
     // MARK: - Coming and going
 
-    /// Notes a subscriber whose characteristic is still to be found; `nil` when the link is being closed.
+    /// Notes a subscriber whose characteristic is still to be found.
+    ///
+    /// - Throws: where the link is over, or is being closed.
     func add(
         _ selector: CharacteristicSelector,
         indications: Bool,
         pass: Lane.Pass?,
         _ subscriber: LinkAttributes.Subscriber,
         registered: @escaping @Sendable (Characteristic) -> Void
-    ) -> Int? {
+    ) throws(BLEError) -> Int {
         let gate = DeliveryGate(forward: subscriber.deliver, lose: subscriber.lost)
-        return state.withLock { state in
-            guard !state.isClosing else { return nil }
+        let added: Result<Int, BLEError> = state.withLock { state in
+            if let end = state.end {
+                return .failure(.linkEnded(end, operation: "notifications", object: subscriber.object))
+            }
             defer { state.nextID += 1 }
             state.entries[state.nextID] = Entry(
                 selector: selector,
@@ -78,8 +83,9 @@ final class LinkSubscriptions: Sendable {
                 registered: registered,
                 pass: pass
             )
-            return state.nextID
+            return .success(state.nextID)
         }
+        return try added.get()
     }
 
     /// Has the peer send a subscriber the values of a characteristic, where the subscriber is still wanted.
@@ -142,7 +148,7 @@ final class LinkSubscriptions: Sendable {
     }
 
     /// Does what the table asks for, and what it asks for then; when it asks for nothing more the place is left.
-    private func carryOut(_ write: SubscriptionTable.Write?, _ place: Lane.Entry? = nil) {
+    func carryOut(_ write: SubscriptionTable.Write?, _ place: Lane.Entry? = nil) {
         guard let write else { return settle(place) }
         let value = write.configuration.rawValue
         let octets = [UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8)]
@@ -181,7 +187,8 @@ final class LinkSubscriptions: Sendable {
         if case .failure = outcome { succeeded = false }
         let (failed, next) = state.withLock { $0.table.written(write, succeeded: succeeded) }
         if case .failure(let failure) = outcome, !failed.isEmpty {
-            fail(failed) { BLEError(failure, operation: "notifications", object: $0.object) }
+            let security = bearer?.radioLink.security ?? .none
+            fail(failed) { BLEError(failure, operation: "notifications", object: $0.object, security: security) }
         }
         if succeeded { tellArmed(write.valueHandle) }
         carryOut(next, place)
@@ -210,107 +217,12 @@ final class LinkSubscriptions: Sendable {
         }
     }
 
-    // MARK: - Services that change
-
-    /// Has Service Changed indicated; what it says goes to the database.
-    func subscribe(toServiceChanged characteristic: Characteristic) {
-        let handle = characteristic.valueHandle
-        let former = state.withLock { state in
-            let former = state.serviceChanged?.handle
-            if let former { state.table.forget(former) }
-            state.serviceChanged = (handle, true)
-            return former
-        }
-        if let former { bearer?.removeRoute(former, id: Self.own) }
-        let database = database
-        bearer?.addRoute(
-            handle,
-            Bearer.Route(
-                id: Self.own,
-                deliver: { for value in $0 { database.serviceChanged(ClosedRange(serviceChanged: value)) } },
-                // One that is missing may have said anything.
-                lost: { _ in database.serviceChanged(0x0001...0xFFFF) }
-            )
-        )
-        let write = state.withLock { state in
-            state.table.add(
-                Self.own,
-                valueHandle: handle,
-                descriptorHandle: characteristic.clientConfiguration?.handle,
-                .indicate
-            )
-        }
-        if let write { carryOut(write) }
-    }
-
-    /// Nothing is delivered of these handles before it is known what they mean.
-    func stale(_ range: ClosedRange<UInt16>) {
-        let gates = state.withLock { state in
-            if let handle = state.serviceChanged?.handle, range.contains(handle) {
-                state.serviceChanged?.isFresh = false
-            }
-            return state.entries.values.filter { $0.isWithin(range) }.map(\.gate)
-        }
-        for gate in gates { gate.close() }
-    }
-
-    /// Goes on where it was, or with the new handles; what is not there any more ends.
-    func known(_ known: DatabaseTracker.Known) {
-        switch known.news {
-        case .first: break
-        case .unchanged:
-            let (gates, writes) = state.withLock { state in
-                (state.entries.values.map(\.gate), state.table.resume())
-            }
-            for gate in gates { gate.open(forwarding: true) }
-            for write in writes { carryOut(write) }
-        case .changed(let before, let affected):
-            let moving = state.withLock { state in
-                let moving = state.entries.filter { $0.value.isWithin(affected) }.sorted { $0.key < $1.key }
-                for (_, entry) in moving { entry.characteristic.map { state.table.forget($0.valueHandle) } }
-                return moving
-            }
-            renewServiceChanged(affected, known.database)
-            for (id, entry) in moving { move(id, entry, from: before, to: known.database) }
-            let writes = state.withLock { $0.table.resume() }
-            for write in writes { carryOut(write) }
-        }
-    }
-
-    private func move(_ id: Int, _ entry: Entry, from before: GATTDatabase, to database: GATTDatabase) {
-        guard let former = entry.characteristic else { return }
-        bearer?.removeRoute(former.valueHandle, id: id)
-        let isSame = before.means(former.valueHandle, theSameAs: database)
-        let found: Characteristic? =
-            switch entry.selector {
-            case .uuid(let uuid, let service): database.characteristic(uuid, in: service)
-            case .handle, .exactly: isSame ? database.characteristic(valueHandle: former.valueHandle) : nil
-            }
-        guard let found else { return fail([id]) { .servicesChanged("notifications", $0.object) } }
-        entry.gate.open(forwarding: isSame && found.valueHandle == former.valueHandle)
-        arm(id, found)
-    }
-
-    /// The peer has said that its own service may have changed, and it has not: subscribed to it is nobody any more.
-    private func renewServiceChanged(_ affected: ClosedRange<UInt16>, _ database: GATTDatabase) {
-        guard let (handle, isFresh) = state.withLock({ $0.serviceChanged }), affected.contains(handle), !isFresh,
-            let characteristic = database.serviceChanged
-        else { return }
-        subscribe(toServiceChanged: characteristic)
-    }
-
-    /// What became of the services can't be found out.
-    func failed(_ failure: GATTFailure) {
-        let unsure = state.withLock { state in state.entries.filter { $0.value.gate.isShut }.map(\.key).sorted() }
-        fail(unsure) { BLEError(failure, operation: "notifications", object: $0.object) }
-    }
-
     // MARK: - The end
 
     /// Ends all streams without an error, switches off what is on, and calls back when that is done.
     func unsubscribeAll(_ done: @escaping @Sendable () -> Void) {
         let all = state.withLock { state in
-            state.isClosing = true
+            if state.end == nil { state.end = DisconnectReason(.closedLocally) }
             return state.entries
         }
         for (id, entry) in all {
@@ -331,7 +243,7 @@ final class LinkSubscriptions: Sendable {
             defer {
                 state.entries = [:]
                 state.table = SubscriptionTable()
-                state.isClosing = true
+                state.end = reason
             }
             return (state.entries.values.map(\.subscriber), state.whenQuiet.take())
         }
@@ -340,15 +252,5 @@ final class LinkSubscriptions: Sendable {
         }
         whenQuiet?()
         bearerReference.withLock { $0 = nil }
-    }
-}
-
-extension ClosedRange<UInt16> {
-    /// The handles that an indication of Service Changed tells; all of them where it makes no sense.
-    fileprivate init(serviceChanged value: CharacteristicValue) {
-        self = 0x0001...0xFFFF
-        guard value.count == 4 else { return }
-        let (first, last) = (UInt16(value[0]) | UInt16(value[1]) << 8, UInt16(value[2]) | UInt16(value[3]) << 8)
-        if first > 0, first <= last { self = first...last }
     }
 }

@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLERadio
 import Synchronization
 
 /// Brings about what the ``DatabaseTracker`` of one link asks for, and tells who waits.
@@ -22,7 +23,11 @@ final class RemoteDatabase: Sendable {
         var waiting: [Answer] = []
         /// The searches that are under way, by the tracker's number.
         var procedures: SmallTable<Int, Bearer.ProcedureID> = [:]
+        /// The waits that are under way, by the tracker's number.
+        var waits: [Int: RadioActivity] = [:]
         var hasChangedMemory = false
+        /// What was discovered of chosen services, while nothing else is known.
+        var chosen = ChosenServices()
     }
 
     private let memory: DatabaseMemory
@@ -42,7 +47,14 @@ final class RemoteDatabase: Sendable {
     }
 
     /// The bearer is over; its closures must not hold it any longer.
-    func ended() { bearer.withLock { $0 = nil } }
+    func ended() {
+        bearer.withLock { $0 = nil }
+        let waits = state.withLock { state in
+            defer { state.waits = [:] }
+            return state.waits.values
+        }
+        for wait in waits { wait.cancel() }
+    }
 
     /// The database, where it may be used at once.
     var current: GATTDatabase? { state.withLock { $0.tracker.current } }
@@ -52,6 +64,16 @@ final class RemoteDatabase: Sendable {
 
     /// Whether something is to be remembered that was not known before this link.
     var hasChangedMemory: Bool { state.withLock { $0.hasChangedMemory } }
+
+    /// What was discovered of chosen services; nothing once everything is known.
+    var chosen: ChosenServices { state.withLock { $0.chosen } }
+
+    /// Takes note of what was discovered of chosen services.
+    func add(_ found: GATTDatabase, of uuids: [BluetoothUUID]) {
+        state.withLock { state in
+            if state.tracker.current == nil { state.chosen.add(found, of: uuids) }
+        }
+    }
 
     /// Finds out what the peer offers, once for all who ask; at once where it is known.
     func whenKnown(_ answer: @escaping Answer) {
@@ -65,6 +87,7 @@ final class RemoteDatabase: Sendable {
 
     /// The peer has answered Database Out Of Sync: looks what is different, then answers.
     func outOfSync(_ answer: @escaping Answer) {
+        state.withLock { $0.chosen = ChosenServices() }
         change { $0.outOfSync() }
         whenKnown(answer)
     }
@@ -86,7 +109,12 @@ final class RemoteDatabase: Sendable {
     private func change(_ step: (inout DatabaseTracker) -> DatabaseTracker.Output) {
         let output = state.withLock { state in
             defer { mustSettle.store(state.tracker.mustSettle, ordering: .releasing) }
-            return step(&state.tracker)
+            let output = step(&state.tracker)
+            // They are a part of what is known now, or may mean something else.
+            if output.known != nil || output.stale != nil || output.memory == .forget {
+                state.chosen = ChosenServices()
+            }
+            return output
         }
         guard output != DatabaseTracker.Output() else { return }
         carryOut(output)
@@ -108,6 +136,8 @@ final class RemoteDatabase: Sendable {
             output.withdrawn.compactMap { state.procedures.removeValue(forKey: $0) }
         }
         for id in withdrawn { bearer.cancel(id) }
+        let waits = state.withLock { state in output.withdrawn.compactMap { state.waits.removeValue(forKey: $0) } }
+        for wait in waits { wait.cancel() }
         for request in output.requests { make(request, bearer, consequences) }
         if let known = output.known {
             consequences.known(known)
@@ -140,7 +170,15 @@ final class RemoteDatabase: Sendable {
                 self.change { tracker in tracker.hashRead(request.number, Self.hash(in: outcome)) }
             }
             began(request.number, id)
+        case .wait(let duration):
+            let wait = bearer.timeline.schedule(after: duration) { [weak self] in self?.waited(request.number) }
+            state.withLock { $0.waits[request.number] = wait }
         }
+    }
+
+    private func waited(_ number: Int) {
+        _ = state.withLock { $0.waits.removeValue(forKey: number) }
+        change { $0.waited(number) }
     }
 
     private func began(_ number: Int, _ id: Bearer.ProcedureID) {
@@ -157,7 +195,7 @@ final class RemoteDatabase: Sendable {
         case .success(let values):
             let value = (values as? [ReadByUUID.Value])?.first?.value
             return .success(value.flatMap { $0.count == 16 ? $0 : nil })
-        case .failure(.attribute), .failure(.malformedResponse), .failure(.wrongResponse): return .success(nil)
+        case .failure(.attribute), .failure(.malformedResponse): return .success(nil)
         case .failure(let failure): return .failure(failure)
         }
     }

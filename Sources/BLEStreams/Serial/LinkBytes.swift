@@ -63,8 +63,8 @@ public struct LinkBytes: AsyncSequence, Sendable {
         let kind: WriteKind = found.properties.contains(.writeWithoutResponse) ? .withoutResponse : .withResponse
         var rest = octets[...]
         while !rest.isEmpty {
-            // The MTU may grow meanwhile; a piece longer than a value can be is refused.
-            let piece = rest.prefix(Swift.min(link.mtu - 3, 512))
+            // The MTU may grow meanwhile.
+            let piece = rest.prefix(link.maximumWriteLength(for: .withoutResponse))
             try await link.write(piece, to: found, kind, timeout: timeout)
             rest = rest.dropFirst(piece.count)
         }

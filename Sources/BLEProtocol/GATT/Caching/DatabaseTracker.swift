@@ -9,7 +9,8 @@
 ///                     │ discovering ──► settling ──────────────────────┘     │
 ///                     │                 (says that it caches, asks to be     │
 ///                     │                  told, reads the hash once more)     │
-///                     └──────────────────────────────────────────────────────┘
+///                     ├──────────────────────────────────────────────────────┘
+///                  waiting   (the peer says so again and again, see ``ServiceChangeBackoff``)
 /// ```
 /// A remembered database is used after one request. What settles it is then asked for only behind the first request of
 /// the program (``operationBegan()``), and the hash is read once more: a change in between is noticed too.
@@ -17,60 +18,6 @@
 /// A value: it asks for requests, whose results are handed back with the number that each was given. An answer to what
 /// is not asked any more is ignored. Source: Core Specification, Vol 3, Part G, 2.5.2.
 package struct DatabaseTracker: Sendable {
-    /// A request that has to be made, in the given order.
-    package struct Request: Hashable, Sendable {
-        package enum Kind: Hashable, Sendable {
-            /// Read the Database Hash by its type, wherever it is.
-            case readHash
-            /// Discover everything.
-            case discover
-            /// Write ``DatabaseTracker/features`` to Client Supported Features; what comes of it doesn't matter.
-            case enableFeatures(handle: UInt16)
-            /// Have Service Changed indicated; what comes of it doesn't matter.
-            case subscribe(Characteristic)
-        }
-
-        package var number: Int
-        package var kind: Kind
-    }
-
-    /// What is to be done; each part stands by itself.
-    package struct Output: Hashable, Sendable {
-        /// Handles that must not be used any more before the database is known again. Comes before all else.
-        package var stale: ClosedRange<UInt16>?
-        /// Searches whose results are not wanted any more.
-        package var withdrawn: [Int] = []
-        package var requests: [Request] = []
-        /// The database is known now.
-        package var known: Known?
-        /// It can't be known: the search failed.
-        package var failure: GATTFailure?
-        package var memory: Memory?
-
-        package init() {}
-    }
-
-    /// A database that may be used.
-    package struct Known: Hashable, Sendable {
-        package enum News: Hashable, Sendable {
-            /// Nothing was known before.
-            case first
-            /// The doubt was for nothing: all is as it was.
-            case unchanged
-            /// These handles may mean something else than in the database before, and nobody is subscribed to them.
-            case changed(before: GATTDatabase, affected: ClosedRange<UInt16>)
-        }
-
-        package var database: GATTDatabase
-        package var news: News
-    }
-
-    /// What is to be kept for the next link.
-    package enum Memory: Hashable, Sendable {
-        case store(RememberedDatabase)
-        case forget
-    }
-
     /// What is written to Client Supported Features: tell me when I am wrong, and I take several values in one PDU.
     package static let features: GATTClientFeatures = [.robustCaching, .multipleNotifications]
 
@@ -78,7 +25,7 @@ package struct DatabaseTracker: Sendable {
     private static let patience = 4
 
     private enum State: Hashable, Sendable {
-        case unknown, checking, discovering
+        case unknown, waiting, checking, discovering
         case settling(GATTDatabase)
         case known
     }
@@ -93,10 +40,21 @@ package struct DatabaseTracker: Sendable {
 
     private var state = State.unknown
     private var remembered: RememberedDatabase?
-    /// What was known last on this link, and the hash that belongs to it or to the discovery that is under way.
+    /// What was known last on this link, the hash of what is known or was discovered last, and the one that was read before
+    /// the discovery that is under way.
     private var database: GATTDatabase?
     private var hash: [UInt8]?
+    private var nextHash: [UInt8]?
     private var doubt: Doubt?
+    /// What was discovered last on this link, known or not.
+    private var found: GATTDatabase?
+    /// How often the peer has said that its services changed.
+    private var changes = ServiceChangeBackoff()
+    /// The wait before it is looked what has changed, and the one after which the peer counts as calm.
+    private var pause: Int?
+    private var calm: Int?
+    /// Where Service Changed was asked for last.
+    private var told: Characteristic?
     /// How often the search has begun anew.
     private var rounds = 0
     /// Whether what settles a trusted database waits for the program's first request.
@@ -176,6 +134,7 @@ extension DatabaseTracker {
         case .failure(let failure):
             fail(failure, &output)
         case .success(let found):
+            hash = nextHash.take()
             state = .settling(found)
             settle(found, &output)
             // Without a hash there is nothing to wait for.
@@ -193,8 +152,34 @@ extension DatabaseTracker {
         } else {
             doubt = .changed(doubt == .outOfSync ? 0x0001...0xFFFF : range)
         }
+        endCalm(&output)
+        // While it keeps saying so of services that have not changed, they are used until it is looked again.
+        let mayGoOn = state == .known && changes.isHarmless
+        if pause == nil, let delay = changes.delayForNext() {
+            if !mayGoOn {
+                withdraw(&output)
+                state = .waiting
+            }
+            pause = search(.wait(delay), &output)
+        }
+        guard pause == nil || !mayGoOn else { return output }
         output.stale = range
-        check(&output)
+        if pause == nil { check(&output) }
+        return output
+    }
+
+    /// A wait is over.
+    package mutating func waited(_ number: Int) -> Output {
+        var output = Output()
+        guard close(number) else { return output }
+        if number == calm {
+            calm = nil
+            changes = ServiceChangeBackoff()
+        } else if number == pause {
+            pause = nil
+            if state == .known, case .changed(let range)? = doubt { output.stale = range }
+            check(&output)
+        }
         return output
     }
 
@@ -204,10 +189,10 @@ extension DatabaseTracker {
         switch state {
         case .unknown: check(&output)
         case .known:
-            doubt = .outOfSync
+            doubt = pause == nil ? .outOfSync : .changed(0x0001...0xFFFF)
             output.stale = 0x0001...0xFFFF
             check(&output)
-        case .checking, .discovering, .settling: break
+        case .waiting, .checking, .discovering, .settling: break
         }
         return output
     }
@@ -235,10 +220,11 @@ extension DatabaseTracker {
     }
 
     private mutating func checked(_ read: [UInt8]?, _ output: inout Output) {
-        if let read, read == hash, let database {
-            becomeKnown(database, &output)
+        if let read, read == hash, let found = database ?? found {
+            becomeKnown(found, &output)
         } else if let read, let remembered, read == remembered.hash {
             hash = read
+            found = remembered.database
             isFromMemory = true
             isMemoryRight = true
             mustSettle = true
@@ -250,7 +236,9 @@ extension DatabaseTracker {
 
     private mutating func discover(_ read: [UInt8]?, _ output: inout Output) {
         if doubt == .outOfSync { doubt = .changed(0x0001...0xFFFF) }
-        hash = read
+        // An answer with the new hash must not bring back what belongs to the old one.
+        hash = nil
+        nextHash = read
         isFromMemory = false
         isMemoryRight = false
         mustSettle = false
@@ -260,10 +248,13 @@ extension DatabaseTracker {
 
     /// Says what this client understands, asks to be told of changes, and looks whether there was one meanwhile.
     private mutating func settle(_ found: GATTDatabase, _ output: inout Output) {
+        self.found = found
         if let features = found.clientFeatures {
             output.requests.append(Request(number: 0, kind: .enableFeatures(handle: features.valueHandle)))
         }
-        if let changed = found.serviceChanged {
+        // A peer that says something by it again and again need not be asked to.
+        if let changed = found.serviceChanged, changed != told || changes.count <= 1 {
+            told = changed
             output.requests.append(Request(number: 0, kind: .subscribe(changed)))
         }
         if hash != nil { verification = search(.readHash, &output) }
@@ -288,8 +279,11 @@ extension DatabaseTracker {
 
     private mutating func becomeKnown(_ found: GATTDatabase, _ output: inout Output) {
         switch (doubt, database) {
-        case (.changed(let affected)?, let before?):
+        // The first time what a peer was told may be gone with it, though it all looks the same: that is told again. When
+        // it then says once more that something changed, and nothing did, it is believed to be as it was.
+        case (.changed(let affected)?, let before?) where changes.count <= 1 || before != found:
             output.known = Known(database: found, news: .changed(before: before, affected: affected))
+        case (.changed?, .some): output.known = Known(database: found, news: .unchanged)
         case (.outOfSync?, .some): output.known = Known(database: found, news: .unchanged)
         default: output.known = Known(database: found, news: .first)
         }
@@ -301,10 +295,12 @@ extension DatabaseTracker {
         isMemoryRight = hash != nil
         hasMemory = isMemoryRight
         remembered = nil
+        if case .changed? = doubt, let database { changes.looked(hasChanged: found != database) }
         doubt = nil
         database = found
         state = .known
         rounds = 0
+        if changes.count > 0 { calm = search(.wait(ServiceChangeBackoff.calm), &output) }
     }
 
     private mutating func fail(_ failure: GATTFailure, _ output: inout Output) {
@@ -312,9 +308,17 @@ extension DatabaseTracker {
         state = .unknown
         doubt = nil
         database = nil
+        found = nil
         hash = nil
+        nextHash = nil
         rounds = 0
         output.failure = failure
+    }
+
+    /// The peer is not calm: ends the wait for that.
+    private mutating func endCalm(_ output: inout Output) {
+        guard let number = calm.take(), close(number) else { return }
+        output.withdrawn.append(number)
     }
 
     @discardableResult
@@ -329,5 +333,7 @@ extension DatabaseTracker {
         output.withdrawn += open.sorted()
         open = []
         verification = nil
+        pause = nil
+        calm = nil
     }
 }

@@ -1,8 +1,9 @@
 extension GATTClient {
     /// Takes a PDU that is for the client half: a response, a notification or an indication.
     ///
-    /// What a peer may not send is ignored with a note, or ends the open request; it never traps. A request must have
-    /// been reported by ``sent()`` before its answer is given here.
+    /// What doesn't belong to the open request, or to none, is ignored with a note: the true answer is still due, and
+    /// nothing else is asked before it has come. What the peer may not send never traps. A request must have been reported
+    /// by ``sending()`` or ``sent()`` before its answer is given here.
     package mutating func received(_ pdu: [UInt8], at time: ReceptionTime) -> Output {
         guard let first = pdu.first else { return Output(note: "a PDU without octets was ignored") }
         switch first {
@@ -62,49 +63,57 @@ extension GATTClient {
 
     private mutating func receivedResponse(_ opcode: ATTOpcode, _ pdu: [UInt8]) -> Output {
         // Part by part: a copy of the whole costs more than all else here.
-        guard let sentMTU = slot?.sentMTU, let request = slot?.request, let stage = slot?.stage else {
-            return Output(note: "\(opcode) without an open request was ignored")
+        guard let sentMTU = slot?.sentMTU, let request = slot?.request else {
+            return ignored(opcode, pdu, "without an open request")
         }
-        // BlueZ answers notifications and indications that nobody awaits with an error, some peripherals write commands.
-        if opcode == .errorResponse, pdu.count >= 2, pdu[1] != request.opcode.rawValue {
-            let cause = ATTOpcode(rawValue: pdu[1])
-            return Output(note: "Error Response to \(cause) while \(request.opcode) was open: ignored")
+        switch request.relation(to: pdu) {
+        case .answer: break
+        case .foreign: return ignored(opcode, pdu, "while \(request.opcode) was open")
+        case .perhaps:
+            // The first one is kept: it counts where nothing better comes.
+            if slot?.doubtful == nil { slot?.doubtful = pdu }
+            return Output(note: "Error Response for another handle while \(request.opcode) was open: ignored for now")
         }
         var output = Output()
         if let timer { output.timer = .stop(timer) }
         timer = nil
-        let answer = answer(to: request, opcode, pdu, sentMTU: sentMTU)
-        if case .success(let answer) = answer { adoptMTU(from: answer, to: request) }
-        guard stage == .running else {
-            undo(&output)
-            return output
+        answered(answer(opcode, pdu, sentMTU: sentMTU), &output)
+        return output
+    }
+
+    /// Takes what is not the answer to the open request. BlueZ answers notifications and indications that nobody awaits
+    /// with an error, some peripherals write commands.
+    private mutating func ignored(_ opcode: ATTOpcode, _ pdu: [UInt8], _ circumstance: String) -> Output {
+        if opcode == .exchangeMTUResponse, isExchangeOverdue, closed == nil,
+            let response = try? ATTExchangeMTUResponse(decoding: pdu)
+        {
+            isExchangeOverdue = false
+            setMTU(Int(response.serverMTU))
+            return Output()
         }
+        let cause = opcode == .errorResponse && pdu.count >= 2 ? " to \(ATTOpcode(rawValue: pdu[1]))" : ""
+        return Output(note: "\(opcode)\(cause) \(circumstance): ignored")
+    }
+
+    /// The open request is answered; whose timer does not run any more.
+    mutating func answered(_ answer: Result<GATTAnswer, GATTFailure>, _ output: inout Output) {
+        guard let stage = slot?.stage, let request = slot?.request else { return }
+        if case .success(let answer) = answer { adoptMTU(from: answer, to: request) }
+        guard stage == .running else { return undo(&output) }
         switch answer {
         case .success(let answer): advance(with: answer, &output)
         case .failure(let failure): endRunning(with: failure, &output)
         }
-        return output
     }
 
-    private func answer(
-        to request: GATTRequest,
-        _ opcode: ATTOpcode,
-        _ pdu: [UInt8],
-        sentMTU: Int
-    ) -> Result<GATTAnswer, GATTFailure> {
+    func answer(_ opcode: ATTOpcode, _ pdu: [UInt8], sentMTU: Int) -> Result<GATTAnswer, GATTFailure> {
         // A cut value fills the smaller of the two: an exchange may have crossed the request.
         let mtu = min(sentMTU, mtu)
-        switch opcode {
-        case request.responseOpcode:
-            return .success(GATTAnswer(.response(pdu[...]), mtu: mtu))
-        case .errorResponse:
-            do throws(ATTDecodingError) {
-                return .success(GATTAnswer(.error(try ATTErrorResponse(decoding: pdu)), mtu: mtu))
-            } catch {
-                return .failure(.malformedResponse(error))
-            }
-        default:
-            return .failure(.wrongResponse(expected: request.responseOpcode, received: opcode))
+        guard opcode == .errorResponse else { return .success(GATTAnswer(.response(pdu[...]), mtu: mtu)) }
+        do throws(ATTDecodingError) {
+            return .success(GATTAnswer(.error(try ATTErrorResponse(decoding: pdu)), mtu: mtu))
+        } catch {
+            return .failure(.malformedResponse(error))
         }
     }
 
@@ -127,6 +136,7 @@ extension GATTClient {
         case .request(let request):
             slot?.request = request
             slot?.sentMTU = nil
+            slot?.doubtful = nil
         case .ended(.success(let value)):
             output.finished.append(Finished(id: id, result: .success(value)))
             slot = nil

@@ -5,6 +5,9 @@ extension GATTClient {
         ATTWriteCommand(handle: handle, value: value[...]).encoded
     }
 
+    /// The most octets that such a PDU has: a value ends at 512 octets, however large ATT_MTU is.
+    package static func maximumCommandSize(mtu: Int) -> Int { min(mtu, valueOffset + ATTLimits.maximumValueLength) }
+
     /// Whether there is a reason to ask for ``nextPDU()``.
     package var hasSomethingToSend: Bool {
         slot != nil || confirmations > 0 || !commands.isEmpty || offered != nil
@@ -69,7 +72,7 @@ extension GATTClient {
             guard slot?.id == procedure, slot?.sentMTU != nil else { break }
             let id = makeTimer()
             timer = id
-            output.timer = .start(id, Self.transactionTimeout)
+            output.timer = .start(id, isExchange ? Self.exchangeTimeout : Self.transactionTimeout)
         case .confirmation, .command, nil: break
         }
         return output
@@ -91,6 +94,7 @@ extension GATTClient {
         case .request(let id, _):
             guard let stage = slot?.stage, slot?.id == id, slot?.sentMTU != nil else { break }
             slot?.sentMTU = nil
+            slot?.doubtful = nil
             if stage == .abandoned {
                 undo(&output)
             } else if stage == .running, slot?.isStale == true {

@@ -11,6 +11,9 @@
 ///                    running ─► abandoned ─► …        it was cancelled: the answer is still awaited
 ///                    any, 30 s without an answer ─► closed
 /// ```
+/// The slot is taken until the request is answered or its time is over; whatever else the peer sends meanwhile is no
+/// answer, and is ignored with a note. Else each later answer would be taken for that of the request before.
+///
 /// The driver takes PDUs with ``nextPDU()`` and tells what became of them, one at a time, until there is nothing to send
 /// or the radio is full: ``sending()`` before it hands one over without its lock, then ``sent()`` or ``notSent()``.
 /// Source: Core Specification, Vol 3, Part F, 3.3 and Part G, 4.
@@ -34,6 +37,13 @@ package struct GATTClient: Sendable {
     /// How long a server may take to answer. Source: Vol 3, Part F, 3.3.3.
     package static let transactionTimeout = Duration.seconds(30)
 
+    /// How long a server may take to answer Exchange MTU, before the link is used without.
+    ///
+    /// Any other request that stays unanswered ends the bearer, since its answer might be taken for another one's. This
+    /// one is optional for a server, an ATT_MTU of 23 holds without it, and its answer, sent once on a link, is known
+    /// whenever it comes: it is then put into force. Servers that never answer it answer all else.
+    package static let exchangeTimeout = Duration.seconds(5)
+
     /// What is offered in Exchange MTU, and the most that is used.
     package let maximumMTU: Int
 
@@ -42,6 +52,9 @@ package struct GATTClient: Sendable {
 
     /// Whether an exchange has taken place, from either side; it is not repeated.
     var isMTUExchanged = false
+
+    /// Whether Exchange MTU was given up, and its answer may still come.
+    var isExchangeOverdue = false
 
     /// Procedures that wait for the slot, the first one first.
     var queue: [Waiting] = []
@@ -131,12 +144,23 @@ package struct GATTClient: Sendable {
         return output
     }
 
-    /// The time for an answer is over: the request fails, and with it the bearer, as the specification demands.
+    /// The time for an answer is over: the request fails, and with it the bearer, as the specification demands; unless
+    /// it was Exchange MTU, see ``exchangeTimeout``, or an error came that named another attribute: it was the answer.
     package mutating func timerFired(_ id: TimerID) -> Output {
         guard timer == id else { return Output() }
         timer = nil
-        let reason = DisconnectReason(.transactionTimeout)
         var output = Output()
+        if slot?.request.opcode == .exchangeMTURequest {
+            isExchangeOverdue = true
+            let refusal = ATTErrorResponse(request: .exchangeMTURequest, handle: 0, error: .requestNotSupported)
+            answered(.success(GATTAnswer(.error(refusal), mtu: mtu)), &output)
+            return output
+        }
+        if let pdu = slot?.doubtful, let sentMTU = slot?.sentMTU {
+            answered(answer(.errorResponse, pdu, sentMTU: sentMTU), &output)
+            return output
+        }
+        let reason = DisconnectReason(.transactionTimeout)
         output.close = reason
         close(reason, failingTheRunningWith: .timedOut, &output)
         return output
@@ -190,6 +214,8 @@ extension GATTClient {
         var sentMTU: Int?
         /// Whether the handles may have come to mean something else since the request was sent.
         var isStale = false
+        /// An error that may be the answer, and names another attribute.
+        var doubtful: [UInt8]?
     }
 
     var context: GATTContext { GATTContext(mtu: mtu, maximumMTU: maximumMTU, isMTUExchanged: isMTUExchanged) }

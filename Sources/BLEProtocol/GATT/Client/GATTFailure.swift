@@ -4,8 +4,6 @@ package enum GATTFailure: Error, Hashable, Sendable {
     case attribute(ATTError, handle: UInt16)
     /// The answer had the right opcode and a form that the specification doesn't allow.
     case malformedResponse(ATTDecodingError)
-    /// The answer belonged to another request. The bearer goes on.
-    case wrongResponse(expected: ATTOpcode, received: ATTOpcode)
     /// Nothing was answered within 30 seconds. The bearer is closed.
     case timedOut
     /// The caller cancelled.
@@ -26,7 +24,6 @@ extension GATTFailure: CustomStringConvertible {
         switch self {
         case .attribute(let error, let handle): "the peer answered \(error) for handle \(handle)"
         case .malformedResponse(let error): "the peer's answer is malformed: \(error)"
-        case .wrongResponse(let expected, let received): "the peer answered with \(received) in place of \(expected)"
         case .timedOut: "the peer left the request unanswered for 30 s"
         case .cancelled: "cancelled"
         case .databaseChanged: "the peer's services changed"

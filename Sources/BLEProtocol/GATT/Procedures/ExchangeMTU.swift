@@ -1,6 +1,6 @@
 /// Agrees on ATT_MTU. Succeeds with the one in force.
 ///
-/// A server that refuses leaves it as it is. Once an exchange has taken place, from either side, nothing is sent: each
+/// A server that refuses, answers what makes no sense or doesn't answer in time leaves it as it is. Once an exchange has taken place, from either side, nothing is sent: each
 /// device offers the same number in both directions, so asking again gains nothing.
 /// Source: Core Specification, Vol 3, Part G, 4.3.1.
 package struct ExchangeMTU: GATTProcedure {
@@ -12,7 +12,6 @@ package struct ExchangeMTU: GATTProcedure {
     }
 
     package func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure) -> GATTStep<Int> {
-        if answer.error == nil { _ = try answer.response(to: ATTExchangeMTURequest.self) }
-        return .finished(context.mtu)
+        .finished(context.mtu)
     }
 }

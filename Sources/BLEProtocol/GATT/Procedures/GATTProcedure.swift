@@ -63,19 +63,6 @@ package enum GATTStep<Success: Sendable>: Sendable {
     package static func send(_ request: some ATTRequest) -> Self { .request(GATTRequest(request)) }
 }
 
-/// A request as octets, and the opcodes by which its answer is known.
-package struct GATTRequest: Hashable, Sendable {
-    package let pdu: [UInt8]
-    package let opcode: ATTOpcode
-    package let responseOpcode: ATTOpcode
-
-    package init<Request: ATTRequest>(_ request: Request) {
-        pdu = request.encoded
-        opcode = Request.opcode
-        responseOpcode = Request.Response.opcode
-    }
-}
-
 /// What a procedure may know of the bearer.
 package struct GATTContext: Hashable, Sendable {
     /// ATT_MTU in force.

@@ -1,6 +1,7 @@
 /// Reads the values of all attributes of a type within a range, without knowing their handles.
 ///
-/// Fails with ``ATTError/attributeNotFound`` where there is none. A value that is longer than an answer can hold, 253
+/// Fails with ``ATTError/attributeNotFound`` where there is none. What has been read stays where an attribute behind it
+/// can't be: the peer doesn't go on behind that one. A value that is longer than an answer can hold, 253
 /// octets or ATT_MTU - 4, comes cut; ``ReadValue`` reads it whole.
 /// Source: Core Specification, Vol 3, Part G, 4.8.2.
 package struct ReadByUUID: GATTProcedure {
@@ -33,7 +34,7 @@ package struct ReadByUUID: GATTProcedure {
     package mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure)
         -> GATTStep<[Value]>
     {
-        if answer.error == .attributeNotFound, !found.isEmpty { return .finished(found) }
+        if let error = answer.error, error != .databaseOutOfSync, !found.isEmpty { return .finished(found) }
         let entries = try answer.response(to: ATTReadByTypeRequest.self).entries
         for entry in entries where walk.accepts(entry.handle) && found.count < limit {
             found.append(Value(handle: entry.handle, value: Array(entry.value)))

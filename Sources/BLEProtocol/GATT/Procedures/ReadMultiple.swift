@@ -53,6 +53,8 @@ package struct ReadMultipleVariable: GATTProcedure {
 
     package func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure) -> GATTStep<[Value]> {
         let entries = try answer.response(to: ATTReadMultipleVariableRequest.self).entries
-        return .finished(entries.map { Value(value: Array($0.value), isCut: $0.isCut) })
+        return .finished(
+            entries.map { Value(value: Array($0.value.prefix(ATTLimits.maximumValueLength)), isCut: $0.isCut) }
+        )
     }
 }

@@ -1,7 +1,7 @@
 /// Reads an attribute's value, or what follows an offset in it, however long it is.
 ///
 /// One Read Request suffices for a value shorter than ATT_MTU - 1; a longer one is read on with Read Blob Requests up
-/// to its end or 512 octets. With an offset the Read Request is left out.
+/// to its end or 512 octets; what a peer sends beyond is let go. With an offset the Read Request is left out.
 /// Source: Core Specification, Vol 3, Part G, 4.8.1, 4.8.3, 4.12.1 and 4.12.2.
 package struct ReadValue: GATTProcedure {
     package static let isRepeatable = true
@@ -34,7 +34,7 @@ package struct ReadValue: GATTProcedure {
         isFirst = false
         // What a peer sends beyond ATT_MTU is read again, as if a buffer of ATT_MTU octets had cut it.
         let part = octets.prefix(answer.mtu - 1)
-        value.append(contentsOf: part)
+        value.append(contentsOf: part.prefix(max(0, ATTLimits.maximumValueLength - end)))
         let isComplete = part.count < answer.mtu - 1 || end >= ATTLimits.maximumValueLength
         return isComplete ? .finished(value) : nextBlob()
     }

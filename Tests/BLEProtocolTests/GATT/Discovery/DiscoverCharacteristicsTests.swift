@@ -101,18 +101,22 @@ import Testing
         bearer.expectFinished(.success(id, found))
     }
 
-    @Test func `no ranges need no request; an error other than of security means none`() {
+    @Test func `no ranges need no request; a peer that can't tell has none`() {
         var bearer = Bearer()
         let nothing = bearer.begin(DiscoverDescriptors(in: []))
         bearer.expectSends()
         let none = bearer.begin(DiscoverDescriptors(in: [4...4]))
-        bearer.expect("04 0400 0400", answeredWith: "01 04 0400 0e")
-        let refused = bearer.begin(DiscoverDescriptors(in: [4...4]))
-        bearer.expect("04 0400 0400", answeredWith: "01 04 0400 12")
-        bearer.expectFinished(
-            .success(nothing, [Descriptor]()),
-            .success(none, [Descriptor]()),
-            .failure(refused, .attribute(.databaseOutOfSync, handle: 4))
-        )
+        bearer.expect("04 0400 0400", answeredWith: "01 04 0400 06")
+        bearer.expectFinished(.success(nothing, [Descriptor]()), .success(none, [Descriptor]()))
+    }
+
+    @Test(arguments: ["05", "08", "0c", "0e", "0f", "11", "12", "13", "80", "fe"])
+    func `a descriptor walk that meets an error that may pass doesn't count as finished`(code: String) {
+        var bearer = Bearer()
+        let id = bearer.begin(DiscoverDescriptors(in: [4...9]))
+        bearer.expect("04 0400 0900", answeredWith: "05 01 0400 0229")
+        bearer.expect("04 0500 0900", answeredWith: "01 04 0500" + code)
+        let error = ATTError(rawValue: UInt8(code, radix: 16) ?? 0)
+        bearer.expectFinished(.failure(id, .attribute(error, handle: 5)))
     }
 }

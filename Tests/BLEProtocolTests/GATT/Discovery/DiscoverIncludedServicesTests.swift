@@ -29,7 +29,18 @@ import Testing
         bearer.expectFinished(.success(id, [IncludedService]()))
     }
 
-    @Test func `an error of security fails it, another one means that there is none`() {
+    @Test func `a reference of an odd length is left out`() {
+        var bearer = Bearer()
+        let id = bearer.begin(DiscoverIncludedServices(in: 1...8))
+        bearer.expect("08 0100 0800 0228", answeredWith: "09 07 0200 2000 2f00 0f")
+        bearer.expect("08 0300 0800 0228", answeredWith: "09 08 0300 1000 1f00 0f18")
+        bearer.expect("08 0400 0800 0228", answeredWith: "09 02 0400")
+        bearer.expect("08 0500 0800 0228", answeredWith: "01 08 0500 0a")
+        let found = IncludedService(uuid: BluetoothUUID(0x180F), handle: 3, startHandle: 0x10, endHandle: 0x1F)
+        bearer.expectFinished(.success(id, [found]))
+    }
+
+    @Test func `an error of security and a transient one fail it, one for good means that there is none`() {
         var bearer = Bearer()
         let refused = bearer.begin(DiscoverIncludedServices(in: 1...8))
         bearer.expect("08 0100 0800 0228", answeredWith: "01 08 0100 05")
@@ -38,14 +49,13 @@ import Testing
         let unreadable = bearer.begin(DiscoverIncludedServices(in: 1...8))
         bearer.expect("08 0100 0800 0228", answeredWith: "09 06 0200 2000 2f00")
         bearer.expect("0a 2000", answeredWith: "01 0a 2000 0f")
-        let malformed = bearer.begin(DiscoverIncludedServices(in: 1...8))
-        bearer.expect("08 0100 0800 0228", answeredWith: "09 07 0200 2000 2f00 0f")
-        let error = ATTDecodingError(opcode: .readByTypeResponse, offset: 1, reason: .invalidEntryLength)
+        let transient = bearer.begin(DiscoverIncludedServices(in: 1...8))
+        bearer.expect("08 0100 0800 0228", answeredWith: "01 08 0100 0e")
         bearer.expectFinished(
             .failure(refused, .attribute(.insufficientAuthentication, handle: 1)),
             .success(none, [IncludedService]()),
             .failure(unreadable, .attribute(.insufficientEncryption, handle: 0x20)),
-            .failure(malformed, .malformedResponse(error))
+            .failure(transient, .attribute(.unlikely, handle: 1))
         )
     }
 }

@@ -47,6 +47,30 @@ import Testing
         bearer.expectFinished(.success(id, [Service(uuid: BluetoothUUID(0x1800), handle: 0x10, endHandle: 0x13)]))
     }
 
+    @Test func `a group that ends before it begins doesn't hide the services behind it`() {
+        var bearer = Bearer()
+        let id = bearer.begin(DiscoverServices())
+        bearer.expect("10 0100 ffff 0028", answeredWith: "11 06 0100 0500 0018 0600 0300 0118")
+        bearer.expect("10 0600 ffff 0028", answeredWith: "11 06 0600 0300 0118")
+        bearer.expect("10 0700 ffff 0028", answeredWith: "11 06 1000 1300 0f18")
+        bearer.expect("10 1400 ffff 0028", answeredWith: "01 10 1400 0a")
+        bearer.expectFinished(
+            .success(
+                id,
+                [
+                    Service(uuid: BluetoothUUID(0x1800), handle: 1, endHandle: 5),
+                    Service(uuid: BluetoothUUID(0x180F), handle: 0x10, endHandle: 0x13),
+                ]
+            )
+        )
+        let byUUID = bearer.begin(DiscoverServicesByUUID(BluetoothUUID(0x180F)))
+        bearer.expect("06 0100 ffff 0028 0f18", answeredWith: "07 0600 0300")
+        bearer.expect("06 0700 ffff 0028 0f18", answeredWith: "07 1000 ffff")
+        bearer.expectFinished(
+            .success(byUUID, [Service(uuid: BluetoothUUID(0x180F), handle: 0x10, endHandle: 0xFFFF)])
+        )
+    }
+
     @Test func `services out of order, declared twice, overlapping or turned around are put right`() {
         var bearer = Bearer(mtu: 100)
         let id = bearer.begin(DiscoverServices())

@@ -85,6 +85,7 @@ private struct Run {
         case 27:
             guard peer.generator.chance(10), let timer else { return }
             self.timer = nil
+            request = nil
             take(client.timerFired(timer))
         case 28..<65: send()
         default:

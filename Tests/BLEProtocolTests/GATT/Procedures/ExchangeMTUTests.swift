@@ -64,13 +64,33 @@ import Testing
         #expect(bearer.client.mtu == 100)
     }
 
-    @Test func `a malformed answer fails and changes nothing`() {
+    @Test func `a malformed answer counts as a refusal`() {
         var bearer = Bearer()
         let id = bearer.begin(ExchangeMTU())
         bearer.expect("020502", answeredWith: "0300")
-        let error = ATTDecodingError(opcode: .exchangeMTUResponse, offset: 1, reason: .truncated)
-        bearer.expectFinished(.failure(id, .malformedResponse(error)))
+        bearer.expectFinished(.success(id, 23))
         #expect(bearer.client.mtu == 23)
+    }
+
+    @Test func `unanswered it ends after 5 s with 23, and the late answer is put into force`() {
+        var client = GATTClient(maximumMTU: 517)
+        let (exchange, _) = client.begin(ExchangeMTU())
+        let (read, _) = client.begin(ReadValue(handle: 3))
+        _ = client.nextPDU()
+        guard case .start(let timer, let duration) = client.sent().timer else {
+            Issue.record("no timer was started")
+            return
+        }
+        #expect(duration == .seconds(5))
+        let given = client.timerFired(timer)
+        #expect(given.finished == [.success(exchange, 23)] && given.close == nil)
+        #expect(client.nextPDU() == pdu("0a0300") && !client.isExchangingMTU)
+        _ = client.sent()
+        let late = client.received(pdu("030502"), at: Bearer.time)
+        #expect(late == GATTClient.Output() && client.mtu == 517)
+        // Once.
+        #expect(client.received(pdu("036400"), at: Bearer.time).notes.count == 1 && client.mtu == 517)
+        #expect(client.received(pdu("0b07"), at: Bearer.time).finished == [.success(read, [7] as [UInt8])])
     }
 
     @Test func `the answer counts also when the caller has cancelled; cancelled unsent, it may be asked again`() {

@@ -23,17 +23,27 @@ import Testing
         bearer.expectFinished(.success(id, [ReadByUUID.Value(handle: 9, value: [UInt8](0...15))]))
     }
 
-    @Test func `none at all, and an error at a later one, fail it`() {
+    @Test(arguments: ["0a", "02", "05", "0e", "80"])
+    func `an error at the first one fails it, at a later one what was read stays`(code: String) {
         var bearer = Bearer()
         let none = bearer.begin(ReadByUUID(BluetoothUUID(0x2A19)))
-        bearer.expect("08 0100 ffff 192a", answeredWith: "01 08 0100 0a")
+        bearer.expect("08 0100 ffff 192a", answeredWith: "01 08 0100" + code)
         let later = bearer.begin(ReadByUUID(BluetoothUUID(0x2A19)))
         bearer.expect("08 0100 ffff 192a", answeredWith: "09 03 1200 64")
-        bearer.expect("08 1300 ffff 192a", answeredWith: "01 08 3200 02")
+        bearer.expect("08 1300 ffff 192a", answeredWith: "01 08 3200" + code)
+        let error = ATTError(rawValue: UInt8(code, radix: 16) ?? 0)
         bearer.expectFinished(
-            .failure(none, .attribute(.attributeNotFound, handle: 1)),
-            .failure(later, .attribute(.readNotPermitted, handle: 0x32))
+            .failure(none, .attribute(error, handle: 1)),
+            .success(later, [ReadByUUID.Value(handle: 0x12, value: [0x64])])
         )
+    }
+
+    @Test func `what was read before the services changed doesn't stay`() {
+        var bearer = Bearer()
+        let id = bearer.begin(ReadByUUID(BluetoothUUID(0x2A19)))
+        bearer.expect("08 0100 ffff 192a", answeredWith: "09 03 1200 64")
+        bearer.expect("08 1300 ffff 192a", answeredWith: "01 08 1300 12")
+        bearer.expectFinished(.failure(id, .attribute(.databaseOutOfSync, handle: 0x13)))
     }
 
     @Test func `several values are read at once`() {

@@ -22,7 +22,7 @@ package struct DiscoverDescriptors: GATTProcedure {
     package mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure)
         -> GATTStep<[Descriptor]>
     {
-        if let error = answer.error, !error.stopsDiscovery { return .finished(found) }
+        if let error = answer.error, error.endsOptionalList { return .finished(found) }
         let response = try answer.response(to: ATTFindInformationRequest.self)
         for entry in response.entries where walk.accepts(entry.handle) {
             moveRanges(to: entry.handle)

@@ -1,6 +1,7 @@
 /// Finds the references to other services within a range.
 ///
-/// A reference has no room for a UUID of 128 bits: that is read from the declaration of the service it refers to.
+/// A reference has no room for a UUID of 128 bits: that is read from the declaration of the service it refers to. One
+/// that the peer has wrong is left out.
 /// Source: Core Specification, Vol 3, Part G, 4.5.1.
 package struct DiscoverIncludedServices: GATTProcedure {
     private var walk: HandleWalk
@@ -21,13 +22,14 @@ package struct DiscoverIncludedServices: GATTProcedure {
             try resolve(reference, answer)
             return nextRequest()
         }
-        if let error = answer.error, !error.stopsDiscovery { return finish() }
+        if let error = answer.error, error.endsOptionalList { return finish() }
         let entries = try answer.response(to: ATTReadByTypeRequest.self).entries
         for entry in entries where walk.accepts(entry.handle) {
             switch entry.value.count {
             case 4: unresolved.append(entry)
             case 6: append(entry, BluetoothUUID(littleEndian: entry.value.suffix(2)))
-            default: throw .malformedResponse(.impossibleEntry(in: .readByTypeResponse))
+            // Of an impossible length: it is left out, as one is that can't be read.
+            default: break
             }
         }
         isWalking = walk.advance(past: entries.last?.handle ?? 0)
@@ -49,7 +51,7 @@ package struct DiscoverIncludedServices: GATTProcedure {
     /// A declaration that can't be read, or is none, leaves the reference out; the discovery goes on.
     private mutating func resolve(_ reference: ATTReadByTypeResponse.Entry, _ answer: GATTAnswer) throws(GATTFailure) {
         if let error = answer.error {
-            if error.stopsDiscovery { try answer.success() }
+            if !error.endsOptionalList { try answer.success() }
             return
         }
         let value = try answer.response(to: ATTReadRequest.self).value

@@ -23,19 +23,23 @@ package struct DiscoverServices: GATTProcedure {
         if let error = answer.error, error.endsDiscovery || error == .unsupportedGroupType {
             return .finished(GATTDatabase.inOrder(found))
         }
-        var last: UInt16 = 0
+        var (last, impossible): (UInt16, UInt16) = (0, 0)
         for entry in try answer.response(to: ATTReadByGroupTypeRequest.self).entries {
             guard entry.value.count == 2 || entry.value.count == 16,
                 let uuid = BluetoothUUID(littleEndian: entry.value)
             else { throw .malformedResponse(.impossibleEntry(in: .readByGroupTypeResponse)) }
-            guard entry.handle >= walk.start, entry.handle <= entry.groupEndHandle, entry.handle <= walk.end,
-                handles.insert(entry.handle).inserted
-            else { continue }
+            guard walk.contains(entry.handle) else { continue }
+            guard entry.handle <= entry.groupEndHandle else {
+                // A group that ends before it begins hides nothing of what lies behind it.
+                impossible = max(impossible, entry.handle)
+                continue
+            }
+            guard handles.insert(entry.handle).inserted else { continue }
             // Some devices end a group at FFFF whatever was asked for.
             last = min(entry.groupEndHandle, walk.end)
             found.append(Service(uuid: uuid, isPrimary: isPrimary, handle: entry.handle, endHandle: last))
         }
-        return walk.advance(past: last) ? nextRequest() : .finished(GATTDatabase.inOrder(found))
+        return walk.advance(past: last > 0 ? last : impossible) ? nextRequest() : .finished(GATTDatabase.inOrder(found))
     }
 
     private func nextRequest() -> GATTStep<[Service]> {

@@ -29,15 +29,19 @@ package struct DiscoverServicesByUUID: GATTProcedure {
             isLongForm = true
             return nextRequest()
         }
-        var last: UInt16 = 0
+        var (last, impossible): (UInt16, UInt16) = (0, 0)
         for entry in try answer.response(to: ATTFindByTypeValueRequest.self).entries {
-            guard entry.handle >= walk.start, entry.handle <= entry.groupEndHandle, entry.handle <= walk.end,
-                handles.insert(entry.handle).inserted
-            else { continue }
+            guard walk.contains(entry.handle) else { continue }
+            guard entry.handle <= entry.groupEndHandle else {
+                // A group that ends before it begins hides nothing of what lies behind it.
+                impossible = max(impossible, entry.handle)
+                continue
+            }
+            guard handles.insert(entry.handle).inserted else { continue }
             last = min(entry.groupEndHandle, walk.end)
             found.append(Service(uuid: uuid, handle: entry.handle, endHandle: last))
         }
-        return walk.advance(past: last) ? nextRequest() : .finished(GATTDatabase.inOrder(found))
+        return walk.advance(past: last > 0 ? last : impossible) ? nextRequest() : .finished(GATTDatabase.inOrder(found))
     }
 
     private func nextRequest() -> GATTStep<[Service]> {

@@ -22,6 +22,9 @@ struct HandleWalk: Hashable, Sendable {
 
     var end: UInt16 { range.upperBound }
 
+    /// Whether a handle was asked for.
+    func contains(_ handle: UInt16) -> Bool { handle >= start && handle <= end }
+
     /// Whether an entry is within the range and behind all entries before it.
     mutating func accepts(_ handle: UInt16) -> Bool {
         guard Int(handle) >= nextEntry, handle <= end else { return false }
@@ -48,12 +51,14 @@ extension ATTError {
     /// Whether a list ends here because nothing is left to find.
     var endsDiscovery: Bool { self == .attributeNotFound }
 
-    /// Whether discovery of what is optional must not go on: the link is not secure enough, or the database changed.
-    /// Any other error means that the peer has nothing of the kind, or can't tell.
-    var stopsDiscovery: Bool {
+    /// Whether a list of what is optional ends here: nothing is left to find, or the peer will never tell.
+    ///
+    /// With any other error it must not count as complete: the link is not secure enough, the database changed, or the
+    /// peer could not answer just now. What was left out would be missing for as long as the list is remembered.
+    var endsOptionalList: Bool {
         switch self {
-        case .insufficientAuthentication, .insufficientAuthorization, .insufficientEncryption,
-            .encryptionKeySizeTooShort, .databaseOutOfSync, .insufficientResources:
+        case .attributeNotFound, .invalidHandle, .readNotPermitted, .invalidPDU, .requestNotSupported,
+            .unsupportedGroupType:
             true
         default: false
         }

@@ -1,0 +1,59 @@
+import BLEProtocol
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// Peers that say again and again that their services have changed.
+@Suite struct ServiceChangeStormTests {
+    private func withPeer(
+        _ peer: StormyPeer,
+        _ body: @escaping @Sendable (Link, ScriptedLink, VirtualTime) async throws -> Void
+    ) async throws {
+        try await VirtualTime.run { time in
+            let scripted = ScriptedLink(time, peer.answers)
+            let central = try await Central.open(.radio(ScriptedRadio(time, [scripted])))
+            try await central.peripheral(scripted.peer).withLink { link in try await body(link, scripted, time) }
+        }
+    }
+
+    @Test(arguments: [StormyPeer.Hash.none, .same], [[4], [4, 10]] as [[UInt8]])
+    func `Service Changed on each write of a descriptor ends when nothing has changed`(
+        hash: StormyPeer.Hash,
+        touchy: [UInt8]
+    ) async throws {
+        try await withPeer(StormyPeer(hash, touchy: touchy)) { link, peer, time in
+            let database = try await link.discover()
+            #expect(database.services.count == 2)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { for try await _ in link.notifications(of: Bench.notifying) {} }
+                try await watch(link, peer, time)
+                group.cancelAll()
+                while await group.nextResult() != nil {}
+            }
+        }
+    }
+
+    private func watch(_ link: Link, _ peer: ScriptedLink, _ time: VirtualTime) async throws {
+        try await time.sleep(for: .seconds(2))
+        let afterTwoSeconds = peer.sent.count
+        #expect(afterTwoSeconds < 60, "\(afterTwoSeconds) PDUs")
+        try await time.sleep(for: .seconds(300))
+        // Long quiet, all is as it was, and used without a question.
+        #expect(peer.sent.count == afterTwoSeconds)
+        try await link.expect(Bench.notifying, reads: [42])
+        #expect(peer.sent.count == afterTwoSeconds + 1)
+    }
+
+    @Test func `a peer that is another one each time is looked at less and less often`() async throws {
+        try await withPeer(StormyPeer(.alwaysAnother)) { link, peer, time in
+            _ = try await link.discover()
+            try await time.sleep(for: .seconds(2))
+            #expect(peer.sent.count < 200, "\(peer.sent.count) PDUs")
+            try await time.sleep(for: .seconds(600))
+            #expect(peer.sent.count < 1000, "\(peer.sent.count) PDUs")
+            // It can be used in between.
+            let value = try await link.read(Bench.notifying, timeout: .seconds(60))
+            #expect(Array(value) == [42])
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import BLESimulator
+import Testing
+
+@testable import BLEStreams
+
+/// Notifications and indications of one characteristic, wanted by different subscribers.
+@Suite struct BothConfigurationBitsTests {
+    private static let both = BluetoothUUID(0xE003)
+    private static let description = LocalPeripheral(name: "Both") {
+        LocalService(BluetoothUUID(0xE000)) {
+            LocalCharacteristic(Bench.readable, [.read], value: .stored([1]))
+            LocalCharacteristic(both, [.notify, .indicate])
+        }
+    }
+
+    @Test func `what is written is what the subscribers want together`() async throws {
+        try await Bench.run(description: Self.description) { bench in
+            try await bench.peripheral.withLink { link in
+                _ = try await link.discover()
+                let first = try await link.subscribe(.uuid(Self.both, service: nil), deliver: { _ in })
+                let second = try await link.subscribe(
+                    .uuid(Self.both, service: nil),
+                    indications: true,
+                    deliver: { _ in }
+                )
+                first()
+                try await link.expect(Bench.readable, reads: [1])
+                second()
+                try await link.expect(Bench.readable, reads: [1])
+                #expect(bench.writes == [[1, 0], [3, 0], [2, 0], [0, 0]])
+            }
+        }
+    }
+
+    @Test func `a peer that refuses both at once keeps the first subscriber, and tells the second`() async throws {
+        try await Bench.run(description: Self.description) { bench in
+            try await bench.peripheral.withLink { link in
+                let database = try await link.discover()
+                let descriptor = database.characteristic(Self.both)?.clientConfiguration?.handle ?? 0
+                let first = try await link.subscribe(.uuid(Self.both, service: nil), deliver: { _ in })
+                bench.air.faults.add(
+                    .replace(.opcode(0x13), with: [0x01, 0x12, UInt8(descriptor), 0, 0x13]).times(1)
+                )
+                let error = await bleError {
+                    _ = try await link.subscribe(.uuid(Self.both, service: nil), indications: true, deliver: { _ in })
+                }
+                #expect(error?.attError == .valueNotAllowed)
+                first()
+                try await link.expect(Bench.readable, reads: [1])
+                #expect(bench.writes == [[1, 0], [3, 0], [0, 0]])
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import BLEProtocol
+import BLERadio
+import BLESimulator
+import BLEStreams
+import Synchronization
+import Testing
+
+/// Responses that belong to no request, or to another one than the one that waits.
+@Suite struct StrayResponseTests {
+    /// A peer whose every attribute holds its own handle. It takes 10 ms to answer.
+    private static func holdingHandles(_ request: [UInt8]) -> ScriptedLink.Answers {
+        switch request[0] {
+        case 0x02: [(.milliseconds(10), [0x03, 0x05, 0x02])]
+        case 0x0A: [(.milliseconds(10), [0x0B, request[1]])]
+        case 0x04: [(.milliseconds(10), [0x01, 0x04, request[1], request[2], 0x0A])]
+        default: []
+        }
+    }
+
+    /// Answers, with something else in front of the answer to the first read.
+    private static func strayFirst(
+        _ strays: [[UInt8]],
+        onOpcode opcode: UInt8 = 0x0A
+    ) -> @Sendable ([UInt8]) -> ScriptedLink.Answers {
+        let isFirst = First()
+        return { request in
+            let mine = request[0] == opcode && isFirst.take()
+            return (mine ? strays.map { (.milliseconds(1), $0) } : []) + holdingHandles(request)
+        }
+    }
+
+    private final class First: Sendable {
+        private let isFirst = Mutex(true)
+
+        func take() -> Bool {
+            isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            [[0x13]], [[0x09, 0x02, 0x01, 0x00]], [[0x01, 0x12, 0x0B, 0x00, 0x03]], [[0x01]], [[0x03, 0x17, 0x00]],
+            [[0x01, 0x0A, 0x63, 0x00, 0x01]], [[0x13], [0x19], [0x0D, 1, 2], [0x01, 0x0C, 0x0B, 0x00, 0x07]],
+        ] as [[[UInt8]]]
+    )
+    func `six reads at once get their own values though a stray response comes first`(strays: [[UInt8]]) async throws {
+        try await ScriptedLink.run {
+            [ScriptedLink($0, Self.strayFirst(strays))]
+        } _: { link, peer in
+            let values = try await withThrowingTaskGroup(of: (UInt16, [UInt8]).self) { group in
+                for handle in UInt16(11)...16 {
+                    group.addTask { (handle, Array(try await link.read(handle: handle))) }
+                }
+                return try await group.reduce(into: [UInt16: [UInt8]]()) { $0[$1.0] = $1.1 }
+            }
+            for handle in UInt16(11)...16 { #expect(values[handle] == [UInt8(handle)], "handle \(handle)") }
+            #expect(link.ignoredPDUs == strays.count)
+            #expect(peer.sent.count { $0.first == 0x0A } == 6)
+        }
+    }
+
+    @Test func `nothing leaves before the pending request is answered`() async throws {
+        try await ScriptedLink.run { time in
+            [
+                ScriptedLink(time) { request in
+                    // The stray comes at once, the true answer takes a second.
+                    request[0] == 0x0A
+                        ? [(.milliseconds(1), [0x13]), (.seconds(1), [0x0B, request[1]])]
+                        : Self.holdingHandles(request)
+                }
+            ]
+        } _: { link, peer in
+            async let first = link.read(handle: 21)
+            async let second = link.read(handle: 22)
+            let values = [Array(try await first), Array(try await second)]
+            #expect(values == [[21], [22]])
+            #expect(link.ignoredPDUs == 2)
+        }
+    }
+
+    @Test func `without the answer the bearer ends after 30 s, whatever else has come`() async throws {
+        try await ScriptedLink.run { time in
+            [
+                ScriptedLink(time) { request in
+                    request[0] == 0x0A ? [(.milliseconds(1), [0x13])] : Self.holdingHandles(request)
+                }
+            ]
+        } _: { link, peer in
+            let error = await bleError { _ = try await link.read(handle: 21) }
+            #expect(error?.code == .timedOut && error?.reason?.kind == .transactionTimeout)
+            #expect(peer.sent.count { $0.first == 0x0A } == 1)
+        }
+    }
+
+    @Test func `an error that names another handle counts where nothing better comes`() async throws {
+        try await ScriptedLink.run { time in
+            [
+                ScriptedLink(time) { request in
+                    request == [0x0A, 21, 0]
+                        ? [(.milliseconds(1), [0x01, 0x0A, 0x77, 0x77, 0x02])] : Self.holdingHandles(request)
+                }
+            ]
+        } _: { link, _ in
+            let error = await bleError { _ = try await link.read(handle: 21) }
+            #expect(error?.attError == .readNotPermitted)
+            let next = try await link.read(handle: 22)
+            #expect(Array(next) == [22])
+        }
+    }
+}
+
+// MARK: - A link that is taken over from an earlier program
+
+extension StrayResponseTests {
+    /// What an earlier program's request may be answered with: as a value of another handle, an error, a descriptor, the
+    /// end of a discovery, and what we have not asked at all.
+    @Test(
+        arguments: [
+            [0x0B, 0x99], [0x01, 0x0A, 0x0B, 0x00, 0x02], [0x05, 0x01, 0x0B, 0x00, 0x02, 0x29],
+            [0x01, 0x04, 0x0C, 0x00, 0x0A], [0x03, 0x05, 0x02], [0x13],
+        ] as [[UInt8]]
+    )
+    func `a late answer to an earlier program is not taken for ours`(late: [UInt8]) async throws {
+        try await ScriptedLink.run { time in
+            let answers = Self.strayFirst([late], onOpcode: 0x04)
+            return [ScriptedLink(time, isResumed: true, answers)]
+        } _: { link, peer in
+            let value = try await link.read(handle: 11)
+            #expect(Array(value) == [11])
+            #expect(peer.sent == [[0x04, 0xFE, 0xFF, 0xFE, 0xFF], [0x0A, 11, 0]])
+            #expect(link.ignoredPDUs == 1 && link.mtu == 23)
+        }
+    }
+
+    @Test func `a peer that breaks off such a link is connected to afresh`() async throws {
+        try await ScriptedLink.run { time in
+            [
+                ScriptedLink(time, isResumed: true, endsOn: 0x04) { _ in [] },
+                ScriptedLink(time, Self.holdingHandles),
+            ]
+        } _: { link, peer in
+            #expect(link.mtu == 517)
+            let value = try await link.read(handle: 11)
+            #expect(Array(value) == [11])
+            #expect(peer.sent.first == [0x02, 0x05, 0x02])
+        }
+    }
+
+    @Test func `on a fresh link nothing is asked before the exchange of the MTU`() async throws {
+        try await ScriptedLink.run {
+            [ScriptedLink($0, Self.holdingHandles)]
+        } _: { link, peer in
+            _ = try await link.read(handle: 11)
+            #expect(peer.sent == [[0x02, 0x05, 0x02], [0x0A, 11, 0]])
+        }
+    }
+}
