@@ -15,6 +15,8 @@ Says `ready adapter=hciN` when both advertise, and `scanning` whenever the kerne
     forget             loses the keys of every bond
     tree               the GATT server's attributes as JSON
     requests           the opcodes of the ATT requests and commands since the last call, in order
+    strays HEX...      responses that go out before each answer, and belong to nothing; without any: none
+    late SECONDS       how long requests wait from now on, in order; says `late opcode=0x0a` for each
     unplug             takes the kernel's adapter away; the peripherals lose their links to it
     plug               brings it back, with the same address
     crowd N            so many further sensors; `scatter N` breaks the links of some, `leave` sends all away
@@ -41,6 +43,8 @@ from peers.crowd import Crowd
 from peers.services import Services
 
 ADVERTISING_MS = 100
+EXCHANGE_MTU = 0x02
+REQUESTS = {0x02, 0x04, 0x06, 0x08, 0x0A, 0x0C, 0x0E, 0x10, 0x12, 0x16, 0x18, 0x20}
 BEAT_SECONDS = 0.2
 
 
@@ -70,7 +74,10 @@ class Near:
         self.device.on("connection", self.on_connection)
         self.opcodes: list[int] = []
         self.on_gatt_pdu = self.device.gatt_server.on_gatt_pdu
-        self.device.gatt_server.on_gatt_pdu = self.count_request
+        self.device.gatt_server.on_gatt_pdu = self.take_request
+        self.stray_pdus: list[bytes] = []
+        self.delay = 0.0
+        self.waiting: list[tuple] = []
         for command in (
             self.reset,
             self.drop,
@@ -82,6 +89,8 @@ class Near:
             self.forget,
             self.tree,
             self.requests,
+            self.strays,
+            self.late,
         ):
             control.commands[command.__name__] = command
 
@@ -150,6 +159,8 @@ class Near:
 
     async def reset(self) -> None:
         self.services.restore()
+        self.stray_pdus = []
+        self.delay = 0.0
         self.advertising_wanted = True
         for connection in list(self.connections):
             await connection.disconnect()
@@ -185,9 +196,33 @@ class Near:
     async def forget(self) -> None:
         self.device.keystore = MemoryKeyStore()
 
-    def count_request(self, bearer, pdu):
-        self.opcodes.append(int(pdu.op_code))
-        return self.on_gatt_pdu(bearer, pdu)
+    def take_request(self, bearer, pdu):
+        opcode = int(pdu.op_code)
+        self.opcodes.append(opcode)
+        if opcode not in REQUESTS or not (self.stray_pdus or self.delay or self.waiting):
+            return self.on_gatt_pdu(bearer, pdu)
+        self.waiting.append((bearer, pdu, self.delay))
+        if self.delay:
+            self.control.say("late", opcode=f"0x{opcode:02x}")
+        if len(self.waiting) == 1:
+            self.services.start(self.answer_waiting())
+
+    async def answer_waiting(self) -> None:
+        """In the order in which they came, as the Attribute Protocol has it."""
+        while self.waiting:
+            bearer, pdu, delay = self.waiting[0]
+            await asyncio.sleep(delay)
+            if bearer in self.connections:
+                for stray in self.stray_pdus if int(pdu.op_code) != EXCHANGE_MTU else []:
+                    self.device.gatt_server.send_gatt_pdu(bearer, stray)
+                self.on_gatt_pdu(bearer, pdu)
+            self.waiting.pop(0)
+
+    async def strays(self, *pdus: str) -> None:
+        self.stray_pdus = [bytes.fromhex(pdu) for pdu in pdus]
+
+    async def late(self, seconds: str) -> None:
+        self.delay = float(seconds)
 
     async def requests(self) -> str:
         opcodes, self.opcodes = self.opcodes, []
