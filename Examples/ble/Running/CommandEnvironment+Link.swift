@@ -11,6 +11,10 @@ extension CommandEnvironment {
         return try await talkingAbout(peripheral) {
             try await peripheral.withLink(timeout: deadline.forConnecting) { link in
                 log.detail("connected to \(link.peripheral.address) (\(link.peripheral.address.kind)), MTU \(link.mtu)")
+                defer {
+                    let count = link.ignoredPDUs
+                    if count > 0 { log.detail("ignored \(count) PDUs of the peripheral that belonged to nothing") }
+                }
                 return try await body(link)
             }
         }

@@ -30,7 +30,9 @@ public struct Peripheral: Sendable {
 
     /// Connects, runs the closure with the link, and drops the link: on return, on throw and on cancellation.
     ///
-    /// Connecting includes the negotiation of the MTU. An attempt that fails in the way that is common on air (the
+    /// Connecting includes the negotiation of the MTU; a peripheral that refuses it, or leaves it unanswered for 5 s, is
+    /// used with 23. Where Linux still has the connection of an earlier program, that one is taken over as it is; what the
+    /// peripheral still answers to the earlier program is never taken for an answer to this one. An attempt that fails in the way that is common on air (the
     /// connection failed to be established) is repeated up to three times within the time limit. Before the link is
     /// dropped, subscriptions that the closure left behind are switched off, for at most two seconds.
     ///

@@ -136,6 +136,76 @@ import Testing
         #expect(same.memory == nil)
     }
 
+    @Test func `Service Changed once more, with the same hash, leaves everything as it is`() throws {
+        var tracker = try discovered()
+        let first = tracker.hashRead(try number(tracker.serviceChanged(0x0001...0xFFFF)), .success(Self.hash))
+        #expect(first.known?.news == .changed(before: Self.database, affected: 0x0001...0xFFFF))
+        let second = tracker.hashRead(try number(tracker.serviceChanged(0x0001...0xFFFF)), .success(Self.hash))
+        #expect(second.known?.news == .unchanged && kinds(second) == [.wait(ServiceChangeBackoff.calm)])
+        // Without a hash, too: what is discovered is compared.
+        let third = tracker.serviceChanged(0x0001...0xFFFF)
+        let discovery = tracker.hashRead(try number(third), .success(nil))
+        let same = tracker.discovered(try number(discovery), .success(Self.database))
+        #expect(same.known?.news == .unchanged)
+        #expect(!kinds(same).contains(.subscribe(Self.database.services[0].characteristics[0])))
+    }
+
+    @Test func `a peer that says so again and again is looked at after a wait, and used meanwhile`() throws {
+        var tracker = try discovered()
+        for _ in 0..<ServiceChangeBackoff.patience {
+            let doubt = tracker.serviceChanged(0x0001...0x0004)
+            #expect(kinds(doubt) == [.readHash])
+            _ = tracker.hashRead(try number(doubt), .success(Self.hash))
+        }
+        for delay in [0.5, 1, 2, 4, 8, 16, 32, 32] {
+            let doubt = tracker.serviceChanged(0x0001...0x0004)
+            #expect(kinds(doubt) == [.wait(.seconds(delay))] && doubt.stale == nil)
+            #expect(tracker.current == Self.database)
+            // Whatever more it says changes nothing.
+            #expect(tracker.serviceChanged(0x0007...0x0008).requests.isEmpty)
+            let look = tracker.waited(try number(doubt))
+            #expect(kinds(look) == [.readHash] && look.stale == 0x0001...0x0008)
+            #expect(tracker.hashRead(try number(look), .success(Self.hash)).known?.news == .unchanged)
+        }
+    }
+
+    @Test func `a peer that was calm for a while is looked at at once`() throws {
+        var tracker = try discovered()
+        var known = Tracker.Output()
+        for _ in 0..<ServiceChangeBackoff.patience {
+            known = tracker.hashRead(try number(tracker.serviceChanged(0x0001...0x0004)), .success(Self.hash))
+        }
+        #expect(tracker.waited(try number(known)) == Tracker.Output())
+        let doubt = tracker.serviceChanged(0x0001...0x0004)
+        #expect(kinds(doubt) == [.readHash] && doubt.stale == 0x0001...0x0004)
+        // A wait that was withdrawn does nothing.
+        #expect(tracker.waited(try number(known)) == Tracker.Output())
+    }
+
+    @Test func `one that changes each time is not used while it is waited`() throws {
+        var tracker = try discovered()
+        for round in 1...ServiceChangeBackoff.patience {
+            let other = round % 2 == 0 ? Self.database : Self.bare
+            let octets = [UInt8](repeating: UInt8(round), count: 16)
+            let discovery = tracker.hashRead(try number(tracker.serviceChanged(1...4)), .success(octets))
+            let settled = tracker.discovered(try number(discovery), .success(other))
+            _ = tracker.hashRead(try #require(settled.requests.last { $0.kind == .readHash }).number, .success(octets))
+        }
+        let doubt = tracker.serviceChanged(1...4)
+        #expect(kinds(doubt) == [.wait(.milliseconds(500))] && doubt.stale == 1...4 && tracker.current == nil)
+        #expect(tracker.want() == Tracker.Output())
+        #expect(kinds(tracker.waited(try number(doubt))) == [.readHash])
+    }
+
+    @Test func `a change back in the middle of a discovery doesn't bring back what has the other hash`() throws {
+        var tracker = try discovered()
+        let discovery = tracker.hashRead(try number(tracker.serviceChanged(1...4)), .success(Self.otherHash))
+        #expect(kinds(discovery) == [.discover])
+        // Once more while it is being discovered: the hash is the new one, the database known is the old one.
+        let again = tracker.hashRead(try number(tracker.serviceChanged(1...4)), .success(Self.otherHash))
+        #expect(kinds(again) == [.discover] && again.known == nil)
+    }
+
     @Test func `a peer that never comes to rest is believed in the end, and not remembered`() throws {
         var tracker = Tracker()
         var output = tracker.want()
