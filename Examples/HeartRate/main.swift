@@ -35,8 +35,8 @@ func liveAndDie(on air: SimulatedAir) async throws {
             LocalCharacteristic(BluetoothUUID.Characteristics.heartRateMeasurement, [.notify])
         }
     }
-    var beats = 0
     try await sensor.run(on: .radio(air.adapter())) { server in
+        var beats = 0
         for try await change in server.subscriptions() where change.isSubscribed {
             repeat {
                 try await server.notify(

@@ -45,7 +45,8 @@ extension LinuxRadio {
     }
 
     /// Accepts links on the attribute channel. Of several listening programs the one that began last gets the link,
-    /// so begin as late as possible; while bluetoothd runs, its own server gets none.
+    /// so begin as late as possible; while bluetoothd runs, its own server gets none. Of programs that use this library
+    /// the second one on an adapter fails with ``BLEError/Code/busy``.
     public func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity {
         let listener = LinkListener(on: self, sink: EventSink(events))
         loop.enqueue { listener.begin() }
@@ -74,6 +75,15 @@ extension LinuxRadio: LinkEnvironment {
             result((try? answer.get())?.rssi)
         }
     }
+
+    func watchSecurity(
+        of peer: BluetoothAddress,
+        _ failed: @escaping @Sendable (BLEError) -> Void
+    ) -> RadioActivity {
+        security.watch(peer, failed)
+    }
+
+    func hasKey(of peer: BluetoothAddress) -> Bool { keys.isKnown(peer) }
 
     var isAdapterUp: Bool { adapter.isUp }
 }

@@ -23,6 +23,7 @@ public final class LinuxRadio: Radio {
     let watch: AdapterWatch
     let settling: SettlingPeers
     let keys: KernelKeys
+    let security: SecurityWatch
     /// Whether somebody scans.
     let isScanning = Mutex(false)
 
@@ -48,5 +49,6 @@ public final class LinuxRadio: Radio {
         watch = AdapterWatch(adapter, management: management, loop: loop)
         settling = SettlingPeers(management: management, loop: loop, timeline: timeline)
         keys = KernelKeys(management: management)
+        security = SecurityWatch(management: management)
     }
 }

@@ -29,14 +29,17 @@ public protocol ATTLink: AnyObject, Sendable {
     /// Asks for the signal strength of the link in dBm; `nil` where the radio can't tell.
     func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void)
 
-    /// Encrypts the link with the keys of a bond; the central's part.
+    /// Encrypts the link with the keys of a bond; a peripheral asks the central to do it (a Security Request).
     ///
     /// - Parameter result: Is called once: at once where the link is encrypted already, and at the latest when the link
     ///   ends. There is no time limit here. While it is pending ``send(_:)`` may refuse PDUs as it does when it is full.
     func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void)
 
-    /// How the link is secured now.
+    /// How the link is secured now; once it has ended, how it was last.
     var security: LinkSecurity { get }
+
+    /// Whether this side has a key of a bond with the peer, as far as the radio knows: one that would encrypt the link.
+    var hasKey: Bool { get }
 }
 
 /// What became of a PDU that was handed to a link.
@@ -60,8 +63,16 @@ public protocol ATTLinkReceiver: AnyObject, Sendable {
     /// A send that was refused with ``SendResult/full`` may be tried again.
     func linkBecameWritable()
 
+    /// The peer wanted the link encrypted, or to pair, and nothing came of it: the link is protected as before.
+    func linkEncryptionFailed(_ error: BLEError)
+
     /// The link is over. The last call.
     func linkEnded(_ reason: DisconnectReason)
+}
+
+extension ATTLinkReceiver {
+    /// Takes no note of it.
+    public func linkEncryptionFailed(_ error: BLEError) {}
 }
 
 /// How well a link is protected (Core Specification, Vol 3, Part C, 10.2).

@@ -32,6 +32,9 @@ extension Radio {
 }
 
 extension ATTLink {
+    /// Whether the link is encrypted: what a radio knows that keeps no bonds.
+    public var hasKey: Bool { security.isEncrypted }
+
     /// Fails with ``BLEError/Code/notSupported`` where the link isn't encrypted already.
     public func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
         result(security.isEncrypted ? .success(()) : .failure(.noPairing(operation: "encrypt link", peer)))

@@ -30,7 +30,8 @@ public protocol Radio: Sendable {
         result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
     ) -> RadioActivity
 
-    /// Accepts links that other devices make to this adapter, until the activity is cancelled.
+    /// Accepts links that other devices make to this adapter, until the activity is cancelled. One listener at a time: a
+    /// second one fails with ``BLEError/Code/busy``.
     func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity
 
     /// Advertises until the activity is cancelled.
@@ -110,6 +111,8 @@ public enum ListenEvent: Sendable {
     case started
     /// A central has connected; nothing is read from the link before ``ATTLink/start(_:)``.
     case accepted(any ATTLink)
+    /// Centrals that connect now have to wait: the system lets this program open nothing more. It is tried again by itself.
+    case interrupted(BLEError)
     /// Listening is over; no further event comes.
     case failed(BLEError)
 }

@@ -20,7 +20,7 @@ import Testing
         )
         #expect(characteristics[0]["properties"] as? [String] == ["read", "writeWithoutResponse", "write"])
         #expect(characteristics[2]["text"] as? String == "read me")
-        #expect((characteristics[3]["error"] as? String)?.contains("Insufficient Encryption") == true)
+        #expect((characteristics[3]["error"] as? String)?.contains("Insufficient Authentication") == true)
         let descriptors = try #require(characteristics[0]["descriptors"] as? [[String: Any]])
         #expect(descriptors.first?["uuid"] as? String == "2901")
         #expect(descriptors.first?["text"] as? String == "A short value")

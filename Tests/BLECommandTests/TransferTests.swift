@@ -15,8 +15,8 @@ import Testing
         try #require(run.output.count == 2)
         let message = try object(run.output.first)
         #expect(message["text"] as? String == Demo.text && message["time"] is String)
-        // 514 octets fit into one notification; the end mark comes as a chunk of its own.
-        #expect(run.output.last == #"{"received":\#((Demo.text.utf8.count + 513) / 514 + 1),"dropped":0}"#)
+        // 512 octets fit into one notification; the end mark comes as a chunk of its own.
+        #expect(run.output.last == #"{"received":\#((Demo.text.utf8.count + 511) / 512 + 1),"dropped":0}"#)
     }
 
     @Test func `a file has the whole message, and nothing is left beside it`() async throws {
@@ -44,10 +44,10 @@ import Testing
             let run = try await CommandRun.run("transfer", Demo.trouble, Demo.torn, "--output", file.path)
             #expect(run.status == 1 && run.output.isEmpty)
             #expect(run.complaint.contains("disconnected") && run.complaint.contains("closed by the peer"))
-            #expect(run.complaint.contains("2570 octets"))
+            #expect(run.complaint.contains("2560 octets"))
             #expect(try String(contentsOf: file, encoding: .utf8) == "old")
             let partial = try Data(contentsOf: folder.appending(path: "message.partial"))
-            #expect(partial == Data((0..<5).flatMap { [UInt8](repeating: $0, count: 514) }))
+            #expect(partial == Data((0..<5).flatMap { [UInt8](repeating: $0, count: 512) }))
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
         }
     }

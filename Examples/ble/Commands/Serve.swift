@@ -10,8 +10,9 @@ struct Serve: Command {
         Option("name", value: "NAME", help: "the name to advertise"),
     ]
     static let notes = """
-        It goes on until Ctrl-C, which ends the advertising and drops all links; until then it prints who connects, reads,
-        writes and subscribes. Advertising needs the capability CAP_NET_ADMIN.
+        It goes on until Ctrl-C, which ends the advertising and drops all links, or until its adapter is switched off, which is
+        an error; until then it prints who connects, reads, writes and subscribes. Advertising needs the capability
+        CAP_NET_ADMIN. On each adapter one peripheral is served at a time.
 
         Where bluetoothd runs on the same adapter too, a connection goes to whichever of the two has begun to listen last:
         start this command after bluetoothd, and again when bluetoothd has been restarted.

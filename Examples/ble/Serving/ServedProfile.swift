@@ -48,7 +48,7 @@ struct HeartRateProfile: ServedProfile {
             group.addTask {
                 for try await request in server.reads() {
                     // On the chest.
-                    request.respond([1])
+                    try request.respond([1])
                     try diary.read([1], request)
                 }
             }
@@ -133,7 +133,7 @@ struct EchoProfile: ServedProfile {
             group.addTask {
                 for try await request in server.reads() {
                     let octets = await value.octets
-                    request.respond(octets)
+                    try request.respond(octets)
                     try diary.read(octets, request)
                 }
             }

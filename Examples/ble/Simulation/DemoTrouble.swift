@@ -33,7 +33,9 @@ struct DemoTrouble: DemoDevice {
                 guard uuid == .demo(0x21) || uuid == .demo(0x22), let uuid else { continue }
                 do {
                     for number in UInt8(0)..<5 {
-                        let chunk = uuid == .demo(0x21) ? [number] : [UInt8](repeating: number, count: central.mtu - 3)
+                        let chunk =
+                            uuid == .demo(0x21)
+                            ? [number] : [UInt8](repeating: number, count: central.maximumValueLength)
                         try await server.notify(chunk, of: uuid, to: central)
                     }
                     // What was sent arrives before the end.

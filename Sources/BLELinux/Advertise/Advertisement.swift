@@ -100,9 +100,13 @@ final class Advertisement: Sendable {
             data: request.data,
             scanResponse: request.scanResponse
         )
-        management.submit(command) { [self] _ in
+        management.submit(command) { [self] answer in
+            guard state.withLock({ $0.isOver }) else {
+                // The kernel removes an instance that it can't change, and says so to all others.
+                if answer.failure != nil { chooseInstance(management) }
+                return
+            }
             // Ended meanwhile: the command may have put up what was taken down.
-            guard state.withLock({ $0.isOver }) else { return }
             management.submit(ManagementRemoveAdvertising(instance: instance)) { _ in }
         }
     }
@@ -183,9 +187,12 @@ extension Advertisement {
 }
 
 extension ManagementReadAdvertisingFeatures.Response {
-    /// The lowest number that no instance has; `nil` where all are taken.
+    /// The highest number that no instance has; `nil` where all are taken.
+    ///
+    /// bluetoothd counts from 1, and doesn't look whether a number is taken: it would put its own instance in the place of
+    /// ours, without a word to anybody.
     var freeInstance: UInt8? {
         guard maximumInstances > 0 else { return nil }
-        return (1...maximumInstances).first { !instances.contains($0) }
+        return (1...maximumInstances).last { !instances.contains($0) }
     }
 }

@@ -33,6 +33,10 @@ package struct SystemError: Error, RawRepresentable, Hashable, Sendable {
     package static let invalidArgument = SystemError(rawValue: EINVAL)
     package static let inputOutput = SystemError(rawValue: EIO)
     package static let noMemory = SystemError(rawValue: ENOMEM)
+    package static let noBufferSpace = SystemError(rawValue: ENOBUFS)
+    package static let tooManyOpenFiles = SystemError(rawValue: EMFILE)
+    package static let tooManyOpenFilesInSystem = SystemError(rawValue: ENFILE)
+    package static let addressInUse = SystemError(rawValue: EADDRINUSE)
     package static let brokenPipe = SystemError(rawValue: EPIPE)
 }
 

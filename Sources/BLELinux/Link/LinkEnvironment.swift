@@ -13,6 +13,15 @@ protocol LinkEnvironment: Sendable {
     /// Asks for the signal strength of the connection to a peer, in dBm.
     func readRSSI(of peer: BluetoothAddress, _ result: @escaping @Sendable (Int8?) -> Void)
 
+    /// Tells when the peer wanted to pair or encrypt and that failed, until the activity is cancelled.
+    func watchSecurity(
+        of peer: BluetoothAddress,
+        _ failed: @escaping @Sendable (BLEError) -> Void
+    ) -> RadioActivity
+
+    /// Whether the kernel has a key of a bond with the peer, as far as this program has seen.
+    func hasKey(of peer: BluetoothAddress) -> Bool
+
     /// Whether the adapter is on at this moment.
     var isAdapterUp: Bool { get }
 }

@@ -31,4 +31,11 @@ private struct NoController: LinkEnvironment {
     func drop(_ peer: BluetoothAddress, _ result: @escaping @Sendable (Bool) -> Void) { result(false) }
 
     func readRSSI(of peer: BluetoothAddress, _ result: @escaping @Sendable (Int8?) -> Void) { result(nil) }
+
+    func watchSecurity(
+        of peer: BluetoothAddress,
+        _ failed: @escaping @Sendable (BLEError) -> Void
+    ) -> RadioActivity { RadioActivity {} }
+
+    func hasKey(of peer: BluetoothAddress) -> Bool { false }
 }

@@ -35,6 +35,10 @@ final class SocketLink: ATTLink {
         var hasReceived = false
         /// Who waits for the link to be encrypted.
         var encryptions: [@Sendable (Result<Void, BLEError>) -> Void] = []
+        /// Tells when the peer's wish to encrypt the link comes to nothing.
+        var securityWatch: RadioActivity?
+        /// How the link was secured when its socket was let go.
+        var lastSecurity = LinkSecurity.none
         /// Ends a prompt drop that the controller does not complete.
         var deadline: RadioActivity?
 
@@ -133,6 +137,16 @@ extension SocketLink {
         }
     }
 
+    /// On the loop's thread, so that it isn't missed, nor told after the end.
+    private func watchSecurity() {
+        let watch = environment.watchSecurity(of: peer) { [weak self] error in
+            self?.state.withLock { $0.receiver }?.linkEncryptionFailed(error)
+        }
+        state.withLock { state in
+            if state.receiver != nil { state.securityWatch = watch }
+        }
+    }
+
     private func beginReceiving() {
         let failure = state.withLock { state -> SystemError? in
             guard let socket = state.socket, state.registration == nil else { return nil }
@@ -148,7 +162,8 @@ extension SocketLink {
                 return error
             }
         }
-        if let failure { end(DisconnectReason(.other, systemError: failure.rawValue)) }
+        if let failure { return end(DisconnectReason(.other, systemError: failure.rawValue)) }
+        watchSecurity()
     }
 
     func disconnect() {
@@ -186,11 +201,13 @@ extension SocketLink {
             reportLoss(of: socket, to: receiver)
         }
         if let registration { loop.unregister(registration, of: socket.descriptor) }
+        let security = security
         let deadline = environment.timeline.schedule(after: Self.dropDeadline) { [weak self] in
             self?.endByThisHost()
         }
         state.withLock { state in
             state.socket = nil
+            state.lastSecurity = security
             state.registration = nil
             state.deadline = deadline
         }
@@ -204,17 +221,22 @@ extension SocketLink {
 
     /// Ends the link, on the loop's thread: the socket is closed, the receiver is told and let go.
     private func end(_ reason: DisconnectReason) {
-        let (last, encryptions) = state.withLock { state in
+        let security = security
+        let (last, encryptions, watch) = state.withLock { state in
             defer {
                 state.socket = nil
+                state.lastSecurity = security
+                state.securityWatch = nil
                 state.registration = nil
                 state.receiver = nil
                 state.deadline = nil
                 state.encryptions = []
                 if case .ended = state.phase {} else { state.phase = .ended(reason) }
             }
-            return ((state.socket, state.registration, state.receiver, state.deadline), state.encryptions)
+            let last = (state.socket, state.registration, state.receiver, state.deadline)
+            return (last, state.encryptions, state.securityWatch)
         }
+        watch?.cancel()
         let (socket, registration, receiver, deadline) = last
         deadline?.cancel()
         for result in encryptions { result(.failure(.encryptionFailed(peer))) }
@@ -313,10 +335,12 @@ extension SocketLink {
         environment.readRSSI(of: peer, result)
     }
 
+    /// Of a socket whose connection is gone the kernel still tells the level, which is then the last one.
     var security: LinkSecurity {
-        guard let socket = state.withLock({ $0.socket }), let now = try? socket.descriptor.security() else {
-            return .none
-        }
+        let (socket, last) = state.withLock { ($0.socket, $0.lastSecurity) }
+        guard let socket, let now = try? socket.descriptor.security() else { return last }
         return LinkSecurity(level: now.level, keySize: now.keySize)
     }
+
+    var hasKey: Bool { environment.hasKey(of: peer) }
 }

@@ -4,13 +4,10 @@ internal import Synchronization
 
 /// Accepts the links that centrals make to the adapter.
 final class LinkListener: Sendable {
-    private struct Listening {
-        var socket: SharedDescriptor
-        var registration: EventLoop.Registration
-    }
-
     private struct State {
-        var sockets: [Listening] = []
+        /// Keeps other peripherals off the adapter.
+        var claim: AdapterClaim?
+        var acceptors: [LinkAcceptor] = []
         var watch: RadioActivity?
         var isOver = false
     }
@@ -28,6 +25,7 @@ final class LinkListener: Sendable {
     func begin() {
         do throws(BLEError) {
             let facts = try radio.adapter.usable(for: "listen", object: radio.adapter.name)
+            try claim(facts)
             for address in Self.addresses(of: facts) { try listen(at: address) }
         } catch {
             return fail(error)
@@ -51,41 +49,66 @@ final class LinkListener: Sendable {
             : [L2CAPAddress(facts.address)]
     }
 
+    private func claim(_ facts: AdapterFacts) throws(BLEError) {
+        let name = facts.hasNoPublicAddress ? radio.adapter.name : "\(facts.address)"
+        do throws(SystemError) {
+            let claim = try AdapterClaim(of: name)
+            state.withLock { if !$0.isOver { $0.claim = claim } }
+        } catch .addressInUse {
+            throw .alreadyServed(radio.adapter.name)
+        } catch {
+            // Without it nothing is lost but the word about a second one.
+        }
+    }
+
     private func listen(at address: L2CAPAddress) throws(BLEError) {
         do throws(SystemError) {
             let descriptor = try FileDescriptor.l2capSocket()
             try descriptor.bind(to: address)
             try descriptor.listen(backlog: 16)
             let socket = SharedDescriptor(descriptor)
-            let registration = try radio.loop.register(socket.descriptor, for: .readable) { [weak self] _, _ in
-                self?.accept(from: socket)
+            let acceptor = LinkAcceptor(socket, loop: radio.loop, timeline: radio.timeline) { [weak self] event in
+                self?.received(event)
             }
+            try acceptor.begin()
             let isOver = state.withLock { state in
-                if !state.isOver { state.sockets.append(Listening(socket: socket, registration: registration)) }
+                if !state.isOver { state.acceptors.append(acceptor) }
                 return state.isOver
             }
-            if isOver { radio.loop.unregister(registration, of: socket.descriptor) }
+            if isOver { acceptor.cancel() }
         } catch {
             throw .system(error, call: "listen", operation: "listen", object: radio.adapter.name)
         }
     }
 
-    private func accept(from socket: SharedDescriptor) {
-        while let accepted = try? socket.descriptor.accept() {
-            // Not a Low Energy device: nothing to talk about.
-            guard let peer = accepted.peer else { continue }
-            accepted.socket.descriptor.prepareForLink()
-            let local = (try? accepted.socket.descriptor.localAddress())?.device
-            let link = SocketLink(
-                accepted.socket,
-                peer: peer,
-                local: local,
-                isResumed: false,
-                loop: radio.loop,
-                environment: radio
+    private func received(_ event: LinkAcceptor.Event) {
+        switch event {
+        case .accepted(let accepted): received(accepted)
+        case .interrupted(let error): sink.send(.interrupted(.noRoomForLinks(error, radio.adapter.name)))
+        case .failed(let error):
+            // The kernel may close it because the adapter goes, which says more.
+            fail(
+                radio.adapter.isUp
+                    ? .system(error, call: "accept", operation: "listen", object: radio.adapter.name)
+                    : radio.adapter.whyUnusable(for: "listen", object: radio.adapter.name)
             )
-            sink.send(.accepted(link))
         }
+    }
+
+    private func received(_ accepted: AcceptedSocket) {
+        // Not a Low Energy device: nothing to talk about.
+        guard let peer = accepted.peer else { return }
+        accepted.socket.descriptor.prepareForLink()
+        let local = (try? accepted.socket.descriptor.localAddress())?.device
+        let link = SocketLink(
+            accepted.socket,
+            peer: peer,
+            local: local,
+            isResumed: false,
+            loop: radio.loop,
+            environment: radio
+        )
+        sink.send(.accepted(link))
     }
 
     private func adapterChanged(_ info: AdapterInfo) {
@@ -98,17 +121,43 @@ final class LinkListener: Sendable {
     }
 
     private func end() {
-        let (sockets, watch) = state.withLock { state in
+        let (acceptors, watch, claim) = state.withLock { state in
             defer {
                 state.isOver = true
-                state.sockets = []
+                state.acceptors = []
                 state.watch = nil
+                state.claim = nil
             }
-            return (state.sockets, state.watch)
+            return (state.acceptors, state.watch, state.claim)
         }
         watch?.cancel()
-        for listening in sockets {
-            radio.loop.unregister(listening.registration, of: listening.socket.descriptor)
-        }
+        for acceptor in acceptors { acceptor.cancel() }
+        // Given up last: whoever comes next finds nobody listening.
+        _ = claim
+    }
+}
+
+extension BLEError {
+    fileprivate static func alreadyServed(_ adapter: String) -> BLEError {
+        BLEError(
+            .busy,
+            operation: "listen",
+            object: adapter,
+            cause: "another peripheral is served on \(adapter) already, by this program or another one",
+            remedy: "Offer all services with one LocalPeripheral, or run the other one on an adapter of its own."
+        )
+    }
+
+    fileprivate static func noRoomForLinks(_ error: SystemError, _ adapter: String) -> BLEError {
+        var failure = BLEError(
+            .systemFailure,
+            operation: "listen",
+            object: adapter,
+            cause: "a central that connects can't be let in: \(error); it is tried again each second",
+            remedy:
+                "Close files and sockets that the program doesn't need, or raise its limit (ulimit -n, LimitNOFILE=)."
+        )
+        failure.systemError = error.rawValue
+        return failure
     }
 }

@@ -10,6 +10,8 @@ final class KernelKeys: Sendable {
     private struct State {
         /// The peers whose keys the kernel has from this program; `nil`: nothing was loaded yet.
         var peers: Set<BluetoothAddress>?
+        /// Those with whom the kernel has made keys of a bond since, whoever asked for it.
+        var bonded: Set<BluetoothAddress> = []
         var observation: RadioActivity?
     }
 
@@ -22,6 +24,10 @@ final class KernelKeys: Sendable {
             for event in events {
                 switch event.event {
                 case .indexRemoved, .extendedIndexRemoved: self?.forgetAll()
+                case .newLongTermKey(let new):
+                    if new.storeHint, let peer = new.key.address.lowEnergy { self?.noteBond(peer) }
+                case .deviceUnpaired(let address):
+                    if let peer = address.lowEnergy { self?.remove(peer) }
                 default: break
                 }
             }
@@ -29,12 +35,29 @@ final class KernelKeys: Sendable {
         state.withLock { $0.observation = observation }
     }
 
-    private func forgetAll() { state.withLock { $0.peers = nil } }
+    private func forgetAll() {
+        state.withLock { state in
+            state.peers = nil
+            state.bonded = []
+        }
+    }
+
+    private func noteBond(_ peer: BluetoothAddress) { _ = state.withLock { $0.bonded.insert(peer) } }
+
+    /// Whether the kernel has a key of a bond with a peer, as far as this program has seen or given it.
+    func isKnown(_ peer: BluetoothAddress) -> Bool {
+        state.withLock { $0.bonded.contains(peer) || $0.peers?.contains(peer) == true }
+    }
 
     /// The kernel has made keys with a peer by itself.
     func note(_ peer: BluetoothAddress) { _ = state.withLock { $0.peers?.insert(peer) } }
 
-    func remove(_ peer: BluetoothAddress) { _ = state.withLock { $0.peers?.remove(peer) } }
+    func remove(_ peer: BluetoothAddress) {
+        state.withLock { state in
+            state.peers?.remove(peer)
+            state.bonded.remove(peer)
+        }
+    }
 
     /// Gives the kernel what it lacks; the closure is called on the loop's thread, or at once.
     func load(_ bonds: [Bond], _ result: @escaping @Sendable (Result<Void, ManagementFailure>) -> Void) {

@@ -76,6 +76,24 @@ extension FileDescriptor {
         return FileDescriptor(owning: try systemCall { Glibc.socket(domain, type | flags, kind) })
     }
 
+    /// Makes a local socket with a name that no other one has at the same time; it is no file.
+    /// The corresponding C functions are `socket` and `bind`.
+    static func namedSocket(_ name: String) throws(SystemError) -> FileDescriptor {
+        let descriptor = try socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        // A name that begins with a zero lies in no folder.
+        let octets = [0] + Array(name.utf8)
+        let offset = MemoryLayout<sockaddr_un>.size - MemoryLayout.size(ofValue: address.sun_path)
+        precondition(octets.count <= MemoryLayout.size(ofValue: address.sun_path), "a socket's name is short")
+        withUnsafeMutableBytes(of: &address) { $0[offset...].copyBytes(from: octets) }
+        try withUnsafePointer(to: &address) { pointer throws(SystemError) in
+            let raw = UnsafeRawPointer(pointer).assumingMemoryBound(to: sockaddr.self)
+            try systemCall { Glibc.bind(descriptor.rawValue, raw, socklen_t(offset + octets.count)) }
+        }
+        return descriptor
+    }
+
     /// Gives the socket its own address. The corresponding C function is `bind`.
     func bind(to address: L2CAPAddress) throws(SystemError) {
         try withSystemAddress(address.system) { pointer, length in Glibc.bind(rawValue, pointer, length) }

@@ -115,7 +115,10 @@ final class AirCore: Sendable {
         if !news.pdus.isEmpty { news.receiver.linkReceived(news.pdus) }
         if news.dropped > 0 { news.receiver.linkDropped(news.dropped) }
         if news.isWritable { news.receiver.linkBecameWritable() }
-        if let reason = news.end { news.receiver.linkEnded(reason) }
+        if let error = news.encryptionFailure { news.receiver.linkEncryptionFailed(error) }
+        guard let reason = news.end else { return }
+        news.receiver.linkEnded(reason)
+        guarded.withLock { $0.state.finish(end) }
     }
 }
 

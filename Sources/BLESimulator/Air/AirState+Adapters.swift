@@ -35,6 +35,8 @@ extension AirState {
         let id = add(.listen(events), on: adapter)
         if let error = unavailable(adapter, for: "listen") {
             fail(id, error)
+        } else if !adapters[adapter].listeners.isEmpty {
+            fail(id, .alreadyListening(on: adapters[adapter].name))
         } else {
             adapters[adapter].listeners.append(id)
             outbox.append(.listen(id, .started))

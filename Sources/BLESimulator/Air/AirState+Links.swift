@@ -7,6 +7,7 @@ struct LinkNews {
     var pdus: ReceivedPDUs
     var dropped: Int
     var isWritable: Bool
+    var encryptionFailure: BLEError?
     var end: DisconnectReason?
 }
 
@@ -191,17 +192,24 @@ extension AirState {
             receiver: receiver,
             pdus: end.inbox,
             dropped: end.dropped,
-            isWritable: end.isWritableAgain && end.isOpen
+            isWritable: end.isWritableAgain && end.isOpen,
+            encryptionFailure: end.encryptionFailure
         )
+        end.encryptionFailure = nil
         end.inbox = ReceivedPDUs()
         end.dropped = 0
         end.isWritableAgain = false
         if case .ended(let reason) = end.phase {
             news.end = reason
-            end.phase = .gone
             end.receiver = nil
-            forget(link)
         }
         return news
+    }
+
+    /// One end has heard that the link is over: what it asks of it from now on is nobody's.
+    mutating func finish(_ id: LinkEndID) {
+        guard let link = links[id.link] else { return }
+        link[id.role].phase = .gone
+        forget(link)
     }
 }

@@ -41,6 +41,8 @@ extension AirState {
             return outbox.append(.paired(id, .success(nil)))
         }
         guard adapters[other].settings.acceptsPairing else {
+            link[end.role.opposite].encryptionFailure = .pairingFailed(with: adapters[adapter].address)
+            queueDelivery(to: end.role.opposite, of: link)
             return outbox.append(.paired(id, .failure(.pairingRefused(by: peer))))
         }
         let key = SimulatedKey(timeline.randomBits(), timeline.randomBits())
@@ -68,10 +70,18 @@ extension AirState {
     // MARK: - Encryption
 
     mutating func encrypt(_ id: LinkEndID, _ result: @escaping Encrypted) {
-        guard let link = links[id.link], !link[id.role].isOver, id.role == .central else {
+        guard let link = links[id.link], !link[id.role].isOver else {
             return outbox.append(.encrypted(.failure(.notEncrypted(nil)), result))
         }
         guard !security(of: id).isEncrypted else { return outbox.append(.encrypted(.success(()), result)) }
+        if id.role == .peripheral, !haveKey(link.central.adapter, link.peripheral.adapter) {
+            // A Security Request, which the central answers by pairing; nobody has asked its program for that.
+            let peer = adapters[link.peripheral.adapter].address
+            link.central.encryptionFailure = .wishRefused(of: peer)
+            queueDelivery(to: .central, of: link)
+            let central = adapters[link.central.adapter].address
+            return outbox.append(.encrypted(.failure(.notEncrypted(central)), result))
+        }
         link.encryptions.append(result)
         guard link.encryptions.count == 1 else { return }
         schedule(.encryption(id), at: now + link.timing.connectionInterval * Self.encryptionEvents)
@@ -79,15 +89,25 @@ extension AirState {
 
     mutating func runEncryption(_ id: LinkEndID) {
         guard let link = links[id.link], !link.encryptions.isEmpty, !link.isSilent else { return }
-        let (near, far) = (adapters[link.central.adapter], adapters[link.peripheral.adapter])
-        let key = near.keys[far.address]
-        guard key != nil, key == far.keys[near.address] else {
+        guard haveKey(link.central.adapter, link.peripheral.adapter) else {
             // As on Linux: a link that can't be encrypted with the bond's key is dropped.
             return cut(link, DisconnectReason(.authenticationFailed, hciStatus: 0x05))
         }
         link.security = .justWorks
         for result in link.encryptions { outbox.append(.encrypted(.success(()), result)) }
         link.encryptions = []
+    }
+
+    /// Whether two adapters have the same key.
+    private func haveKey(_ one: AdapterID, _ other: AdapterID) -> Bool {
+        let key = adapters[one].keys[adapters[other].address]
+        return key != nil && key == adapters[other].keys[adapters[one].address]
+    }
+
+    func hasKey(_ id: LinkEndID) -> Bool {
+        guard let link = links[id.link] else { return false }
+        let (near, far) = (adapters[link[id.role].adapter], adapters[link[id.role.opposite].adapter])
+        return near.keys[far.address] != nil || security(of: id).isEncrypted
     }
 
     func security(of id: LinkEndID) -> LinkSecurity {
@@ -142,6 +162,26 @@ extension BLEError {
             object: "with \(peer)",
             cause: "the peripheral refused",
             remedy: "Set acceptsPairing in the settings of its adapter."
+        )
+    }
+
+    static func wishRefused(of peer: BluetoothAddress) -> BLEError {
+        BLEError(
+            .securityFailed,
+            operation: "encrypt link",
+            object: "with \(peer)",
+            cause: "it asked for encryption, and there is no bond with it",
+            remedy: "Pair with it: Link.pair(timeout:)."
+        )
+    }
+
+    static func pairingFailed(with peer: BluetoothAddress) -> BLEError {
+        BLEError(
+            .securityFailed,
+            operation: "encrypt link",
+            object: "with \(peer)",
+            cause: "it wanted to pair, and this adapter's settings refuse that",
+            remedy: "Set acceptsPairing in the settings of this adapter."
         )
     }
 

@@ -35,6 +35,16 @@ extension BLEError {
         }
     }
 
+    static func alreadyListening(on adapter: String) -> BLEError {
+        BLEError(
+            .busy,
+            operation: "listen",
+            object: adapter,
+            cause: "another peripheral is served on the simulated adapter \(adapter) already",
+            remedy: "Offer all services with one LocalPeripheral, or run the other one on an adapter of its own."
+        )
+    }
+
     static func scanIsUnderWay(on adapter: String) -> BLEError {
         BLEError(
             .busy,

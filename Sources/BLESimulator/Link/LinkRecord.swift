@@ -101,6 +101,7 @@ final class LinkEnd {
     var dropped = 0
     var isBlocked = false
     var isWritableAgain = false
+    var encryptionFailure: BLEError?
     var isDeliveryQueued = false
 
     init(adapter: AdapterID, _ settings: AdapterSettings) {

@@ -26,6 +26,8 @@ final class SimulatedLink: ATTLink {
 
     var security: LinkSecurity { core.perform { $0.security(of: id) } }
 
+    var hasKey: Bool { core.perform { $0.hasKey(id) } }
+
     func start(_ receiver: any ATTLinkReceiver) { core.perform { $0.start(id, receiver) } }
 
     func send(_ pdu: [UInt8]) -> SendResult { core.perform { $0.send(pdu, from: id) } }

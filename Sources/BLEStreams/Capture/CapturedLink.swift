@@ -22,6 +22,7 @@ final class CapturedLink: ATTLink {
     var maximumPDUSize: Int { link.maximumPDUSize }
     var isResumed: Bool { link.isResumed }
     var security: LinkSecurity { link.security }
+    var hasKey: Bool { link.hasKey }
 
     func start(_ receiver: any ATTLinkReceiver) { link.start(Receiver(self, receiver)) }
 
@@ -82,6 +83,8 @@ final class CapturedLink: ATTLink {
         }
 
         func linkBecameWritable() { receiver.linkBecameWritable() }
+
+        func linkEncryptionFailed(_ error: BLEError) { receiver.linkEncryptionFailed(error) }
 
         func linkEnded(_ reason: DisconnectReason) {
             link.ended(reason)

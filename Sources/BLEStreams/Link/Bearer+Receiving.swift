@@ -35,7 +35,7 @@ extension Bearer: ATTLinkReceiver {
                     take(state.client.received(octets, at: pdu.time), &state, &effects)
                 case .request, .command, .confirmation, .response, .unknown:
                     // Asking the kernel costs a system call; once is enough for what came in one go.
-                    let current = security ?? ATTSecurity(radioLink.security)
+                    let current = security ?? self.security
                     security = current
                     let output = database.withLock {
                         state.server.received(octets, security: current, database: &$0)
@@ -59,7 +59,11 @@ extension Bearer: ATTLinkReceiver {
 
     func linkBecameWritable() { unblock() }
 
+    func linkEncryptionFailed(_ error: BLEError) { securityFailed(error) }
+
     func linkEnded(_ reason: DisconnectReason) {
+        // The link may have been encrypted after the peer's last PDU. That of a dead link is not asked for more.
+        if radioLink.security.isEncrypted { refreshSecurity() }
         let final = change { state, effects in
             let final = state.closeReason ?? reason
             state.end = final
@@ -88,15 +92,5 @@ extension ReceivedPDUs {
         range.map { index in
             CharacteristicValue(bytes: octets(of: index, from: GATTClient.valueOffset), time: time(of: index))
         }
-    }
-}
-
-extension ATTSecurity {
-    fileprivate init(_ security: LinkSecurity) {
-        self.init(
-            isEncrypted: security.isEncrypted,
-            isAuthenticated: security.isAuthenticated,
-            keySize: security.keySize
-        )
     }
 }

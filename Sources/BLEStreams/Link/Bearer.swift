@@ -56,26 +56,35 @@ final class Bearer: Sendable {
     let radioLink: any ATTLink
     let timeline: any Timeline
     let database: SharedDatabase
+    /// Whether there is a bond with the peer, as far as the program's files say.
+    private let isBonded: Bool
     private let onServer: @Sendable (ATTServer.Output) -> Void
+    private let onSecurityFailure: @Sendable (BLEError) -> Void
     let onEnd: @Sendable (DisconnectReason) -> Void
     let state: Mutex<State>
 
     /// - Parameters:
     ///   - servedClient: what is known of the peer as a client of our own attributes.
+    ///   - isBonded: whether there is a bond with it, as far as the program's files say.
     ///   - onServer: what the peer did to our own attributes.
+    ///   - onSecurityFailure: the peer wanted the link encrypted, and nothing came of it.
     ///   - onEnd: called once, as the last of all calls.
     init(
         _ radioLink: any ATTLink,
         timeline: any Timeline,
         database: SharedDatabase,
         servedClient: ServerClient = ServerClient(),
+        isBonded: Bool = false,
         onServer: @escaping @Sendable (ATTServer.Output) -> Void,
+        onSecurityFailure: @escaping @Sendable (BLEError) -> Void = { _ in },
         onEnd: @escaping @Sendable (DisconnectReason) -> Void
     ) {
         self.radioLink = radioLink
         self.timeline = timeline
         self.database = database
+        self.isBonded = isBonded
         self.onServer = onServer
+        self.onSecurityFailure = onSecurityFailure
         self.onEnd = onEnd
         let maximumMTU = min(517, radioLink.maximumPDUSize)
         state = Mutex(
@@ -163,6 +172,25 @@ final class Bearer: Sendable {
     func serve<Output>(_ action: (inout ATTServer, inout AttributeDatabase) -> Output) -> Output {
         change { state, _ in self.database.withLock { action(&state.server, &$0) } }
     }
+
+    /// How the link is protected at this moment. Nobody tells when that changes.
+    var security: ATTSecurity {
+        let now = radioLink.security
+        return ATTSecurity(
+            isEncrypted: now.isEncrypted,
+            isAuthenticated: now.isAuthenticated,
+            keySize: now.keySize,
+            hasKey: now.isEncrypted || isBonded || radioLink.hasKey
+        )
+    }
+
+    /// Has the server half take note of how the link is protected at this moment.
+    func refreshSecurity() {
+        let now = security
+        state.withLock { $0.server.setSecurity(now) }
+    }
+
+    func securityFailed(_ error: BLEError) { onSecurityFailure(error) }
 
     /// Has the server half take note of a change of the attributes.
     func synchronize() {
@@ -281,6 +309,6 @@ extension ATTServer.Output {
     /// Whether there is something in it for the program, and not for the driver alone.
     fileprivate var concernsProgram: Bool {
         !reads.isEmpty || !writes.isEmpty || !subscriptionChanges.isEmpty || !confirmed.isEmpty || !unconfirmed.isEmpty
-            || !cancelled.isEmpty || hasRoom
+            || !cancelled.isEmpty || !room.isEmpty
     }
 }

@@ -35,6 +35,7 @@ public final class Link: Sendable {
             timeline: peripheral.core.timeline,
             database: .centralDefault,
             onServer: { _ in },
+            onSecurityFailure: { [store = peripheral.core.store] error in store.warn(error) },
             onEnd: { reason in
                 attributes.ended(reason)
                 lane.open()

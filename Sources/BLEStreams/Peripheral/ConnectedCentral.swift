@@ -7,26 +7,54 @@ public final class ConnectedCentral: Sendable {
     /// Its address.
     public var address: BluetoothAddress { bearer.radioLink.peer }
 
-    /// The largest PDU on this link, in octets; one notification carries three less.
+    /// The largest PDU on this link, in octets.
     public var mtu: Int { bearer.mtu }
+
+    /// How many octets one notification or indication to it carries: three less than ``mtu``, and never more than 512,
+    /// where an attribute's value ends (Core Specification, Vol 3, Part F, 3.2.9).
+    public var maximumValueLength: Int { bearer.serve { server, _ in server.maximumValueLength } }
+
+    /// How many of its writes were dropped, since it wrote faster than the program took them from
+    /// ``PeripheralServer/writes(to:)``.
+    public var droppedWrites: Int { state.withLock { $0.droppedWrites } }
 
     /// How the link is secured now.
     public var security: LinkSecurity { bearer.radioLink.security }
 
-    private struct State {
+    struct State {
         var confirmations: [ATTServer.IndicationID: @Sendable (Bool) -> Void] = [:]
-        var waitingForRoom: [OnceOnly] = []
-        /// Counts the news of room: who saw an older count need not wait.
-        var rooms = 0
+        /// Who waits until a queue has room, notifications and indications each by themselves.
+        var notifications = RoomBoard()
+        var indications = RoomBoard()
+        var droppedWrites = 0
         var end: DisconnectReason?
+    }
+
+    /// Who waits for room in one queue.
+    struct RoomBoard {
+        var waiters: [OnceOnly] = []
+        /// Counts the news of room: who saw an older count need not wait.
+        var news = 0
+        /// Whether somebody has waited in vain for as long as is patient: nobody waits before there is room again.
+        var isStuck = false
+
+        /// There is room: who is to be told.
+        mutating func takeWaiters() -> [OnceOnly] {
+            news += 1
+            isStuck = false
+            defer { waiters = [] }
+            return waiters
+        }
     }
 
     let id: Int
     let bearer: Bearer
-    private let state: Mutex<State>
+    let state: Mutex<State>
 
-    /// - Parameter client: what is kept of it from earlier links.
-    init(link: any ATTLink, server: PeripheralServer, id: Int, client: ServerClient) {
+    /// - Parameters:
+    ///   - client: what is kept of it from earlier links.
+    ///   - isBonded: whether there is a bond with it, as far as the program's files say.
+    init(link: any ATTLink, server: PeripheralServer, id: Int, client: ServerClient, isBonded: Bool) {
         self.id = id
         state = Mutex(State())
         let identity = Reference()
@@ -35,9 +63,13 @@ public final class ConnectedCentral: Sendable {
             timeline: server.radio.timeline,
             database: server.database,
             servedClient: client,
+            isBonded: isBonded,
             onServer: { [weak server] output in
                 guard let server, let central = identity.central else { return }
                 central.handle(output, server)
+            },
+            onSecurityFailure: { [weak server] error in
+                server?.warnings.tell(.encryptionFailed(link.peer)) { _ in error }
             },
             onEnd: { [weak server] reason in
                 guard let central = identity.central else { return }
@@ -89,7 +121,10 @@ public final class ConnectedCentral: Sendable {
             case .indicate: .indicate
             }
         let change = SubscriptionChange(central: self, characteristic: server.characteristic(at: handle), kind: kind)
-        server.tell(.subscription(change), of: handle)
+        guard server.tell(.subscription(change), of: handle) == .full, bearer.end == nil else { return }
+        // Half of its changes would be worse than none: the program would hold it for subscribed, or for not.
+        server.warnings.tell(.subscriptionFlood(address)) { _ in .subscriptionFlood("by \(self)") }
+        bearer.close(DisconnectReason(.protocolViolation))
     }
 
     /// What is to be kept of it, and whether the link was encrypted.
@@ -99,36 +134,85 @@ public final class ConnectedCentral: Sendable {
 
     private func handle(_ output: ATTServer.Output, _ server: PeripheralServer) {
         for change in output.subscriptionChanges { tell(change.subscription, of: change.characteristic, server) }
-        for read in output.reads {
-            let request = ReadRequest(
-                central: self,
-                characteristic: server.characteristic(at: read.handle),
-                answer: PendingAnswer(bearer, read.token)
-            )
-            server.tell(.read(request), of: read.handle, onlyFirst: true)
-        }
-        for write in output.writes {
-            let token: ATTServer.RequestToken? = if case .awaited(let token) = write.answer { token } else { nil }
-            let request = WriteRequest(
-                central: self,
-                characteristic: server.characteristic(at: write.handle),
-                offset: write.offset,
-                value: write.value,
-                answer: token.map { PendingAnswer(bearer, $0) }
-            )
-            server.tell(.write(request), of: write.handle, onlyFirst: token != nil)
-        }
+        for read in output.reads { ask(read, server) }
+        for write in output.writes { tell(write, server) }
         settle(output)
+    }
+
+    private func ask(_ read: ATTServer.PendingRead, _ server: PeripheralServer) {
+        let name = server.characteristic(at: read.handle)
+        let object = Self.object("of", name, read.handle, address)
+        let request = ReadRequest(
+            central: self,
+            characteristic: name,
+            answer: PendingAnswer(bearer, read.token) { [weak server] patience in
+                server?.warnings.tell(.unanswered(read.handle)) { _ in .unanswered("read", object(), after: patience) }
+            }
+        )
+        switch server.tell(.read(request), of: read.handle, onlyFirst: true) {
+        case .yes: break
+        case .full: request.reject(.insufficientResources)
+        case .no:
+            server.warnings.tell(.nobodyReads(read.handle)) { _ in
+                .nobodyIterates("reads(of:)", "read", object())
+            }
+            request.reject(.unlikely)
+        }
+    }
+
+    private func tell(_ write: ATTServer.ServerWrite, _ server: PeripheralServer) {
+        let name = server.characteristic(at: write.handle)
+        let object = Self.object("to", name, write.handle, address)
+        let token: ATTServer.RequestToken? = if case .awaited(let token) = write.answer { token } else { nil }
+        let request = WriteRequest(
+            central: self,
+            characteristic: name,
+            offset: write.offset,
+            value: write.value,
+            answer: token.map { token in
+                PendingAnswer(bearer, token) { [weak server] patience in
+                    server?.warnings.tell(.unanswered(write.handle)) { _ in
+                        .unanswered("write", object(), after: patience)
+                    }
+                }
+            }
+        )
+        switch server.tell(.write(request), of: write.handle, onlyFirst: token != nil) {
+        case .yes: break
+        case .full:
+            let count = state.withLock { state in
+                state.droppedWrites += 1
+                return state.droppedWrites
+            }
+            server.warnings.tell(.flood(address)) { _ in .flood("by \(self)", dropped: count) }
+            request.reject(.insufficientResources)
+        case .no where write.answer == .stored: break
+        case .no:
+            server.warnings.tell(.nobodyTakesWrites(write.handle)) { _ in
+                .nobodyIterates("writes(to:)", "write", object())
+            }
+            request.reject(.unlikely)
+        }
+    }
+
+    /// What a request is about, in words that are made when they are needed.
+    private static func object(
+        _ preposition: String,
+        _ name: String,
+        _ handle: UInt16,
+        _ address: BluetoothAddress
+    ) -> @Sendable () -> String {
+        { "\(preposition) \(name) (handle \(handle.hexadecimal)) by \(address)" }
     }
 
     private func settle(_ output: ATTServer.Output) {
         let (confirmed, unconfirmed, roomy) = state.withLock { state in
             let confirmed = output.confirmed.compactMap { state.confirmations.removeValue(forKey: $0) }
             let unconfirmed = output.unconfirmed.compactMap { state.confirmations.removeValue(forKey: $0) }
-            guard output.hasRoom else { return (confirmed, unconfirmed, [OnceOnly]()) }
-            state.rooms += 1
-            defer { state.waitingForRoom = [] }
-            return (confirmed, unconfirmed, state.waitingForRoom)
+            var roomy: [OnceOnly] = []
+            if output.room.contains(.notifications) { roomy += state.notifications.takeWaiters() }
+            if output.room.contains(.indications) { roomy += state.indications.takeWaiters() }
+            return (confirmed, unconfirmed, roomy)
         }
         for result in confirmed { result(true) }
         for result in unconfirmed { result(false) }
@@ -138,144 +222,12 @@ public final class ConnectedCentral: Sendable {
     private func ended(_ reason: DisconnectReason) {
         let (confirmations, roomy) = state.withLock { state in
             state.end = reason
-            defer {
-                state.confirmations = [:]
-                state.waitingForRoom = []
-            }
-            return (Array(state.confirmations.values), state.waitingForRoom)
+            defer { state.confirmations = [:] }
+            let roomy = state.notifications.takeWaiters() + state.indications.takeWaiters()
+            return (Array(state.confirmations.values), roomy)
         }
         for result in confirmations { result(false) }
         for waiter in roomy { waiter.run() }
-    }
-
-    // MARK: - Sending
-
-    /// Queues a notification; waits while the queue of this central is full.
-    func notify(_ handle: UInt16, _ value: [UInt8], object: String) async throws {
-        try await queue(object) { server, database throws(ATTServer.SendRefusal) in
-            try server.notify(handle, value, database: database)
-        }
-    }
-
-    /// Queues a notification where there is room; `false` where it has to be waited for, or fails.
-    func notifyAtOnce(_ handle: UInt16, _ value: [UInt8]) -> Bool {
-        bearer.serve { server, database in
-            do throws(ATTServer.SendRefusal) {
-                try server.notify(handle, value, database: database)
-                return true
-            } catch {
-                return false
-            }
-        }
-    }
-
-    /// Queues notifications of several characteristics; waits while the queue of this central is full.
-    func notify(_ values: [(handle: UInt16, value: [UInt8])], object: String) async throws {
-        try await queue(object) { server, database throws(ATTServer.SendRefusal) in
-            try server.notify(values, database: database)
-        }
-    }
-
-    private func queue(
-        _ object: String,
-        _ add: (inout ATTServer, AttributeDatabase) throws(ATTServer.SendRefusal) -> Void
-    ) async throws {
-        while true {
-            let rooms = state.withLock { $0.rooms }
-            let refusal = bearer.serve { server, database -> ATTServer.SendRefusal? in
-                do throws(ATTServer.SendRefusal) {
-                    try add(&server, database)
-                    return nil
-                } catch {
-                    return error
-                }
-            }
-            guard let refusal else { return }
-            guard refusal == .full else { throw refused(refusal, operation: "notify", object: object) }
-            try await room(after: rooms)
-        }
-    }
-
-    /// Queues an indication and waits until the central has confirmed it.
-    func indicate(_ handle: UInt16, _ value: [UInt8], object: String) async throws {
-        while true {
-            let rooms = state.withLock { $0.rooms }
-            let outcome: Result<Bool, ATTServer.SendRefusal> = try await reply(on: bearer.timeline) { finish in
-                let queued = self.bearer.serve { server, database -> Result<Void, ATTServer.SendRefusal> in
-                    do throws(ATTServer.SendRefusal) {
-                        let id = try server.indicate(handle, value, database: database)
-                        self.state.withLock { $0.confirmations[id] = { finish(.success(.success($0))) } }
-                        return .success(())
-                    } catch {
-                        return .failure(error)
-                    }
-                }
-                if case .failure(let refusal) = queued { finish(.success(.failure(refusal))) }
-                return {}
-            }
-            switch outcome {
-            case .success(true): return
-            case .success(false):
-                // The bearer knows first: the link may still be going down.
-                if let end = bearer.end {
-                    throw BLEError.linkEnded(end, operation: "indicate", object: object)
-                }
-                throw refused(.notSubscribed, operation: "indicate", object: object)
-            case .failure(.full): try await room(after: rooms)
-            case .failure(let refusal): throw refused(refusal, operation: "indicate", object: object)
-            }
-        }
-    }
-
-    private func room(after seen: Int) async throws {
-        try await reply(on: bearer.timeline) { (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
-            let waiter = OnceOnly { finish(.success(())) }
-            let mustNotWait = self.state.withLock { state in
-                guard state.rooms == seen, state.end == nil else { return true }
-                state.waitingForRoom.append(waiter)
-                return false
-            }
-            if mustNotWait { waiter.run() }
-            return {}
-        }
-    }
-
-    private func refused(_ refusal: ATTServer.SendRefusal, operation: String, object: String) -> BLEError {
-        switch refusal {
-        case .closed:
-            BLEError.linkEnded(
-                // The bearer knows first: the link may still be going down.
-                bearer.end ?? state.withLock { $0.end } ?? DisconnectReason(.other),
-                operation: operation,
-                object: object
-            )
-        case .notSubscribed:
-            BLEError(
-                .notSupported,
-                operation: operation,
-                object: object,
-                cause: "the central has not subscribed to it",
-                remedy: "Send after the central has subscribed: PeripheralServer.subscriptions(of:) tells."
-            )
-        case .insufficientSecurity:
-            BLEError(
-                .permissionDenied,
-                operation: operation,
-                object: object,
-                cause: "the link is less protected than the characteristic asks for",
-                remedy: "Let the central pair first, or describe the characteristic with less."
-            )
-        case .outOfSync:
-            BLEError(
-                .busy,
-                operation: operation,
-                object: object,
-                cause: "the central has not taken note yet that the services changed, and wants nothing before that",
-                remedy: "Send again later: the central asks for what is new when it uses the link next."
-            )
-        case .unknownCharacteristic, .full:
-            BLEError(.invalidArgument, operation: operation, object: object, cause: "there is no such characteristic")
-        }
     }
 }
 

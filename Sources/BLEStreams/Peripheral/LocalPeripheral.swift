@@ -41,7 +41,14 @@ public struct LocalPeripheral: Sendable {
         self.services = services()
     }
 
+    /// Is told what is worth a line in a log though no call has failed: requests that nobody answers, a central whose
+    /// writes are dropped, a pairing that failed. Of what goes on and on it is told the 1st, the 10th, the 100th time.
+    public typealias Warning = @Sendable (BLEError) -> Void
+
     /// Advertises and serves on an adapter for as long as the closure runs.
+    ///
+    /// When the adapter is switched off or unplugged, or its advertising or listening is taken away, the closure is
+    /// cancelled, and the error is thrown once it has ended: call this again to go on.
     ///
     /// Where bluetoothd runs on the adapter too, Linux hands a central to whichever of the two has begun to listen last: run
     /// this after bluetoothd has started, and again when that was restarted.
@@ -50,61 +57,43 @@ public struct LocalPeripheral: Sendable {
     ///   - adapter: the adapter, or a radio: `.radio(air.adapter())`.
     ///   - store: where it is kept what bonded centrals have subscribed to; `nil`: ``PeerStore/standard`` for an adapter of
     ///     this machine, memory for ``AdapterChoice/radio(_:)``.
-    ///   - body: what the peripheral does meanwhile, with the server; when it returns or throws, advertising ends, and
-    ///     all links are dropped.
+    ///   - warning: is told what goes wrong beside the calls; it is printed to standard error unless given.
+    ///   - body: what the peripheral does meanwhile, with the server, in a task of its own; when it returns or throws,
+    ///     advertising ends, and all links are dropped.
     /// - Returns: what the closure returns.
     /// - Throws: ``BLEError/Code/invalidArgument`` when the services can't be laid out or the advertisement doesn't
-    ///   fit; an error of the adapter; what the closure throws; `CancellationError`.
-    public func run<Output>(
+    ///   fit, ``BLEError/Code/notSupported`` when a characteristic asks for what this server can't do,
+    ///   ``BLEError/Code/busy`` when another peripheral is served on the adapter; an error of the adapter, also when it
+    ///   fails later; what the closure throws; `CancellationError`.
+    public func run<Output: Sendable>(
         on adapter: AdapterChoice = .default,
         store: PeerStore? = nil,
-        _ body: (PeripheralServer) async throws -> Output
+        warning: @escaping Warning = PeerStore.printWarning,
+        _ body: @escaping @Sendable (PeripheralServer) async throws -> Output
     ) async throws -> Output {
         let store = store ?? (adapter.isOfThisMachine ? .standard : .inMemory())
-        return try await run(on: try adapter.makeRadio(), store, body)
+        let server = try PeripheralServer(self, radio: try adapter.makeRadio(), store: store, warning: warning)
+        return try await server.run(body)
     }
 
-    /// Advertises and serves on a radio for as long as the closure runs. See ``run(on:store:_:)``.
-    public func run<Output>(
+    /// Advertises and serves on a radio for as long as the closure runs. See ``run(on:store:warning:_:)``.
+    public func run<Output: Sendable>(
         on radio: any Radio,
-        _ body: (PeripheralServer) async throws -> Output
+        warning: @escaping Warning = PeerStore.printWarning,
+        _ body: @escaping @Sendable (PeripheralServer) async throws -> Output
     ) async throws -> Output {
-        try await run(on: radio, .inMemory(), body)
-    }
-
-    private func run<Output>(
-        on radio: any Radio,
-        _ store: PeerStore,
-        _ body: (PeripheralServer) async throws -> Output
-    ) async throws -> Output {
-        let server = try PeripheralServer(self, radio: radio, store: store)
-        do {
-            try await server.start()
-            let output = try await body(server)
-            await server.stop()
-            return output
-        } catch {
-            await server.stop()
-            throw error
-        }
+        let server = try PeripheralServer(self, radio: radio, store: .inMemory(), warning: warning)
+        return try await server.run(body)
     }
 
     /// Advertises and serves on a radio until the task is cancelled or the adapter fails.
     ///
-    /// Stored values are read and written by centrals without anybody's help.
+    /// Stored values are read and written by centrals without anybody's help. What goes wrong beside that is printed to
+    /// standard error.
     ///
-    /// - Throws: as ``run(on:store:_:)``.
+    /// - Throws: as ``run(on:store:warning:_:)``.
     public func run(on radio: any Radio) async throws {
         try await run(on: radio) { server in try await server.untilFailure() }
-    }
-
-    /// Services with the mandatory ones added, where they can be laid out.
-    func allServices(_ services: [LocalService], operation: String) throws -> [LocalService] {
-        let all = services.addingMandatoryServices(name: name, appearance: appearance)
-        if let fault = AttributeDatabase.fault(in: all) {
-            throw BLEError(.invalidArgument, operation: operation, object: name, cause: fault)
-        }
-        return all
     }
 
     /// The two payloads: services in the advertisement, the name beside them or, for want of room, in the response.

@@ -40,8 +40,16 @@ public struct ReadRequest: Sendable {
 
     let answer: PendingAnswer
 
-    /// Answers with the whole value, at most 512 octets; a long one is cut for the central as it asks.
-    public func respond(_ value: some Collection<UInt8>) { answer.give(.success(Array(value))) }
+    /// Answers with the whole value; a long one is cut for the central as it asks.
+    ///
+    /// - Parameter value: 0 to 512 octets.
+    /// - Throws: ``BLEError/Code/overflow`` when it is longer; the central waits on for another answer.
+    public func respond(_ value: some Collection<UInt8>) throws {
+        guard value.count <= ATTLimits.maximumValueLength else {
+            throw BLEError.valueTooLong("respond", "of \(characteristic) to \(central)")
+        }
+        answer.give(.success(Array(value)))
+    }
 
     /// Refuses the read.
     public func reject(_ error: ATTError) { answer.give(.failure(error)) }
@@ -83,19 +91,35 @@ final class PendingAnswer: Sendable {
 
     private let bearer: Mutex<(bearer: Bearer, timer: RadioActivity?)?>
     private let token: ATTServer.RequestToken
+    private let onUnanswered: @Sendable (Duration?) -> Void
 
-    init(_ bearer: Bearer, _ token: ATTServer.RequestToken) {
+    /// - Parameter onUnanswered: called where the program has not answered: after so long, or, without a time, when it let
+    ///   the request go.
+    init(
+        _ bearer: Bearer,
+        _ token: ATTServer.RequestToken,
+        onUnanswered: @escaping @Sendable (Duration?) -> Void
+    ) {
         self.bearer = Mutex((bearer, nil))
         self.token = token
-        let timer = bearer.timeline.schedule(after: Self.patience) { [weak self] in self?.give(.failure(.unlikely)) }
+        self.onUnanswered = onUnanswered
+        let timer = bearer.timeline.schedule(after: Self.patience) { [weak self] in self?.refuse(after: Self.patience) }
         self.bearer.withLock { $0?.timer = timer }
     }
 
-    func give(_ result: Result<[UInt8], ATTError>) {
+    func give(_ result: Result<[UInt8], ATTError>) { give(result) {} }
+
+    private func give(_ result: Result<[UInt8], ATTError>, before: () -> Void) {
         guard let (bearer, timer) = bearer.withLock({ $0.take() }) else { return }
         timer?.cancel()
+        // Nobody waits for an answer on a link that is over.
+        if bearer.end == nil { before() }
         bearer.respond(to: token, with: result)
     }
 
-    deinit { give(.failure(.unlikely)) }
+    private func refuse(after patience: Duration?) {
+        give(.failure(.unlikely)) { onUnanswered(patience) }
+    }
+
+    deinit { refuse(after: nil) }
 }

@@ -4,24 +4,6 @@ import Synchronization
 
 /// A ``LocalPeripheral`` while it runs: who is connected, what they ask, and what they are sent.
 public final class PeripheralServer: Sendable {
-    /// Who is told of what happens.
-    struct Watcher: Sendable {
-        /// The value handle that it is about; `nil`: all.
-        var handle: UInt16?
-        /// Takes an event, if it is one of those that are watched for.
-        var take: @Sendable (Event) -> Bool
-        var finish: @Sendable (BLEError?) -> Void
-    }
-
-    /// What happens to the server, for those who watch.
-    enum Event: Sendable {
-        case connected(ConnectedCentral)
-        case disconnected(ConnectedCentral, DisconnectReason)
-        case subscription(SubscriptionChange)
-        case read(ReadRequest)
-        case write(WriteRequest)
-    }
-
     private struct State {
         /// The names of characteristics that are not offered any more, by value handle.
         var formerNames: [UInt16: String] = [:]
@@ -36,19 +18,28 @@ public final class PeripheralServer: Sendable {
 
     let database: SharedDatabase
     let radio: any Radio
+    let errands: Errands
+    let warnings: ServerWarnings
     private let request: AdvertiseRequest
     private let description: LocalPeripheral
     private let served: ServedCentrals
-    private var name: String { description.name }
+    var name: String { description.name }
     private let state = Mutex(State())
 
-    init(_ description: LocalPeripheral, radio: any Radio, store: PeerStore) throws {
+    init(
+        _ description: LocalPeripheral,
+        radio: any Radio,
+        store: PeerStore,
+        warning: @escaping LocalPeripheral.Warning
+    ) throws {
         let services = try description.allServices(description.services, operation: "serve")
         database = SharedDatabase(AttributeDatabase(services: services))
         request = try description.advertisement()
         self.description = description
         self.radio = radio
-        served = ServedCentrals(store: store)
+        errands = Errands()
+        warnings = ServerWarnings(warning, errands)
+        served = ServedCentrals(store: store, errands)
     }
 
     /// The centrals that are connected now.
@@ -56,15 +47,34 @@ public final class PeripheralServer: Sendable {
         state.withLock { $0.centrals.sorted { $0.key < $1.key }.map(\.value) }
     }
 
+    /// What ended the radio's part of it, if that is over.
+    var failure: BLEError? { state.withLock { $0.failure } }
+
+    /// Throws what the radio's part has ended with: nobody hears what is sent from then on.
+    func checkIsServing(_ operation: String, _ object: String) throws {
+        let (failure, isStopped) = state.withLock { ($0.failure, $0.isStopped) }
+        if let failure { throw failure }
+        guard isStopped else { return }
+        throw BLEError(
+            .ended,
+            operation: operation,
+            object: object,
+            cause: "the peripheral is not served any more",
+            remedy: "Use the server only within the closure of LocalPeripheral.run(on:store:warning:_:)."
+        )
+    }
+
     // MARK: - The beginning and the end
 
     /// Listens, then advertises; returns when both are under way.
     func start() async throws {
+        served.load()
         try await begin { finish in
             self.radio.listen { [weak self] event in
                 switch event {
                 case .started: finish(.success(()))
                 case .accepted(let link): self?.accept(link)
+                case .interrupted(let error): self?.warnings.tell(.interrupted) { _ in error }
                 case .failed(let error):
                     self?.fail(error)
                     finish(.failure(error))
@@ -125,12 +135,6 @@ public final class PeripheralServer: Sendable {
         }
     }
 
-    /// Waits until the adapter fails or the task is cancelled.
-    func untilFailure() async throws {
-        let nothing: BLEStream<Never> = events(nil, StreamSubject(operation: "serve", object: name), { _ in nil })
-        for try await _ in nothing {}
-    }
-
     private func fail(_ error: BLEError) {
         let watchers = state.withLock { state in
             if state.failure == nil { state.failure = error }
@@ -182,8 +186,8 @@ public final class PeripheralServer: Sendable {
             return state.isStopped ? nil : state.nextID
         }
         guard let id else { return link.disconnect() }
-        let client = database.withLock { served.recall(link.peer, $0) }
-        let central = ConnectedCentral(link: link, server: self, id: id, client: client)
+        let (client, isBonded) = database.withLock { served.recall(link.peer, $0) }
+        let central = ConnectedCentral(link: link, server: self, id: id, client: client, isBonded: isBonded)
         state.withLock { $0.centrals[id] = central }
         tell(.connected(central))
         central.bearer.start()
@@ -203,40 +207,25 @@ public final class PeripheralServer: Sendable {
 
     // MARK: - Watching
 
-    /// Whether anybody took it.
-    @discardableResult
-    func tell(_ event: Event, of handle: UInt16? = nil, onlyFirst: Bool = false) -> Bool {
-        let watchers = state.withLock { state in
-            state.watchers.sorted { $0.key < $1.key }.map(\.value).filter { $0.handle == nil || $0.handle == handle }
+    /// Who watches for what happens to a characteristic, the oldest first.
+    func watchers(of handle: UInt16?) -> [Watcher] {
+        state.withLock { state in
+            state.watchers.sorted { $0.key < $1.key }.map(\.value).filter { watcher in
+                guard let handles = watcher.handles else { return true }
+                return handle.map { handles.contains($0) } ?? false
+            }
         }
-        if onlyFirst { return watchers.contains { $0.take(event) } }
-        return watchers.reduce(false) { $1.take(event) || $0 }
     }
 
-    /// The events about one characteristic, or all, as far as they are chosen.
-    func events<Element: Sendable>(
-        _ handle: UInt16?,
-        _ subject: StreamSubject,
-        buffer: BufferPolicy = .standard,
-        _ choose: @escaping @Sendable (Event) -> Element?
-    ) -> BLEStream<Element> {
-        BLEStream(subject, timeline: radio.timeline, buffer: buffer) { mailbox in
-            let watcher = Watcher(
-                handle: handle,
-                take: { event in
-                    guard let element = choose(event) else { return false }
-                    mailbox.send(element)
-                    return true
-                },
-                finish: { mailbox.finish(throwing: $0) }
-            )
-            let (id, isOver, failure) = self.state.withLock { state in
-                defer { state.nextID += 1 }
-                if !state.isStopped, state.failure == nil { state.watchers[state.nextID] = watcher }
-                return (state.nextID, state.isStopped || state.failure != nil, state.failure)
-            }
-            if isOver { mailbox.finish(throwing: failure) }
-            return { self.state.withLock { $0.watchers[id] = nil } }
+    /// Adds a watcher, unless all is over; with the failure, if it was one.
+    func add(_ watcher: Watcher) -> (id: Int, isOver: Bool, failure: BLEError?) {
+        state.withLock { state in
+            defer { state.nextID += 1 }
+            let isOver = state.isStopped || state.failure != nil
+            if !isOver { state.watchers[state.nextID] = watcher }
+            return (state.nextID, isOver, state.failure)
         }
     }
+
+    func removeWatcher(_ id: Int) { state.withLock { $0.watchers[id] = nil } }
 }

@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// Several programs may share a folder: each change is made to the file as it is at that moment.
 public final class PeerStore: Sendable {
-    /// Receives what went wrong with a file; the program goes on without it.
+    /// Receives what went wrong with a file, or beside all calls of the program, which goes on without it.
     public typealias Warning = @Sendable (BLEError) -> Void
 
     typealias Change = @Sendable (inout PeerRecord) -> Void
@@ -55,6 +55,11 @@ public final class PeerStore: Sendable {
         var line = Array("blestreams: \(error)\n".utf8)
         // One call, so that lines of several threads don't mix.
         _ = Glibc.write(STDERR_FILENO, &line, line.count)
+    }
+
+    /// Tells the program something that goes wrong beside its calls; from any thread, and never on that thread.
+    func warn(_ error: BLEError) {
+        queue.async { [warning] in warning(error) }
     }
 
     // MARK: - Records

@@ -1,5 +1,6 @@
 import BLEProtocol
 import FoundationEssentials
+import Synchronization
 
 /// What a bonded central has configured of the attributes that this machine offers, as it stands in the central's file.
 ///
@@ -20,12 +21,40 @@ struct ServedRecord: Codable, Equatable, Sendable {
 
 /// What is kept of the centrals that a peripheral serves, from one link to the next: of bonded ones, all that the
 /// specification asks to be kept; of others nothing.
-struct ServedCentrals: Sendable {
-    let store: PeerStore
+///
+/// Centrals come and go on the radio's thread, where no file is touched: the files are read before, and written as an
+/// errand.
+final class ServedCentrals: Sendable {
+    private struct State {
+        var records: [BluetoothAddress: ServedRecord] = [:]
+        /// Those with whom there is a bond, as far as the files say.
+        var bonded: Set<BluetoothAddress> = []
+    }
 
-    /// What is known of a central that has connected.
-    func recall(_ central: BluetoothAddress, _ database: AttributeDatabase) -> ServerClient {
-        guard let record = store.record(of: central).served else { return ServerClient() }
+    private let store: PeerStore
+    private let errands: Errands
+    private let state = Mutex(State())
+
+    init(store: PeerStore, _ errands: Errands) {
+        self.store = store
+        self.errands = errands
+    }
+
+    /// Reads what there is; may take as long as the disk does.
+    func load() {
+        for peer in store.peers() {
+            let record = store.record(of: peer)
+            state.withLock { state in
+                state.records[peer] = record.served
+                if record.served != nil || record.bonds?.isEmpty == false { state.bonded.insert(peer) }
+            }
+        }
+    }
+
+    /// What is known of a central that has connected, and whether there is a bond with it.
+    func recall(_ central: BluetoothAddress, _ database: AttributeDatabase) -> (client: ServerClient, isBonded: Bool) {
+        let (found, isBonded) = state.withLock { ($0.records[central], $0.bonded.contains(central)) }
+        guard let record = found else { return (ServerClient(), isBonded) }
         let client = ServerClient(
             configurations: Dictionary(
                 record.configurations.map { ($0.valueHandle, $0.value) },
@@ -34,7 +63,7 @@ struct ServedCentrals: Sendable {
             features: GATTClientFeatures(rawValue: record.features)
         )
         let isCurrent = Array(record.databaseHash) == database.computedHash()
-        return isCurrent ? client : client.returning(to: database)
+        return (isCurrent ? client : client.returning(to: database), isBonded)
     }
 
     /// Keeps what a central has configured, now that it has left.
@@ -50,8 +79,13 @@ struct ServedCentrals: Sendable {
             },
             features: client.features.rawValue
         )
-        let isEmpty = record.configurations.isEmpty && record.features == 0
-        guard !isEmpty || store.record(of: central).served != nil else { return }
-        store.update(central) { $0.served = isEmpty ? nil : record }
+        let kept = record.configurations.isEmpty && record.features == 0 ? nil : record
+        let isNews = state.withLock { state in
+            state.bonded.insert(central)
+            defer { state.records[central] = kept }
+            return state.records[central] != kept
+        }
+        guard isNews else { return }
+        errands.leave { [store] in store.update(central) { $0.served = kept } }
     }
 }

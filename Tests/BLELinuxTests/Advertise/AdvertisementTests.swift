@@ -13,10 +13,14 @@ import Testing
 
     @Test(
         arguments: [
-            (5, [], 1), (5, [1], 2), (5, [2, 3], 1), (5, [1, 2, 3], 4), (3, [1, 2, 3], nil), (0, [], nil),
+            (5, [], 5), (5, [1], 5), (5, [4, 5], 3), (5, [3, 4, 5], 2), (3, [1, 2, 3], nil), (0, [], nil),
         ] as [(UInt8, [UInt8], UInt8?)]
     )
-    func `takes the lowest number that nobody has`(_ maximum: UInt8, _ inUse: [UInt8], _ free: UInt8?) throws {
+    func `takes the highest number that nobody has, out of the way of bluetoothd`(
+        _ maximum: UInt8,
+        _ inUse: [UInt8],
+        _ free: UInt8?
+    ) throws {
         #expect(try features(maximum: maximum, inUse: inUse).freeInstance == free)
     }
 }

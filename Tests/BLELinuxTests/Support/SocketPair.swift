@@ -24,6 +24,7 @@ final class FakeEnvironment: LinkEnvironment {
     let timeline: any Timeline = RealTimeline()
     let isAdapterUp: Bool
     private let dropped = Mutex<[BluetoothAddress]>([])
+    private let securityWatchers = Mutex<[BluetoothAddress: @Sendable (BLEError) -> Void]>([:])
 
     init(isAdapterUp: Bool = true) { self.isAdapterUp = isAdapterUp }
 
@@ -36,6 +37,19 @@ final class FakeEnvironment: LinkEnvironment {
     }
 
     func readRSSI(of peer: BluetoothAddress, _ result: @escaping @Sendable (Int8?) -> Void) { result(-60) }
+
+    func watchSecurity(
+        of peer: BluetoothAddress,
+        _ failed: @escaping @Sendable (BLEError) -> Void
+    ) -> RadioActivity {
+        securityWatchers.withLock { $0[peer] = failed }
+        return RadioActivity { [self] in securityWatchers.withLock { $0[peer] = nil } }
+    }
+
+    func hasKey(of peer: BluetoothAddress) -> Bool { false }
+
+    /// Who is told that a peer's wish to encrypt its link came to nothing.
+    var watched: [BluetoothAddress: @Sendable (BLEError) -> Void] { securityWatchers.withLock { $0 } }
 }
 
 extension SocketLink {

@@ -50,6 +50,8 @@ import Testing
         _ database: AttributeDatabase
     ) throws {
         var client = ServedClient(database, maximumMTU: conversation.localMtu ?? 517)
+        // It asked for encryption as one does who has a key, and didn't ask whether there is one.
+        client.security.hasKey = true
         var received: [String] = []
         var indications: [ATTServer.IndicationID] = []
         for step in steps {

@@ -90,7 +90,7 @@ import Testing
             }
         ])
         #expect(client.sends("08 0100 ffff 562a") == ["09 03 0300 01".packed])
-        #expect(client.sends("08 0400 ffff 562a") == ["01 08 0500 0f".packed])
+        #expect(client.sends("08 0400 ffff 562a") == ["01 08 0500 05".packed])
         #expect(client.sends("08 0600 ffff 562a") == ["01 08 0700 02".packed])
         #expect(client.sends("08 0800 ffff 562a") == ["09 04 0900 0404".packed])
         client.security = ATTSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)

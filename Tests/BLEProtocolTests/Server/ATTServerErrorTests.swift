@@ -86,7 +86,7 @@ import Testing
         #expect(error("0a 1200", ATTSecurity(isEncrypted: true, isAuthenticated: true, keySize: 15)) == ["010a12000c"])
         #expect(error("0a 1200", ATTSecurity(isEncrypted: true, isAuthenticated: true, keySize: 16)) == ["0b09"])
         // Encrypted: the configuration at 0x10; reading it is always possible.
-        #expect(error("12 1000 0200", .none) == ["011210000f"])
+        #expect(error("12 1000 0200", .none) == ["0112100005"])
         #expect(error("0a 1000", .none) == ["0b0000"])
         #expect(
             error("12 1000 0200", ATTSecurity(isEncrypted: true, isAuthenticated: false, keySize: 6)) == ["011210000c"]
@@ -94,10 +94,48 @@ import Testing
         #expect(error("12 1000 0200", encrypted) == ["13"])
     }
 
+    @Test func `without a key the client must authenticate, with one it must encrypt`() {
+        let bonded = ATTSecurity(isEncrypted: false, isAuthenticated: false, keySize: 0, hasKey: true)
+        for (pdu, handle) in [("0a 1200", "1200"), ("12 1200 00", "1200"), ("12 1000 0200", "1000")] {
+            var client = ServedClient.ofSample()
+            #expect(client.sends(pdu) == ["01" + pdu.prefix(2) + handle + "05"])
+            client.security = bonded
+            #expect(client.sends(pdu) == ["01" + pdu.prefix(2) + handle + "0f"])
+        }
+        // The key is in use, and isn't good enough.
+        var client = ServedClient.ofSample()
+        client.security = ATTSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16, hasKey: true)
+        #expect(client.sends("0a 1200") == ["010a120005"])
+    }
+
+    @Test func `what the program refuses, or does not answer, names its handle`() {
+        for error in [ATTError.unlikely, .insufficientResources, .valueNotAllowed] {
+            var client = ServedClient.ofSample()
+            let code = WireText.text([error.rawValue])
+            #expect(client.sends("0a 0a00").isEmpty)
+            #expect(client.programGives(.failure(error)) == ["010a0a00" + code])
+            #expect(client.sends("12 0a00 01").isEmpty)
+            #expect(client.programTakes(.failure(error)) == ["01120a00" + code])
+        }
+    }
+
+    @Test func `signed writes alone permit no write without a signature`() {
+        let permissions = AttributePermissions([.read, .authenticatedSignedWrites])
+        #expect(permissions.write == nil && permissions.read == .open)
+        var client = ServedClient([
+            LocalService(BluetoothUUID(0x1815)) {
+                LocalCharacteristic(BluetoothUUID(0x2A56), [.read, .authenticatedSignedWrites], value: .stored([1]))
+            }
+        ])
+        #expect(client.sends("12 0300 02") == ["0112030003"])
+        #expect(client.sends("52 0300 02").isEmpty)
+        #expect(client.sends("0a 0300") == ["0b01"])
+    }
+
     @Test func `direction comes before security, security before offset and length`() {
         var client = ServedClient.ofSample()
         #expect(client.sends("0c 1200 ff00") == ["010c120005"])
-        #expect(client.sends("12 1000 00") == ["011210000f"])
+        #expect(client.sends("12 1000 00") == ["0112100005"])
         #expect(client.sends("0c 1400 ff00") == ["010c140002"])
     }
 

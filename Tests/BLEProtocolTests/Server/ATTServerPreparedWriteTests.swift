@@ -41,7 +41,9 @@ import Testing
         #expect(client.sends("18 01") == ["19"])
         #expect(client.database.value(at: 7) == [1, 2, 3])
         #expect(client.database.value(at: 5) == [10, 11, 12, 13])
-        #expect(client.output.writes.map(\.handle) == [7, 5])
+        // Told in the order in which they were received, each with the value as it was then.
+        #expect(client.output.writes.map(\.handle) == [7, 5, 7, 5])
+        #expect(client.output.writes.map(\.value) == [[1, 2], [10, 11, 3, 4], [1, 2, 3], [10, 11, 12, 13]])
     }
 
     @Test func `cancelling forgets the queue`() {
@@ -158,8 +160,8 @@ import Testing
     @Test func `the program is asked for a long write of its value once, with the whole`() {
         var client = ServedClient.ofSample()
         _ = client.sends("16 0a00 0000 0102")
-        _ = client.sends("16 0700 0000 aa")
         _ = client.sends("16 0a00 0200 03")
+        _ = client.sends("16 0700 0000 aa")
         #expect(client.sends("18 01").isEmpty)
         #expect(client.output.writes.map(\.handle) == [10])
         #expect(client.output.writes.map(\.offset) == [0])
@@ -182,6 +184,32 @@ import Testing
         #expect(client.programTakes(.failure(.invalidOffset)) == ["01180a0007"])
         #expect(client.output.writes.isEmpty)
         #expect(client.database.value(at: 7) == Array(0..<30))
+        _ = client.sends("16 0a00 6400 01")
+        #expect(client.sends("18 01") == ["01180a000d"])
+    }
+
+    @Test func `the program is asked in the order in which the parts of its value came among others`() {
+        var client = ServedClient.ofSample()
+        _ = client.sends("16 0a00 0000 0102")
+        _ = client.sends("16 0700 0000 aa")
+        _ = client.sends("16 0a00 0200 03")
+        #expect(client.sends("18 01").isEmpty)
+        #expect(client.output.writes.map(\.handle) == [10] && client.output.writes.map(\.value) == [[1, 2]])
+        #expect(client.programTakes(.success([])).isEmpty)
+        #expect(client.output.writes.map(\.handle) == [7, 10])
+        #expect(client.output.writes.map(\.offset) == [0, 2] && client.output.writes.map(\.value) == [[0xAA], [3]])
+        #expect(client.programTakes(.success([])) == ["19"])
+    }
+
+    @Test func `an offset behind the longest value is told when executing, whoever has the value`() {
+        // Of 10 the program has the value, which never has more than 100 octets; 5 has always 4; 13 is a configuration.
+        for (handle, offset) in [("0a00", "6500"), ("0a00", "ffff"), ("0500", "0500"), ("0d00", "0300")] {
+            var client = ServedClient.ofSample()
+            #expect(client.sends("16 \(handle) \(offset) 01") == ["17\(handle)\(offset)01"])
+            #expect(client.sends("18 01") == ["0118\(handle)07"])
+        }
+        // At the end of the longest value there is room for nothing, which is another matter.
+        var client = ServedClient.ofSample()
         _ = client.sends("16 0a00 6400 01")
         #expect(client.sends("18 01") == ["01180a000d"])
     }

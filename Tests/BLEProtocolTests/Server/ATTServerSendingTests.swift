@@ -125,15 +125,15 @@ import Testing
         for value in 0..<4 { try client.server.notify(12, [UInt8(value)], database: database) }
         #expect(throws: ATTServer.SendRefusal.full) { try client.server.notify(12, [4], database: database) }
         #expect(client.server.nextPDU() != nil)
-        #expect(!client.server.sent().hasRoom)
+        #expect(client.server.sent().room.isEmpty)
         #expect(client.server.nextPDU() != nil)
-        #expect(client.server.sent().hasRoom)
+        #expect(client.server.sent().room == .notifications)
         #expect(client.server.nextPDU() != nil)
-        #expect(!client.server.sent().hasRoom)
+        #expect(client.server.sent().room.isEmpty)
         for value in 0..<2 { _ = try client.server.indicate(12, [UInt8(value)], database: database) }
         #expect(throws: ATTServer.SendRefusal.full) { _ = try client.server.indicate(12, [2], database: database) }
         #expect(client.receives() == ["1b0c0003", "1d0c0000"])
-        #expect(client.output.hasRoom)
+        #expect(client.output.room == .indications)
     }
 
     @Test func `no value is sent while this device's own exchange is open`() throws {

@@ -23,12 +23,14 @@ import Testing
         #expect(client.sends("0a 0d00") == ["0b0000"])
     }
 
-    @Test func `what the characteristic can't do is not allowed, reserved bits are ignored`() {
+    @Test func `neither what the characteristic can't do nor reserved bits are allowed`() {
         var client = ServedClient.ofSample()
         client.security = ATTSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
         #expect(client.sends("12 1000 0100") == ["0112100013"])
         #expect(client.sends("12 1000 0300") == ["0112100013"])
-        #expect(client.sends("12 1000 feff") == ["13"])
+        #expect(client.sends("12 1000 feff") == ["0112100013"])
+        #expect(client.sends("12 1000 0200") == ["13"])
+        #expect(client.sends("12 1000 0600") == ["0112100013"])
         #expect(client.sends("0a 1000") == ["0b0200"])
     }
 

@@ -80,9 +80,9 @@ import Testing
         #expect(client.program(answers: read, with: .failure(ATTError(rawValue: 0x80))) == ["010a0a0080"])
         _ = client.sends("12 0a00 01")
         #expect(client.programTakes(.failure(.valueNotAllowed)) == ["01120a0013"])
-        // Nothing that an attribute could be blamed for.
+        // Also where the attribute is not to blame: the client knows then which of its requests it was.
         _ = client.sends("0a 0a00")
-        #expect(client.programGives(.failure(.unlikely)) == ["010a00000e"])
+        #expect(client.programGives(.failure(.unlikely)) == ["010a0a000e"])
     }
 
     @Test func `the program is asked to take a write, or told of a command`() {
@@ -124,7 +124,7 @@ import Testing
         #expect(client.sends("0e 0700 0a00") == ["0f" + WireText.text(0..<22)])
         #expect(client.output.reads.isEmpty)
         #expect(client.sends("0e 0300 0a00").isEmpty)
-        #expect(client.programGives(.failure(.unlikely)) == ["010e00000e"])
+        #expect(client.programGives(.failure(.unlikely)) == ["010e0a000e"])
     }
 
     @Test func `no more than 512 octets of the program's value are told`() {

@@ -33,7 +33,7 @@ struct ServedClient {
             let sent = server.sent()
             if let mtu = sent.mtu { output.mtu = mtu }
             if let timer = sent.timer { output.timer = timer }
-            if sent.hasRoom { output.hasRoom = true }
+            output.room.formUnion(sent.room)
         }
         return pdus
     }

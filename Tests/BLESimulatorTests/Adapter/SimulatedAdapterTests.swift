@@ -80,6 +80,7 @@ import Testing
                     switch $0 {
                     case .started: log.append("listening")
                     case .accepted: log.append("accepted")
+                    case .interrupted: log.append("interrupted")
                     case .failed(let error): log.append("\(error.code)")
                     }
                 }

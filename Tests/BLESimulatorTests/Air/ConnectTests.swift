@@ -163,23 +163,26 @@ extension Result {
         }
     }
 
-    @Test func `the newest listener gets the link, and the older one when it has gone`() async throws {
+    @Test func `a second listener is told that there is one, which goes on`() async throws {
         try await VirtualTime.run { time in
             let air = SimulatedAir(time)
             let (phone, sensor) = (air.adapter(), air.adapter())
             let log = Log<String>()
-            let old = sensor.listen { if case .accepted = $0 { log.append("old") } }
-            let new = sensor.listen { if case .accepted = $0 { log.append("new") } }
+            let first = sensor.listen { if case .accepted = $0 { log.append("first") } }
+            let second = sensor.listen { if case .failed(let error) = $0 { log.append("\(error.code)") } }
             let advertisement = advertise(sensor)
-            for expected in [["new"], ["new", "old"]] {
-                let attempt = phone.connect(to: sensor.address) { _ in }
-                try await time.sleep(for: .seconds(1))
-                #expect(log.values == expected)
-                attempt.cancel()
-                new.cancel()
-                try await time.sleep(for: .seconds(1))
-            }
-            old.cancel()
+            try await time.sleep(for: .seconds(1))
+            let attempt = phone.connect(to: sensor.address) { _ in }
+            try await time.sleep(for: .seconds(1))
+            #expect(log.values == ["busy", "first"])
+            attempt.cancel()
+            first.cancel()
+            // Whoever comes when it has gone has the adapter.
+            let third = sensor.listen { if case .started = $0 { log.append("third") } }
+            try await time.sleep(for: .seconds(1))
+            #expect(log.values == ["busy", "first", "third"])
+            second.cancel()
+            third.cancel()
             advertisement.cancel()
         }
     }

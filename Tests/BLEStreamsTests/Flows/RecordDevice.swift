@@ -110,6 +110,6 @@ private final class RecordReport: Sendable {
 
     private func answer(_ operation: UInt8, _ code: UInt8, to central: ConnectedCentral) async {
         // Who has left, or has switched it off, gets none.
-        try? await server.indicate([6, 0, operation, code], of: RecordDevice.controlPoint, to: central)
+        _ = try? await server.indicate([6, 0, operation, code], of: RecordDevice.controlPoint, to: central)
     }
 }

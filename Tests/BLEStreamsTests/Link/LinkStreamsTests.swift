@@ -133,7 +133,7 @@ import Testing
                 }
             }
             #expect(error?.code == .disconnected && error?.reason?.kind == .supervisionTimeout)
-            #expect(error?.received?.count == 4 * 514)
+            #expect(error?.received?.count == 4 * 512)
             // The next attempt brings the whole message.
             try await bench.peripheral.withLink { link in
                 let received = try await link.notifications(of: Bench.notifying)

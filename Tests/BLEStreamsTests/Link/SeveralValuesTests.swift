@@ -20,7 +20,7 @@ import Testing
                 LocalDescriptor(BluetoothUUID(0x2905), value: .stored([0x10, 0x00, 0x20, 0x00]))
             }
             LocalCharacteristic(long, [.read], value: .stored(longValue))
-            LocalCharacteristic(signed, [.read, .authenticatedSignedWrites])
+            LocalCharacteristic(signed, [.read, .write, .authenticatedSignedWrites])
         }
         LocalService(BluetoothUUID(0xB000), id: "second") {
             LocalCharacteristic(twin, [.read], value: .stored([3]), id: "three")

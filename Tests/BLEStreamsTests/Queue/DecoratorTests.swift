@@ -23,7 +23,7 @@ import Testing
             group.addTask {
                 for try await read in server.reads(of: Bench.dynamic) {
                     if admitted.all.withLock({ $0.contains(read.central) }) {
-                        read.respond([42])
+                        try read.respond([42])
                     } else {
                         read.reject(.insufficientAuthorization)
                     }

@@ -116,28 +116,15 @@ import Testing
 
     /// Sends a number every few minutes to whoever listens; they go on over all links.
     private static func sense(on adapter: SimulatedAdapter, _ time: VirtualTime) async throws {
-        var next: UInt32 = 0
+        let next = Mutex<UInt32>(0)
         while true {
             // Its adapter dies now and then: it begins anew when that is back.
             do {
                 try await sensor.run(on: .radio(adapter)) { server in
-                    // The failure of the adapter ends this, and with it the life.
-                    let minutes = BLEStream<Int>(timeline: time) { feed in
-                        let timer = Mutex<RadioActivity?>(nil)
-                        @Sendable func wait() {
-                            let next = time.schedule(after: .seconds(200 + Int(time.randomBits() % 400))) {
-                                feed.send(1)
-                                wait()
-                            }
-                            timer.withLock { $0 = next }
-                        }
-                        wait()
-                        return { timer.withLock { $0.take() }?.cancel() }
-                    }
-                    let failures = server.centralEvents.map { _ in 0 }
-                    for try await minute in minutes.merge(with: failures) where minute == 1 {
-                        try await server.notify(next.octets, of: number)
-                        next += 1
+                    while true {
+                        try await time.sleep(for: .seconds(200 + Int(time.randomBits() % 400)))
+                        try await server.notify(next.withLock { $0 }.octets, of: number)
+                        next.withLock { $0 += 1 }
                     }
                 }
             } catch is BLEError {

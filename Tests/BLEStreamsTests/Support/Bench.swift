@@ -38,11 +38,13 @@ struct Bench {
     ///
     /// - Parameters:
     ///   - centrals: how many may be connected to the peripheral at once.
+    ///   - warnings: keeps what the peripheral is told.
     ///   - serve: what the peripheral does; by default it answers from its stored values only.
     static func run(
         seed: UInt64 = 1,
         description: LocalPeripheral = description,
         centrals: Int = 1,
+        warnings: Recorder<BLEError>? = nil,
         serve: @escaping @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
             for try await _ in server.centralEvents {}
         },
@@ -61,7 +63,9 @@ struct Bench {
             )
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    try await description.run(on: far) { server in try await serve(server, bench) }
+                    try await description.run(on: far, warning: { warnings?.add($0) }) { server in
+                        try await serve(server, bench)
+                    }
                 }
                 do {
                     try await body(bench)

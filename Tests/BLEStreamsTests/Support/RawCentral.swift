@@ -54,6 +54,20 @@ final class RawCentral: ATTLinkReceiver {
         return await next()
     }
 
+    /// Sends a PDU again and again, as fast as the radio takes it.
+    func flood(_ count: Int, _ time: VirtualTime, _ pdu: (Int) -> [UInt8]) async throws {
+        for number in 0..<count {
+            while link.send(pdu(number)) == .full { try await time.sleep(for: .milliseconds(10)) }
+        }
+    }
+
+    /// Has the link encrypted with the key of a bond, without a PDU of its own.
+    func encrypt() async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            link.encrypt { continuation.resume(with: $0) }
+        }
+    }
+
     func linkReceived(_ pdus: ReceivedPDUs) {
         for pdu in pdus { self.pdus.yield(Array(pdu.bytes)) }
     }

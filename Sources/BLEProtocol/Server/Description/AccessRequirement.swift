@@ -2,7 +2,8 @@
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.2.5, and Part C, 10.3.
 public struct AccessRequirement: Hashable, Sendable {
-    /// Whether the link must be encrypted; else the client gets Insufficient Encryption.
+    /// Whether the link must be encrypted; else the client gets Insufficient Encryption where there is a key of a bond
+    /// with it, and Insufficient Authentication where they have to pair first.
     public var needsEncryption: Bool
 
     /// Whether the link's keys must have been made with protection against a man in the middle; else the client gets
@@ -78,8 +79,10 @@ public struct AttributePermissions: Hashable, Sendable {
     public static let readWrite = AttributePermissions(read: .open, write: .open)
 
     /// The permissions that a characteristic's properties promise, each with the same requirement.
+    ///
+    /// Signed writes alone permit no writing: a write without a signature is none.
     public init(_ properties: CharacteristicProperties, access: AccessRequirement = .open) {
-        let writes: CharacteristicProperties = [.write, .writeWithoutResponse, .authenticatedSignedWrites]
+        let writes: CharacteristicProperties = [.write, .writeWithoutResponse]
         read = properties.contains(.read) ? access : nil
         write = properties.isDisjoint(with: writes) ? nil : access
     }

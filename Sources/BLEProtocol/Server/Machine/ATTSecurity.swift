@@ -5,11 +5,14 @@ package struct ATTSecurity: Hashable, Sendable {
     package var isAuthenticated: Bool
     /// The length of the encryption key in octets, 7 to 16; 0 while not encrypted.
     package var keySize: Int
+    /// Whether there is a key of a bond with the client, which would encrypt the link.
+    package var hasKey: Bool
 
-    package init(isEncrypted: Bool, isAuthenticated: Bool, keySize: Int) {
+    package init(isEncrypted: Bool, isAuthenticated: Bool, keySize: Int, hasKey: Bool = false) {
         self.isEncrypted = isEncrypted
         self.isAuthenticated = isAuthenticated
         self.keySize = keySize
+        self.hasKey = hasKey
     }
 
     /// A link without encryption.
@@ -18,11 +21,14 @@ package struct ATTSecurity: Hashable, Sendable {
 
 extension AccessRequirement {
     /// Why a client may not, the first reason in the order in which a server tells them; `nil`: it may.
+    ///
+    /// Without encryption, Insufficient Encryption tells a client that it has a key for this, and Insufficient
+    /// Authentication that the two have to pair first. Source: Core Specification, Vol 3, Part C, 10.3.1.
     func refusal(security: ATTSecurity, isAuthorized: Bool) -> ATTError? {
-        if needsAuthentication, !(security.isEncrypted && security.isAuthenticated) {
-            return .insufficientAuthentication
+        if needsEncryption, !security.isEncrypted {
+            return security.hasKey ? .insufficientEncryption : .insufficientAuthentication
         }
-        if needsEncryption, !security.isEncrypted { return .insufficientEncryption }
+        if needsAuthentication, !security.isAuthenticated { return .insufficientAuthentication }
         if needsEncryption, security.keySize < minimumKeySize { return .encryptionKeySizeTooShort }
         if needsAuthorization, !isAuthorized { return .insufficientAuthorization }
         return nil

@@ -56,7 +56,7 @@ extension ATTServer {
             output.unconfirmed += outbox.dropIndications(of: handle)
             output.subscriptionChanges.append(.init(characteristic: handle, subscription: .none))
         }
-        output.hasRoom = outbox.takeRoom(limits: limits) || output.hasRoom
+        output.room.formUnion(outbox.takeRoom(limits: limits))
     }
 
     /// Queues Service Changed before all other indications, in place of one that waits.

@@ -17,8 +17,8 @@ extension ATTServer {
         package var mtu: Int?
         /// A timer to start or to stop.
         package var timer: TimerCommand?
-        /// A notification or indication that was refused with ``SendRefusal/full`` may be tried again.
-        package var hasRoom = false
+        /// What was refused with ``SendRefusal/full`` and may be tried again.
+        package var room: Room = []
         /// The bearer must be closed, for this reason; nothing more will be sent on it.
         package var close: DisconnectReason?
         /// What was strange about the client, for a log.
@@ -91,17 +91,30 @@ extension ATTServer {
         case stop(IndicationID)
     }
 
+    /// The queues of what is sent without having been asked for; each is full, and has room again, by itself.
+    package struct Room: OptionSet, Hashable, Sendable {
+        package let rawValue: UInt8
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        package static let notifications = Room(rawValue: 1)
+        package static let indications = Room(rawValue: 2)
+    }
+
     /// Why a value is not sent to a client.
     package enum SendRefusal: Error, Hashable, Sendable {
         /// No characteristic has this value handle.
         case unknownCharacteristic
+        /// The characteristic's properties don't promise it.
+        case notOffered
+        /// The value has more octets than any attribute's.
+        case tooLong
         /// The client has not asked for it.
         case notSubscribed
         /// The link is not protected as the characteristic asks for.
         case insufficientSecurity
         /// The client does not know of a change of the database yet, and asked not to be sent anything until it does.
         case outOfSync
-        /// The queue is full; ``Output/hasRoom`` tells when it is not any more.
+        /// The queue is full; ``Output/room`` tells when it is not any more.
         case full
         /// The bearer has ended.
         case closed

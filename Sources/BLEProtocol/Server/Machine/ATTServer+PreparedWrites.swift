@@ -7,7 +7,8 @@ extension ATTServer {
         case ask(handle: UInt16, offset: Int, value: [UInt8])
     }
 
-    /// Queues a write. Whether the client may write is checked now, offset and length when it is executed.
+    /// Queues a write. Whether the client may write is checked now, offset and length when it is executed: only then is
+    /// it known how long the value is. Invalid Offset and Invalid Attribute Value Length are no answers to this request.
     ///
     /// Source: Core Specification, Vol 3, Part F, 3.4.6.1.
     mutating func prepareWrite(
@@ -23,7 +24,8 @@ extension ATTServer {
         return Response(ATTPrepareWriteResponse(handle: write.handle, offset: write.offset, part: write.part))
     }
 
-    /// Writes what is queued, or forgets it. Whatever comes of it, the queue is empty afterwards.
+    /// Writes what is queued, in the order in which it came, or forgets it. Whatever comes of it, the queue is empty
+    /// afterwards.
     ///
     /// All that can be known beforehand is checked before anything is written. Where the program must be asked, and
     /// refuses, what was written before stays written.
@@ -45,7 +47,7 @@ extension ATTServer {
         if isStale { try checkSync(executing: entries) }
         try rehearse(entries, database)
         var steps: [ExecutionStep] = []
-        for writes in AttributeWrites.grouping(entries) {
+        for writes in AttributeWrites.inOrder(entries) {
             if case .dynamic? = database.attribute(at: writes.handle)?.content {
                 steps += writes.runs.map { .ask(handle: writes.handle, offset: $0.offset, value: $0.value) }
             } else {
@@ -86,15 +88,19 @@ extension ATTServer {
             do throws(ATTError) {
                 if let current = values[entry.handle] ?? value(of: attribute) {
                     values[entry.handle] = try attribute.overlaying(current, with: entry.part, at: entry.offset)
+                } else if entry.offset > attribute.maximumLength {
+                    // The length of the program's value is not known, and the program judges the offset by itself; but
+                    // no value of it is that long.
+                    throw .invalidOffset
                 } else if entry.end > attribute.maximumLength {
-                    // The length of the program's value is not known: it judges the offset by itself.
                     throw .invalidAttributeValueLength
                 }
             } catch {
                 throw Refusal(error, handle: entry.handle)
             }
         }
-        for (handle, value) in values {
+        for handle in entries.map(\.handle) {
+            guard let value = values.removeValue(forKey: handle) else { continue }
             let attribute = try attribute(at: handle, database)
             switch attribute.content {
             case .clientConfiguration(let characteristic):

@@ -1,5 +1,6 @@
 extension ATTServer {
-    /// Queues a notification; the value is cut at ATT_MTU - 3 octets when it is sent.
+    /// Queues a notification; the value is cut at ATT_MTU - 3 octets when it is sent,
+    /// which never are more than 512.
     ///
     /// - Throws: ``SendRefusal``, where the client didn't ask for it, or there is no room at the moment.
     package mutating func notify(
@@ -7,11 +8,12 @@ extension ATTServer {
         _ value: [UInt8],
         database: AttributeDatabase
     ) throws(SendRefusal) {
-        try check(handle, bit: ServerClient.Subscription.notificationBit, database)
+        try check(handle, value, .notify, database)
         guard outbox.notify(.init(handle: handle, octets: value), limits: limits) else { throw .full }
     }
 
-    /// Queues an indication; the value is cut at ATT_MTU - 3 octets when it is sent.
+    /// Queues an indication; the value is cut at ATT_MTU - 3 octets when it is sent,
+    /// which never are more than 512.
     ///
     /// - Returns: The name by which ``Output/confirmed`` or ``Output/unconfirmed`` tells of it.
     /// - Throws: ``SendRefusal``, where the client didn't ask for it, or there is no room at the moment.
@@ -20,11 +22,14 @@ extension ATTServer {
         _ value: [UInt8],
         database: AttributeDatabase
     ) throws(SendRefusal) -> IndicationID {
-        try check(handle, bit: ServerClient.Subscription.indicationBit, database)
+        try check(handle, value, .indicate, database)
         let id = makeIndicationID()
         guard outbox.indicate(.init(handle: handle, octets: value), id, limits: limits) else { throw .full }
         return id
     }
+
+    /// How many octets of a value a notification or an indication carries at the MTU of now.
+    package var maximumValueLength: Int { min(mtu - 3, ATTLimits.maximumValueLength) }
 
     mutating func makeIndicationID() -> IndicationID {
         defer { indications += 1 }
@@ -39,18 +44,25 @@ extension ATTServer {
         _ values: [(handle: UInt16, value: [UInt8])],
         database: AttributeDatabase
     ) throws(SendRefusal) {
-        for value in values { try check(value.handle, bit: ServerClient.Subscription.notificationBit, database) }
+        for value in values { try check(value.handle, value.value, .notify, database) }
         let isTogether = values.count > 1 && client.features.contains(.multipleNotifications)
         let group = values.map { ServerOutbox.Value(handle: $0.handle, octets: $0.value) }
         guard outbox.notify(group, isTogether: isTogether, limits: limits) else { throw .full }
     }
 
-    private func check(_ handle: UInt16, bit: UInt16, _ database: AttributeDatabase) throws(SendRefusal) {
+    private func check(
+        _ handle: UInt16,
+        _ value: [UInt8],
+        _ kind: ServerClient.Subscription,
+        _ database: AttributeDatabase
+    ) throws(SendRefusal) {
         guard !hasEnded else { throw .closed }
+        guard value.count <= ATTLimits.maximumValueLength else { throw .tooLong }
         let isCurrent = client.databaseVersion ?? database.history.version == database.history.version
         guard isCurrent, !isOutOfSync else { throw .outOfSync }
         guard let characteristic = database.characteristic(at: handle) else { throw .unknownCharacteristic }
-        guard client.configuration(of: handle) & bit != 0 else { throw .notSubscribed }
+        guard characteristic.properties.contains(kind == .notify ? .notify : .indicate) else { throw .notOffered }
+        guard client.wants(kind, of: handle) else { throw .notSubscribed }
         // What a bonded client had configured holds again only once the link is as safe as it was then.
         let refusal = characteristic.subscribing.refusal(security: security, isAuthorized: client.isAuthorized)
         guard refusal == nil else { throw .insufficientSecurity }
@@ -91,7 +103,7 @@ extension ATTServer {
         case .indication(let id):
             output.timer = .start(id, Self.transactionTimeout)
         }
-        output.hasRoom = outbox.takeRoom(limits: limits)
+        output.room = outbox.takeRoom(limits: limits)
         return output
     }
 

@@ -50,9 +50,7 @@ extension ATTServer {
 
 extension ATTErrorResponse {
     /// These codes are no attribute's fault: they name no handle (Vol 3, Part F, 3.4.1.1).
-    private static let withoutHandle: Set<ATTError> = [
-        .invalidPDU, .requestNotSupported, .unlikely, .insufficientResources,
-    ]
+    private static let withoutHandle: Set<ATTError> = [.invalidPDU, .requestNotSupported]
 
     init(request: ATTOpcode, _ refusal: ATTServer.Refusal) {
         self.init(

@@ -130,12 +130,12 @@ extension ATTServer {
         guard let bits = reader.uint16(), reader.isAtEnd else {
             throw Refusal(.invalidAttributeValueLength, handle: attribute.handle)
         }
-        // Bits that are reserved for the future are ignored; those of an ability that isn't there are an error.
-        let known = bits & (ServerClient.Subscription.notificationBit | ServerClient.Subscription.indicationBit)
-        guard known & ~configurable(characteristic, database) == 0 else {
+        // Neither bits that are reserved for the future nor those of an ability that isn't there: a client that set one
+        // would wait in vain for what it means by it.
+        guard bits & ~configurable(characteristic, database) == 0 else {
             throw Refusal(.valueNotAllowed, handle: attribute.handle)
         }
-        return known
+        return bits
     }
 
     /// The bits that a characteristic's properties allow.
@@ -153,6 +153,6 @@ extension ATTServer {
         if bits & ServerClient.Subscription.indicationBit == 0 {
             output.unconfirmed += outbox.dropIndications(of: characteristic)
         }
-        output.hasRoom = outbox.takeRoom(limits: limits) || output.hasRoom
+        output.room.formUnion(outbox.takeRoom(limits: limits))
     }
 }

@@ -32,35 +32,32 @@ struct PreparedWriteQueue: Hashable, Sendable {
     }
 }
 
-/// All prepared writes of one attribute, in order.
+/// Prepared writes of one attribute that came one after the other.
 struct AttributeWrites: Hashable, Sendable {
     var handle: UInt16
     private(set) var entries: [PreparedWriteQueue.Entry]
+    /// Whether all writes of the queue to this attribute together give the whole of its value, each continuing the one
+    /// before, from the beginning on: the procedure Write Long Characteristic Values. Else they change places in it.
+    private(set) var isOfWhole: Bool
 
-    /// Sorts a queue by attribute, in the order in which each attribute first occurs.
-    static func grouping(_ entries: [PreparedWriteQueue.Entry]) -> [AttributeWrites] {
-        var groups: [AttributeWrites] = []
-        var places: [UInt16: Int] = [:]
+    /// Sorts a queue into what belongs together, and leaves it in the order in which it came.
+    static func inOrder(_ entries: [PreparedWriteQueue.Entry]) -> [AttributeWrites] {
+        var ends: [UInt16: Int] = [:]
+        var parts: Set<UInt16> = []
         for entry in entries {
-            if let place = places[entry.handle] {
-                groups[place].entries.append(entry)
+            if entry.offset != ends[entry.handle, default: 0] { parts.insert(entry.handle) }
+            ends[entry.handle] = entry.end
+        }
+        var groups: [AttributeWrites] = []
+        for entry in entries {
+            if let last = groups.last, last.handle == entry.handle {
+                groups[groups.count - 1].entries.append(entry)
             } else {
-                places[entry.handle] = groups.count
-                groups.append(AttributeWrites(handle: entry.handle, entries: [entry]))
+                let isOfWhole = !parts.contains(entry.handle)
+                groups.append(AttributeWrites(handle: entry.handle, entries: [entry], isOfWhole: isOfWhole))
             }
         }
         return groups
-    }
-
-    /// The length of the value where these writes give the whole of it, each continuing the one before, from the
-    /// beginning on: the procedure Write Long Characteristic Values. `nil`: they change places in a value.
-    var wholeLength: Int? {
-        var end = 0
-        for entry in entries {
-            guard entry.offset == end else { return nil }
-            end = entry.end
-        }
-        return end
     }
 
     /// The value after these writes.
@@ -69,8 +66,8 @@ struct AttributeWrites: Hashable, Sendable {
     func merged(into current: [UInt8], of attribute: Attribute) throws(ATTError) -> [UInt8] {
         var value = current
         for entry in entries { value = try attribute.overlaying(value, with: entry.part, at: entry.offset) }
-        guard let wholeLength, !attribute.hasFixedLength else { return value }
-        return Array(value.prefix(wholeLength))
+        guard isOfWhole, !attribute.hasFixedLength, let end = entries.last?.end else { return value }
+        return Array(value.prefix(end))
     }
 
     /// The writes with those joined that continue one another.

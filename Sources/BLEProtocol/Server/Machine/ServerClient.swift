@@ -51,6 +51,16 @@ package struct ServerClient: Hashable, Sendable {
         Subscription(configuration: configuration(of: characteristic))
     }
 
+    /// Whether the client wants to be sent values of a characteristic in this way; it may have asked for both.
+    package func wants(_ kind: Subscription, of characteristic: UInt16) -> Bool {
+        let bits = configuration(of: characteristic)
+        return switch kind {
+        case .none: bits == 0
+        case .notify: bits & Subscription.notificationBit != 0
+        case .indicate: bits & Subscription.indicationBit != 0
+        }
+    }
+
     /// All characteristics that the client has subscribed to, by value handle.
     package var subscriptions: [UInt16: Subscription] {
         configurations.mapValues(Subscription.init(configuration:))

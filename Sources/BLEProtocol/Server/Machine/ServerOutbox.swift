@@ -57,8 +57,8 @@ struct ServerOutbox: Sendable {
     private var inFlight: InFlight?
     /// The indication that was sent and is not confirmed.
     private(set) var unconfirmed: ATTServer.IndicationID?
-    /// Whether a value was refused since there was room last.
-    private var hasRefused = false
+    /// The queues that have refused a value since they had room last.
+    private var refusing: ATTServer.Room = []
 
     /// Whether what was handed out is being given to the link: its answer may come at any time.
     private var isOnItsWay = false
@@ -80,7 +80,7 @@ extension ServerOutbox {
 
     mutating func notify(_ value: Value, limits: ATTServer.Limits) -> Bool {
         guard notifications.count < limits.notifications else {
-            hasRefused = true
+            refusing.insert(.notifications)
             return false
         }
         notifications.append(.one(value))
@@ -90,7 +90,7 @@ extension ServerOutbox {
     mutating func notify(_ values: [Value], isTogether: Bool, limits: ATTServer.Limits) -> Bool {
         // A group counts as one, whatever is in it, so that one that is larger than the queue can be sent at all.
         guard notifications.count < limits.notifications else {
-            hasRefused = true
+            refusing.insert(.notifications)
             return false
         }
         if isTogether { notifications.append(.together(values)) } else { notifications += values.map { .one($0) } }
@@ -99,7 +99,7 @@ extension ServerOutbox {
 
     mutating func indicate(_ value: Value, _ id: ATTServer.IndicationID, limits: ATTServer.Limits) -> Bool {
         guard indications.count < limits.indications else {
-            hasRefused = true
+            refusing.insert(.indications)
             return false
         }
         indications.append((id, value))
@@ -136,12 +136,21 @@ extension ServerOutbox {
         return lost
     }
 
-    /// Whether values were refused and there is room again: half of the queues, so that it pays to wake somebody.
-    mutating func takeRoom(limits: ATTServer.Limits) -> Bool {
-        guard hasRefused, notifications.count <= limits.notifications / 2, indications.count <= limits.indications / 2
-        else { return false }
-        hasRefused = false
-        return true
+    /// Which queues have refused values and have room again: half of it, so that it pays to wake somebody.
+    mutating func takeRoom(limits: ATTServer.Limits) -> ATTServer.Room {
+        guard !refusing.isEmpty else { return [] }
+        var room: ATTServer.Room = []
+        if notifications.count <= limits.notifications / 2 { room.insert(.notifications) }
+        if indications.count <= limits.indications / 2 { room.insert(.indications) }
+        room.formIntersection(refusing)
+        refusing.subtract(room)
+        return room
+    }
+
+    /// The octets of a value that fit into one PDU; an attribute's value ends at 512, whatever the MTU.
+    private func cut(_ octets: [UInt8], mtu: Int) -> ArraySlice<UInt8> {
+        // A handle and an opcode go with a value.
+        octets.prefix(min(mtu - 3, ATTLimits.maximumValueLength))
     }
 }
 
@@ -170,8 +179,7 @@ extension ServerOutbox {
         guard !notifications.isEmpty else { return nil }
         switch notifications.removeFirst() {
         case .one(let value):
-            // A handle and an opcode go with a value.
-            let pdu = ATTHandleValueNotification(handle: value.handle, value: value.octets.prefix(mtu - 3))
+            let pdu = ATTHandleValueNotification(handle: value.handle, value: cut(value.octets, mtu: mtu))
             return InFlight(pdu: pdu.encoded, lane: .notification)
         case .together(let values):
             let pdu = ATTMultipleHandleValueNotification(
@@ -188,7 +196,7 @@ extension ServerOutbox {
     private mutating func takeIndication(mtu: Int) -> InFlight? {
         guard !indications.isEmpty, unconfirmed == nil else { return nil }
         let (id, value) = indications.removeFirst()
-        let pdu = ATTHandleValueIndication(handle: value.handle, value: value.octets.prefix(mtu - 3))
+        let pdu = ATTHandleValueIndication(handle: value.handle, value: cut(value.octets, mtu: mtu))
         return InFlight(pdu: pdu.encoded, lane: .indication(id))
     }
 

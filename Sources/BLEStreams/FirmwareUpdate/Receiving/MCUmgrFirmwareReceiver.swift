@@ -74,7 +74,7 @@ public final class MCUmgrFirmwareReceiver: Sendable {
                 do {
                     var rest = answer.encoded[...]
                     while !rest.isEmpty {
-                        let part = rest.prefix(min(central.mtu - 3, 512))
+                        let part = rest.prefix(central.maximumValueLength)
                         try await server.notify(part, of: SMPExchange.characteristic, to: central)
                         rest = rest.dropFirst(part.count)
                     }

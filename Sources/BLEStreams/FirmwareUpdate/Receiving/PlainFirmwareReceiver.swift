@@ -59,7 +59,7 @@ public final class PlainFirmwareReceiver: Sendable {
     public func run(on server: PeripheralServer) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                for try await read in server.reads(of: self.profile.status) { read.respond(self.status.encoded) }
+                for try await read in server.reads(of: self.profile.status) { try read.respond(self.status.encoded) }
             }
             group.addTask {
                 for try await write in server.writes(to: self.profile.control) {

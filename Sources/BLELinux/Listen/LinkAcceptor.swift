@@ -1,0 +1,121 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// Takes the connections that come in on one listening socket.
+///
+/// Where the system lets the program open nothing more, a connection can't be taken, and the socket stays readable: it is
+/// left alone for a while then, in place of being asked in vain for ever. What waits meanwhile is the kernel's backlog.
+final class LinkAcceptor: Sendable {
+    /// What comes of it.
+    enum Event: Sendable {
+        case accepted(AcceptedSocket)
+        /// No connection can be taken for now; told once, until one can be again.
+        case interrupted(SystemError)
+        /// The socket is of no use any more.
+        case failed(SystemError)
+    }
+
+    /// After how long it is tried again.
+    static let pause = Duration.seconds(1)
+
+    private struct State {
+        var registration: EventLoop.Registration?
+        var timer: RadioActivity?
+        var isInterrupted = false
+        var isOver = false
+    }
+
+    private let socket: SharedDescriptor
+    private let loop: EventLoop
+    private let timeline: any Timeline
+    private let take: @Sendable (borrowing FileDescriptor) throws(SystemError) -> AcceptedSocket
+    private let events: @Sendable (Event) -> Void
+    private let state = Mutex(State())
+
+    /// - Parameter take: the system call; a test puts another one in its place.
+    init(
+        _ socket: SharedDescriptor,
+        loop: EventLoop,
+        timeline: any Timeline,
+        take: @escaping @Sendable (borrowing FileDescriptor) throws(SystemError) -> AcceptedSocket = {
+            (descriptor: borrowing FileDescriptor) throws(SystemError) in try descriptor.accept()
+        },
+        events: @escaping @Sendable (Event) -> Void
+    ) {
+        self.socket = socket
+        self.loop = loop
+        self.timeline = timeline
+        self.take = take
+        self.events = events
+    }
+
+    /// Starts, on the loop's thread.
+    func begin() throws(SystemError) {
+        let registration = try loop.register(socket.descriptor, for: .readable) { [weak self] _, _ in self?.accept() }
+        state.withLock { $0.registration = registration }
+    }
+
+    /// Ends; on the loop's thread no event comes afterwards.
+    func cancel() {
+        let (registration, timer) = state.withLock { state in
+            state.isOver = true
+            return (state.registration.take(), state.timer.take())
+        }
+        timer?.cancel()
+        if let registration { loop.unregister(registration, of: socket.descriptor) }
+    }
+
+    private func accept() {
+        while !state.withLock({ $0.isOver }) {
+            do throws(SystemError) {
+                let accepted = try take(socket.descriptor)
+                state.withLock { $0.isInterrupted = false }
+                events(.accepted(accepted))
+            } catch {
+                return refused(error)
+            }
+        }
+    }
+
+    private func refused(_ error: SystemError) {
+        switch error {
+        // Nobody is there any more; or who was there has left before it was its turn, and the next is told by the loop.
+        case .wouldBlock, .connectionAborted, .connectionReset: break
+        case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .noBufferSpace: pause(error)
+        default:
+            cancel()
+            events(.failed(error))
+        }
+    }
+
+    private func pause(_ error: SystemError) {
+        guard let registration = state.withLock({ $0.registration }) else { return }
+        do throws(SystemError) {
+            try loop.change(registration, of: socket.descriptor, to: [])
+        } catch {
+            cancel()
+            return events(.failed(error))
+        }
+        let timer = timeline.schedule(after: Self.pause) { [weak self] in
+            guard let self else { return }
+            self.loop.enqueue { self.goOn() }
+        }
+        let isNews = state.withLock { state in
+            if !state.isOver { state.timer = timer }
+            defer { state.isInterrupted = true }
+            return !state.isInterrupted
+        }
+        if isNews { events(.interrupted(error)) }
+    }
+
+    private func goOn() {
+        guard let registration = state.withLock({ $0.isOver ? nil : $0.registration }) else { return }
+        do throws(SystemError) {
+            try loop.change(registration, of: socket.descriptor, to: .readable)
+        } catch {
+            cancel()
+            events(.failed(error))
+        }
+    }
+}

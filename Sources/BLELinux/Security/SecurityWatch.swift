@@ -1,0 +1,61 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// Tells the links of an adapter when a peer's wish to pair or to encrypt came to nothing.
+///
+/// A peripheral asks by a Security Request, a central by a Pairing Request; the kernel answers either by itself, and of a
+/// failure it sends an event, but not to the program that has asked for the pairing.
+final class SecurityWatch: Sendable {
+    private struct State {
+        var sinks: [BluetoothAddress: [EventSink<BLEError>]] = [:]
+        var observation: RadioActivity?
+    }
+
+    private let state = Mutex(State())
+
+    init(management: ManagementSocket?) {
+        let observation = management?.observe { [weak self] events in
+            for event in events {
+                guard case .authenticationFailed(let address, let status) = event.event else { continue }
+                if let peer = address.lowEnergy { self?.failed(peer, status) }
+            }
+        }
+        state.withLock { $0.observation = observation }
+    }
+
+    /// Tells of each failure with a peer, on the loop's thread, until the activity is cancelled.
+    func watch(_ peer: BluetoothAddress, _ failed: @escaping @Sendable (BLEError) -> Void) -> RadioActivity {
+        let sink = EventSink(failed)
+        state.withLock { $0.sinks[peer, default: []].append(sink) }
+        return RadioActivity { [weak self] in
+            sink.close()
+            self?.remove(sink, of: peer)
+        }
+    }
+
+    private func remove(_ sink: EventSink<BLEError>, of peer: BluetoothAddress) {
+        state.withLock { state in
+            state.sinks[peer]?.removeAll { $0 === sink }
+            if state.sinks[peer]?.isEmpty == true { state.sinks[peer] = nil }
+        }
+    }
+
+    func failed(_ peer: BluetoothAddress, _ status: ManagementStatus) {
+        let sinks = state.withLock { $0.sinks[peer] ?? [] }
+        for sink in sinks { sink.send(.wishToEncryptFailed(peer, status)) }
+    }
+}
+
+extension BLEError {
+    fileprivate static func wishToEncryptFailed(_ peer: BluetoothAddress, _ status: ManagementStatus) -> BLEError {
+        BLEError(
+            .securityFailed,
+            operation: "encrypt link",
+            object: "with \(peer)",
+            cause: "the other device asked for pairing or encryption, and that failed (\(status)); "
+                + "the link goes on as it was",
+            remedy: "Pair the two devices; where only one of them still has the bond, remove it there first."
+        )
+    }
+}

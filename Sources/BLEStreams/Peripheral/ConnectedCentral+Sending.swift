@@ -1,0 +1,219 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+extension ConnectedCentral {
+    /// How many octets of a value were, or are to be, sent.
+    typealias Sent = Int
+
+    /// How long one central's full queue may hold up a value that goes to all.
+    private static let patience = Duration.seconds(10)
+
+    /// Queues a notification; waits while the queue of this central is full.
+    func notify(_ handle: UInt16, _ value: [UInt8], object: String) async throws -> Sent {
+        try await queue(object) { server, database throws(ATTServer.SendRefusal) in
+            try server.notify(handle, value, database: database)
+            return min(value.count, server.maximumValueLength)
+        }
+    }
+
+    /// Queues a notification where there is room; `full` where that has to be waited for.
+    func notifyAtOnce(_ handle: UInt16, _ value: [UInt8]) -> Result<Sent, ATTServer.SendRefusal> {
+        attempt { server, database throws(ATTServer.SendRefusal) in
+            try server.notify(handle, value, database: database)
+            return min(value.count, server.maximumValueLength)
+        }
+    }
+
+    /// Queues a notification that goes to others too: waits while the queue is full, but not for ever, and not again
+    /// before there is room.
+    func notifyAmongOthers(_ handle: UInt16, _ value: [UInt8], object: String) async throws -> Sent {
+        let slow: @Sendable () -> any Error = {
+            BLEError(
+                .overflow,
+                operation: "notify",
+                object: object,
+                cause:
+                    "the central has taken nothing for \(Self.patience.components.seconds) s, and so it gets no value "
+                    + "that goes to all until it does",
+                remedy: "Nothing has to be done; or drop its link with ConnectedCentral.disconnect()."
+            )
+        }
+        if state.withLock({ $0.notifications.isStuck }) { throw slow() }
+        do {
+            return try await queue(object, limit: (Self.patience, slow)) {
+                server,
+                database throws(ATTServer.SendRefusal) in
+                try server.notify(handle, value, database: database)
+                return min(value.count, server.maximumValueLength)
+            }
+        } catch let error as BLEError where error.code == .overflow {
+            state.withLock { $0.notifications.isStuck = true }
+            throw error
+        }
+    }
+
+    /// Queues notifications of several characteristics; waits while the queue of this central is full.
+    func notify(_ values: [(handle: UInt16, value: [UInt8])], object: String) async throws -> Sent {
+        try await queue(object) { server, database throws(ATTServer.SendRefusal) in
+            try server.notify(values, database: database)
+            return values.reduce(0) { $0 + min($1.value.count, server.maximumValueLength) }
+        }
+    }
+
+    /// Does something with the server half that may be refused.
+    ///
+    /// The link may have been encrypted since the central's last PDU, and nobody has told: where it is not safe enough the
+    /// radio is asked.
+    private func attempt<Output>(
+        _ action: (inout ATTServer, AttributeDatabase) throws(ATTServer.SendRefusal) -> Output
+    ) -> Result<Output, ATTServer.SendRefusal> {
+        func once() -> Result<Output, ATTServer.SendRefusal> {
+            bearer.serve { server, database in
+                do throws(ATTServer.SendRefusal) {
+                    return .success(try action(&server, database))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }
+        let first = once()
+        guard case .failure(.insufficientSecurity) = first else { return first }
+        bearer.refreshSecurity()
+        return once()
+    }
+
+    private func queue(
+        _ object: String,
+        limit: (duration: Duration, error: @Sendable () -> any Error)? = nil,
+        _ add: (inout ATTServer, AttributeDatabase) throws(ATTServer.SendRefusal) -> Sent
+    ) async throws -> Sent {
+        while true {
+            let seen = state.withLock { $0.notifications.news }
+            switch attempt(add) {
+            case .success(let sent): return sent
+            case .failure(.full): try await room(\.notifications, after: seen, limit: limit)
+            case .failure(let refusal): throw refused(refusal, operation: "notify", object: object)
+            }
+        }
+    }
+
+    /// Queues an indication and waits until the central has confirmed it.
+    func indicate(_ handle: UInt16, _ value: [UInt8], object: String) async throws -> Sent {
+        while true {
+            let seen = state.withLock { $0.indications.news }
+            let sent = Mutex(0)
+            let outcome: Result<Bool, ATTServer.SendRefusal> = try await reply(on: bearer.timeline) { finish in
+                let queued = self.attempt { server, database throws(ATTServer.SendRefusal) in
+                    let id = try server.indicate(handle, value, database: database)
+                    let count = min(value.count, server.maximumValueLength)
+                    sent.withLock { $0 = count }
+                    self.state.withLock { $0.confirmations[id] = { finish(.success(.success($0))) } }
+                }
+                if case .failure(let refusal) = queued { finish(.success(.failure(refusal))) }
+                return {}
+            }
+            switch outcome {
+            case .success(true): return sent.withLock { $0 }
+            case .success(false):
+                // The bearer knows first: the link may still be going down.
+                if let end = bearer.end {
+                    throw BLEError.linkEnded(end, operation: "indicate", object: object)
+                }
+                throw refused(.notSubscribed, operation: "indicate", object: object)
+            case .failure(.full): try await room(\.indications, after: seen)
+            case .failure(let refusal): throw refused(refusal, operation: "indicate", object: object)
+            }
+        }
+    }
+
+    private func room(
+        _ board: any WritableKeyPath<State, RoomBoard> & Sendable,
+        after seen: Int,
+        limit: (duration: Duration, error: @Sendable () -> any Error)? = nil
+    ) async throws {
+        try await reply(on: bearer.timeline, limit: limit) {
+            (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
+            let waiter = OnceOnly { finish(.success(())) }
+            let mustNotWait = self.state.withLock { state in
+                guard state[keyPath: board].news == seen, state.end == nil else { return true }
+                state[keyPath: board].waiters.append(waiter)
+                return false
+            }
+            if mustNotWait { waiter.run() }
+            return { self.state.withLock { $0[keyPath: board].waiters.removeAll { $0 === waiter } } }
+        }
+    }
+
+    /// A refusal in words.
+    func refused(_ refusal: ATTServer.SendRefusal, operation: String, object: String) -> BLEError {
+        switch refusal {
+        case .closed:
+            BLEError.linkEnded(
+                // The bearer knows first: the link may still be going down.
+                bearer.end ?? state.withLock { $0.end } ?? DisconnectReason(.other),
+                operation: operation,
+                object: object
+            )
+        case .notOffered: .notOffered(operation, object)
+        case .tooLong: .valueTooLong(operation, object)
+        case .notSubscribed:
+            BLEError(
+                .notSupported,
+                operation: operation,
+                object: object,
+                cause: "the central has not subscribed to it",
+                remedy: "Send after the central has subscribed: PeripheralServer.subscriptions(of:) tells."
+            )
+        case .insufficientSecurity:
+            BLEError(
+                .permissionDenied,
+                operation: operation,
+                object: object,
+                cause: "the link is less protected than the characteristic asks for",
+                remedy: "Let the central pair first, or describe the characteristic with less."
+            )
+        case .outOfSync:
+            BLEError(
+                .busy,
+                operation: operation,
+                object: object,
+                cause: "the central has not taken note yet that the services changed, and wants nothing before that",
+                remedy: "Send again later: the central asks for what is new when it uses the link next."
+            )
+        case .full:
+            BLEError(.busy, operation: operation, object: object, cause: "the central's queue is full")
+        case .unknownCharacteristic:
+            BLEError(
+                .notFound,
+                operation: operation,
+                object: object,
+                cause: "there is no such characteristic any more",
+                remedy: "Send only what the services that were given last describe."
+            )
+        }
+    }
+}
+
+extension BLEError {
+    /// A value that no PDU may carry.
+    static func valueTooLong(_ operation: String, _ object: String) -> BLEError {
+        BLEError(
+            .overflow,
+            operation: operation,
+            object: object,
+            cause: "the value has more than 512 octets, where every attribute's value ends",
+            remedy: "Send it in parts: PeripheralServer.send(_:of:to:endMark:)."
+        )
+    }
+
+    static func notOffered(_ operation: String, _ object: String) -> BLEError {
+        BLEError(
+            .notSupported,
+            operation: operation,
+            object: object,
+            cause: "the characteristic was described without the property that this needs, so no central can subscribe",
+            remedy: operation == "indicate" ? "Describe it with .indicate." : "Describe it with .notify."
+        )
+    }
+}

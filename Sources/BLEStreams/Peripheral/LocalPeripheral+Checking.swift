@@ -1,0 +1,55 @@
+import BLEProtocol
+
+extension LocalPeripheral {
+    /// Services with the mandatory ones added, where they can be served.
+    func allServices(_ services: [LocalService], operation: String) throws -> [LocalService] {
+        let all = services.addingMandatoryServices(name: name, appearance: appearance)
+        if let fault = AttributeDatabase.fault(in: all) {
+            throw BLEError(.invalidArgument, operation: operation, object: name, cause: fault)
+        }
+        var names: Set<String> = []
+        for service in all {
+            for characteristic in service.characteristics {
+                let isNew = names.insert(characteristic.id).inserted
+                guard isNew else { throw describedTwice(characteristic, operation) }
+                guard !characteristic.takesSignedWritesOnly else {
+                    throw onlySigned(characteristic, of: service, operation)
+                }
+            }
+        }
+        return all
+    }
+
+    private func describedTwice(_ characteristic: LocalCharacteristic, _ operation: String) -> BLEError {
+        BLEError(
+            .invalidArgument,
+            operation: operation,
+            object: name,
+            cause: "two characteristics are called \(characteristic.id)",
+            remedy: "Give each an id of its own: LocalCharacteristic(…, id: \"…\")."
+        )
+    }
+
+    private func onlySigned(
+        _ characteristic: LocalCharacteristic,
+        of service: LocalService,
+        _ operation: String
+    ) -> BLEError {
+        BLEError(
+            .notSupported,
+            operation: operation,
+            object: name,
+            cause:
+                "characteristic \(characteristic.id) of service \(service.id) takes signed writes only, and this server "
+                + "can't verify signatures",
+            remedy: "Describe it with .write and access: .encrypted."
+        )
+    }
+}
+
+extension LocalCharacteristic {
+    /// Whether a central may write it with a signature and in no other way.
+    fileprivate var takesSignedWritesOnly: Bool {
+        properties.contains(.authenticatedSignedWrites) && properties.isDisjoint(with: [.write, .writeWithoutResponse])
+    }
+}

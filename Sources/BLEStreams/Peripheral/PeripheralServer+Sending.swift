@@ -1,0 +1,244 @@
+public import BLEProtocol
+
+extension PeripheralServer {
+    /// Sends a notification to one central; waits while its queue is full.
+    ///
+    /// - Parameters:
+    ///   - value: 0 to 512 octets; ``ConnectedCentral/maximumValueLength`` of them are sent, and the outcome tells whether
+    ///     that is all.
+    ///   - uuid: the characteristic.
+    ///   - central: who gets it.
+    /// - Returns: what is sent.
+    /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` when it hasn't subscribed, or nobody can;
+    ///   ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/permissionDenied`` while the link is less
+    ///   protected than the characteristic asks for; ``BLEError/Code/invalidArgument`` when several characteristics have
+    ///   this UUID; ``BLEError/Code/disconnected``; what ended the server's radio; `CancellationError`.
+    @discardableResult
+    public func notify(
+        _ value: some Collection<UInt8>,
+        of uuid: BluetoothUUID,
+        to central: ConnectedCentral
+    ) async throws -> NotificationOutcome {
+        try await notify(Array(value), .uuid(uuid), to: central)
+    }
+
+    /// Sends a notification of the characteristic with this ``LocalCharacteristic/id`` to one central.
+    ///
+    /// - Returns: what is sent.
+    /// - Throws: as for a UUID.
+    @discardableResult
+    public func notify(
+        _ value: some Collection<UInt8>,
+        of id: String,
+        to central: ConnectedCentral
+    ) async throws -> NotificationOutcome {
+        try await notify(Array(value), .id(id), to: central)
+    }
+
+    /// Sends a notification to all centrals that have subscribed.
+    ///
+    /// Who has room for it gets it at once. The call waits for those who have none, but not for one that takes nothing for
+    /// 10 s: that one gets no more values to all, as its outcome says, until it goes on.
+    ///
+    /// - Parameters:
+    ///   - value: 0 to 512 octets; of a longer one than the MTU of a central takes it gets the beginning, which its outcome
+    ///     tells.
+    ///   - uuid: the characteristic.
+    /// - Returns: what became of it, for each that had subscribed, in the order in which they connected; perhaps nobody.
+    /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` where the characteristic has no property
+    ///   `notify`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` when several
+    ///   characteristics have this UUID; what ended the server's radio; `CancellationError`. That some don't get it throws
+    ///   nothing: the outcomes say which, with the errors of ``notify(_:of:to:)``.
+    @discardableResult
+    public func notify(
+        _ value: some Collection<UInt8>,
+        of uuid: BluetoothUUID
+    ) async throws -> [NotificationOutcome] {
+        try await notify(Array(value), .uuid(uuid))
+    }
+
+    /// Sends a notification of the characteristic with this ``LocalCharacteristic/id`` to all that have subscribed.
+    ///
+    /// - Returns: what became of it, for each that had subscribed; perhaps nobody.
+    /// - Throws: as for a UUID.
+    @discardableResult
+    public func notify(_ value: some Collection<UInt8>, of id: String) async throws -> [NotificationOutcome] {
+        try await notify(Array(value), .id(id))
+    }
+
+    /// Sends notifications of several characteristics to one central, in one PDU where it takes that and they fit;
+    /// waits while its queue is full.
+    ///
+    /// - Parameters:
+    ///   - values: each characteristic with its value, 0 to 512 octets, in order. In one PDU none is cut; else
+    ///     ``ConnectedCentral/maximumValueLength`` octets of each are sent.
+    ///   - central: who gets them; it must have subscribed to all of them.
+    /// - Returns: what is sent of all of them.
+    /// - Throws: as ``notify(_:of:to:)``.
+    @discardableResult
+    public func notify(
+        _ values: KeyValuePairs<BluetoothUUID, [UInt8]>,
+        to central: ConnectedCentral
+    ) async throws -> NotificationOutcome {
+        let group = try values.map { uuid, value in
+            (handle: try handle(of: .uuid(uuid), value.count, .notify, operation: "notify"), value: value)
+        }
+        let names = values.map { "\($0.key)" }.joined(separator: ", ")
+        let sent = try await central.notify(group, object: "\(names) to \(central)")
+        return NotificationOutcome(central, sent, of: values.reduce(0) { $0 + $1.value.count })
+    }
+
+    // MARK: - Indications
+
+    /// Sends an indication to one central, and waits until it has confirmed it.
+    ///
+    /// - Parameters:
+    ///   - value: 0 to 512 octets; ``ConnectedCentral/maximumValueLength`` of them are sent, and the outcome tells whether
+    ///     that is all.
+    ///   - uuid: the characteristic.
+    ///   - central: who gets it.
+    /// - Returns: what was sent.
+    /// - Throws: as ``notify(_:of:to:)``; ``BLEError/Code/disconnected`` also when the central has not confirmed within the
+    ///   30 s of the specification, which ends its link.
+    @discardableResult
+    public func indicate(
+        _ value: some Collection<UInt8>,
+        of uuid: BluetoothUUID,
+        to central: ConnectedCentral
+    ) async throws -> IndicationOutcome {
+        try await indicate(Array(value), .uuid(uuid), to: central)
+    }
+
+    /// Sends an indication of the characteristic with this ``LocalCharacteristic/id`` to one central, and waits until it has
+    /// confirmed it.
+    ///
+    /// - Returns: what was sent.
+    /// - Throws: as for a UUID.
+    @discardableResult
+    public func indicate(
+        _ value: some Collection<UInt8>,
+        of id: String,
+        to central: ConnectedCentral
+    ) async throws -> IndicationOutcome {
+        try await indicate(Array(value), .id(id), to: central)
+    }
+
+    /// Sends an indication to all that have subscribed, at once, and waits until each has confirmed it or failed to:
+    /// nobody waits for another one, and the call returns within 30 s of the last one's turn.
+    ///
+    /// - Parameters:
+    ///   - value: 0 to 512 octets; of a longer one than the MTU of a central takes it gets the beginning, which its outcome
+    ///     tells.
+    ///   - uuid: the characteristic.
+    /// - Returns: what became of it, for each that had subscribed, in the order in which they connected; perhaps nobody.
+    /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` where the characteristic has no property
+    ///   `indicate`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` when several
+    ///   characteristics have this UUID; what ended the server's radio; `CancellationError`. That some have failed throws
+    ///   nothing: the outcomes say which, with the errors of ``indicate(_:of:to:)``.
+    @discardableResult
+    public func indicate(_ value: some Collection<UInt8>, of uuid: BluetoothUUID) async throws -> [IndicationOutcome] {
+        try await indicate(Array(value), .uuid(uuid))
+    }
+
+    /// Sends an indication of the characteristic with this ``LocalCharacteristic/id`` to all that have subscribed.
+    ///
+    /// - Returns: what became of it, for each that had subscribed; perhaps nobody.
+    /// - Throws: as for a UUID.
+    @discardableResult
+    public func indicate(_ value: some Collection<UInt8>, of id: String) async throws -> [IndicationOutcome] {
+        try await indicate(Array(value), .id(id))
+    }
+}
+
+// MARK: - By either name
+
+extension PeripheralServer {
+    private func notify(
+        _ value: [UInt8],
+        _ name: LocalName,
+        to central: ConnectedCentral
+    ) async throws -> NotificationOutcome {
+        let handle = try handle(of: name, value.count, .notify, operation: "notify")
+        let sent = try await central.notify(handle, value, object: "\(name) to \(central)")
+        return NotificationOutcome(central, sent, of: value.count)
+    }
+
+    private func notify(_ value: [UInt8], _ name: LocalName) async throws -> [NotificationOutcome] {
+        let handle = try handle(of: name, value.count, .notify, operation: "notify")
+        var outcomes: [NotificationOutcome] = []
+        var waiting: [(place: Int, central: ConnectedCentral)] = []
+        for central in centrals where central.wants(.notify, of: handle) {
+            switch central.notifyAtOnce(handle, value) {
+            case .success(let sent): outcomes.append(NotificationOutcome(central, sent, of: value.count))
+            case .failure(.full):
+                waiting.append((outcomes.count, central))
+                outcomes.append(NotificationOutcome(central, 0, of: value.count))
+            case .failure(let refusal):
+                let error = central.refused(refusal, operation: "notify", object: "\(name) to \(central)")
+                outcomes.append(NotificationOutcome(central, failed: error))
+            }
+        }
+        guard !waiting.isEmpty else { return outcomes }
+        // Nobody waits for another one.
+        try await withThrowingTaskGroup(of: (Int, NotificationOutcome).self) { group in
+            for (place, central) in waiting {
+                group.addTask {
+                    do {
+                        let sent = try await central.notifyAmongOthers(handle, value, object: "\(name) to \(central)")
+                        return (place, NotificationOutcome(central, sent, of: value.count))
+                    } catch let error as BLEError {
+                        return (place, NotificationOutcome(central, failed: error))
+                    }
+                }
+            }
+            for try await (place, outcome) in group { outcomes[place] = outcome }
+        }
+        return outcomes
+    }
+
+    private func indicate(
+        _ value: [UInt8],
+        _ name: LocalName,
+        to central: ConnectedCentral
+    ) async throws -> IndicationOutcome {
+        let handle = try handle(of: name, value.count, .indicate, operation: "indicate")
+        let sent = try await central.indicate(handle, value, object: "\(name) to \(central)")
+        return IndicationOutcome(central: central, error: nil, sentCount: sent, isCut: sent < value.count)
+    }
+
+    private func indicate(_ value: [UInt8], _ name: LocalName) async throws -> [IndicationOutcome] {
+        let handle = try handle(of: name, value.count, .indicate, operation: "indicate")
+        let subscribers = centrals.filter { $0.wants(.indicate, of: handle) }
+        return try await withThrowingTaskGroup(of: (Int, IndicationOutcome).self) { group in
+            for (place, central) in subscribers.enumerated() {
+                group.addTask {
+                    do {
+                        return (place, try await self.indicate(value, name, to: central))
+                    } catch let error as BLEError {
+                        return (place, IndicationOutcome(central: central, error: error, sentCount: 0, isCut: false))
+                    }
+                }
+            }
+            var outcomes: [(place: Int, outcome: IndicationOutcome)] = []
+            for try await outcome in group { outcomes.append(outcome) }
+            return outcomes.sorted { $0.place < $1.place }.map(\.outcome)
+        }
+    }
+}
+
+extension NotificationOutcome {
+    fileprivate init(_ central: ConnectedCentral, _ sent: Int, of count: Int) {
+        self.init(central: central, error: nil, sentCount: sent, isCut: sent < count)
+    }
+
+    fileprivate init(_ central: ConnectedCentral, failed error: BLEError) {
+        self.init(central: central, error: error, sentCount: 0, isCut: false)
+    }
+}
+
+extension ConnectedCentral {
+    /// Whether it wants values of a characteristic in this way, and its link stands.
+    fileprivate func wants(_ kind: ServerClient.Subscription, of handle: UInt16) -> Bool {
+        bearer.end == nil && bearer.serve { server, _ in server.client.wants(kind, of: handle) }
+    }
+}

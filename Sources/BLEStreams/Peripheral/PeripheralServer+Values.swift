@@ -1,0 +1,48 @@
+public import BLEProtocol
+
+extension PeripheralServer {
+    /// The value of a stored characteristic; `nil` where it is dynamic or doesn't exist. Of several with this UUID the
+    /// first one's.
+    public func value(of uuid: BluetoothUUID) -> [UInt8]? { value(.uuid(uuid)) }
+
+    /// The value of the stored characteristic with this ``LocalCharacteristic/id``; `nil` where it is dynamic or doesn't
+    /// exist.
+    public func value(of id: String) -> [UInt8]? { value(.id(id)) }
+
+    /// Changes the value of a stored characteristic; nobody is notified by this alone.
+    ///
+    /// - Throws: ``BLEError/Code/notFound`` when it doesn't exist or is dynamic; ``BLEError/Code/overflow`` when the
+    ///   value is longer than the characteristic allows; ``BLEError/Code/invalidArgument`` when several have this UUID.
+    public func setValue(_ value: some Collection<UInt8>, of uuid: BluetoothUUID) throws {
+        try setValue(Array(value), .uuid(uuid))
+    }
+
+    /// Changes the value of the stored characteristic with this ``LocalCharacteristic/id``. See ``setValue(_:of:)``.
+    ///
+    /// - Throws: as for a UUID.
+    public func setValue(_ value: some Collection<UInt8>, of id: String) throws {
+        try setValue(Array(value), .id(id))
+    }
+
+    private func value(_ name: LocalName) -> [UInt8]? {
+        guard let handle = database.handles(of: name).min() else { return nil }
+        return database.withLock { $0.value(at: handle) }
+    }
+
+    private func setValue(_ value: [UInt8], _ name: LocalName) throws {
+        let handle = try handle(of: name, operation: "set value")
+        let (isStored, isTaken) = database.withLock { database in
+            (database.value(at: handle) != nil, database.store(value, at: handle))
+        }
+        guard isTaken else {
+            throw BLEError(
+                isStored ? .overflow : .notFound,
+                operation: "set value",
+                object: "of \(name)",
+                cause: isStored ? "\(value.count) octets are too many for it" : "its value is not stored",
+                remedy: isStored
+                    ? "Describe the characteristic with a larger maximumLength." : "Describe it as .stored."
+            )
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import BLEProtocol
+import Synchronization
+
+/// What a program is told though none of its calls has failed. What goes on and on is told the 1st, the 10th, the 100th
+/// time: whoever is connected can't fill a log.
+final class ServerWarnings: Sendable {
+    /// What is counted by itself.
+    enum Kind: Hashable {
+        case nobodyReads(UInt16)
+        case nobodyTakesWrites(UInt16)
+        case unanswered(UInt16)
+        case flood(BluetoothAddress)
+        case subscriptionFlood(BluetoothAddress)
+        case encryptionFailed(BluetoothAddress)
+        case interrupted
+    }
+
+    /// Centrals may come under any number of addresses.
+    private static let mostKinds = 256
+
+    private let warning: LocalPeripheral.Warning
+    private let errands: Errands
+    private let counts = Mutex<[Kind: Int]>([:])
+
+    init(_ warning: @escaping LocalPeripheral.Warning, _ errands: Errands) {
+        self.warning = warning
+        self.errands = errands
+    }
+
+    /// Tells the program, unless it was told often enough.
+    ///
+    /// - Parameter error: what to tell, made of how often it has happened so far.
+    func tell(_ kind: Kind, _ error: (Int) -> BLEError) {
+        let count = counts.withLock { counts in
+            if counts.count >= Self.mostKinds, counts[kind] == nil { counts = [:] }
+            counts[kind, default: 0] += 1
+            return counts[kind, default: 1]
+        }
+        guard Self.isRound(count) else { return }
+        let told = error(count)
+        errands.leave { [warning] in warning(told) }
+    }
+
+    /// Whether a number is 1, 10, 100 and so on.
+    private static func isRound(_ count: Int) -> Bool {
+        var rest = count
+        while rest % 10 == 0 { rest /= 10 }
+        return rest == 1
+    }
+}
+
+extension BLEError {
+    /// A dynamic value was asked for, or written, and nobody listens.
+    static func nobodyIterates(_ stream: String, _ operation: String, _ object: String) -> BLEError {
+        BLEError(
+            .notSupported,
+            operation: operation,
+            object: object,
+            cause: "the value is dynamic, and nobody iterates PeripheralServer.\(stream), so nobody answers",
+            remedy: "Iterate it for as long as the peripheral runs, or describe the value as .stored."
+        )
+    }
+
+    static func unanswered(_ operation: String, _ object: String, after patience: Duration?) -> BLEError {
+        BLEError(
+            patience == nil ? .ended : .timedOut,
+            operation: operation,
+            object: object,
+            cause: patience.map { "the program did not answer within \($0), so the central was refused" }
+                ?? "the program let the request go without an answer, so the central was refused",
+            remedy: "Answer each request once, with respond(_:), accept() or reject(_:)."
+        )
+    }
+
+    static func flood(_ object: String, dropped: Int) -> BLEError {
+        BLEError(
+            .overflow,
+            operation: "writes",
+            object: object,
+            cause:
+                "it writes faster than the program takes: \(Allowance.ofEach) of its writes wait, and what it writes "
+                + "beyond that is dropped (\(dropped) so far)",
+            remedy: "Take writes faster, or drop its link with ConnectedCentral.disconnect()."
+        )
+    }
+
+    static func subscriptionFlood(_ object: String) -> BLEError {
+        BLEError(
+            .overflow,
+            operation: "subscriptions",
+            object: object,
+            cause:
+                "it has changed its subscriptions \(Allowance.ofEach) times since the program took one, so its link was dropped",
+            remedy: "Take subscriptions as they come; what follows from one can be done in a task of its own."
+        )
+    }
+}
