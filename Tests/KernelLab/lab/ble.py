@@ -30,6 +30,8 @@ class Run:
         self.output = {"stdout": "", "stderr": ""}
         self.ended: set[str] = set()
         self.changed = threading.Condition()
+        self.attention = threading.Event()
+        self.attention.set()
         self.started = time.monotonic()
         self.process = subprocess.Popen(
             [*prefix, str(program), *self.arguments],
@@ -49,6 +51,7 @@ class Run:
 
     def read(self, name: str, pipe) -> None:
         for line in pipe:
+            self.attention.wait()
             with self.changed:
                 self.output[name] += line
                 self.changed.notify_all()
@@ -76,6 +79,13 @@ class Run:
                 remaining = deadline - time.monotonic()
                 assert name not in self.ended and remaining > 0, f"no line {count} on {name}\n{self}"
                 self.changed.wait(remaining)
+
+    def look_away(self) -> None:
+        """Reads nothing more, so that the command waits as soon as the pipes are full, until `look_again`."""
+        self.attention.clear()
+
+    def look_again(self) -> None:
+        self.attention.set()
 
     def interrupt(self) -> None:
         """Ctrl-C."""

@@ -6,10 +6,12 @@
 Says `ready`, then `notified central=N uuid=… hex=…` for each value that comes. Commands, N counts the adapters from 0:
 
     connect N ADDRESS       connects to a public address, negotiates the MTU, discovers; answers with the MTU
+    open N ADDRESS          connects, and asks for nothing
     tree N                  services, characteristics and their properties as JSON
     read N UUID             the whole value in hexadecimal
     write N UUID HEX        with response
     command N UUID HEX      without response
+    flood N UUID COUNT      so many values of four octets, without response, as fast as it can
     subscribe N UUID        notifications; `indicate N UUID` for indications
     disconnect N
 """
@@ -37,9 +39,12 @@ class Central:
         self.connection = None
         self.peer = None
 
-    async def connect(self, address: str) -> str:
+    async def open(self, address: str) -> None:
         self.connection = await self.device.connect(f"{address}/P", transport=PhysicalTransport.LE)
         self.connection.on("disconnection", lambda reason: self.say("disconnected", reason=f"0x{reason:02x}"))
+
+    async def connect(self, address: str) -> str:
+        await self.open(address)
         self.peer = Peer(self.connection)
         mtu = await self.peer.request_mtu(517)
         await self.peer.discover_services()
@@ -71,6 +76,11 @@ class Central:
 
     async def write(self, uuid: str, value: str, with_response: bool) -> None:
         await self.find(uuid).write_value(bytes.fromhex(value), with_response=with_response)
+
+    async def flood(self, uuid: str, count: str) -> None:
+        found = self.find(uuid)
+        for number in range(int(count)):
+            await found.write_value(number.to_bytes(4, "big"), with_response=False)
 
     async def subscribe(self, uuid: str, prefer_notify: bool) -> None:
         characteristic = self.find(uuid)
@@ -115,10 +125,12 @@ async def main(socket: str, adapters: list[str]) -> None:
 
     control.commands |= {
         "connect": lambda number, address: centrals[int(number)].connect(address),
+        "open": lambda number, address: centrals[int(number)].open(address),
         "tree": tree,
         "read": lambda number, uuid: centrals[int(number)].read(uuid),
         "write": lambda number, uuid, value: centrals[int(number)].write(uuid, value, True),
         "command": lambda number, uuid, value: centrals[int(number)].write(uuid, value, False),
+        "flood": lambda number, uuid, count: centrals[int(number)].flood(uuid, count),
         "subscribe": lambda number, uuid: centrals[int(number)].subscribe(uuid, True),
         "indicate": lambda number, uuid: centrals[int(number)].subscribe(uuid, False),
         "disconnect": disconnect,

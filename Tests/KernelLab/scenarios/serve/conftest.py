@@ -55,11 +55,14 @@ class World:
         self.address = address
         self.index = self.management.index_of(address)
 
-    @contextmanager
-    def serving(self, ble: Ble, *arguments):
+    def start(self, ble: Ble, *arguments) -> Served:
         command = Ble(f"hci{self.index}")
         ble.runs = command.runs
-        served = Served(command.start("serve", *arguments, "--json"))
+        return Served(command.start("serve", *arguments, "--json"))
+
+    @contextmanager
+    def serving(self, ble: Ble, *arguments):
+        served = self.start(ble, *arguments)
         try:
             yield served
             served.stop()

@@ -1,6 +1,9 @@
 """Two Bumble centrals at once against `ble serve`: the kernel is asked to go on advertising while one is connected."""
 
 ECHO = "7A1C0021-5F2B-4C8E-9D3A-6B70E14F2C55"
+NAME = "2A00"
+SHARE = 4096  # what of one central's writes may wait for the program
+FLOOD = 7000
 
 
 def test_two_centrals_at_once(bumble_centrals, ble):
@@ -17,3 +20,30 @@ def test_two_centrals_at_once(bumble_centrals, ble):
             peer.wait("notified", mark, central=str(number), hex="c0ffee")
         assert peer.command(f"read 0 {ECHO}") == "c0ffee"
         assert len([event for event in served.events if event["event"] == "connected"]) == 2
+
+
+def test_a_flood_of_one_central_costs_it_its_own_writes_and_nobody_else(bumble_centrals, ble):
+    peer = bumble_centrals.peer
+    with bumble_centrals.serving(ble, "--profile", "echo") as served:
+        for number in range(2):
+            peer.command(f"connect {number} {bumble_centrals.address}")
+        served.run.wait_lines(3)
+        # Nobody reads what the command prints: it stops taking what centrals write.
+        served.run.look_away()
+        peer.command(f"flood 0 {ECHO} {FLOOD}")
+        peer.command(f"command 1 {ECHO} 0b5e55ed")
+        # The server answers these by itself, behind all that came before.
+        for number in range(2):
+            assert bytes.fromhex(peer.command(f"read {number} {NAME}")).decode() == "ble echo"
+        served.run.look_again()
+        served.wait("written", value="0b5e55ed")
+        written = [event for event in served.events if event["event"] == "written"]
+        flood = [event for event in written if event["value"] != "0b5e55ed"]
+        assert SHARE <= len(flood) < FLOOD, len(flood)
+        assert [int(event["value"], 16) for event in flood[:SHARE]] == list(range(SHARE))
+        served.run.wait_lines(1, "stderr")
+        assert "writes faster than the program takes" in served.run.stderr
+        # Both are served as before.
+        for number in range(2):
+            peer.command(f"write {number} {ECHO} c0ffee0{number}")
+            served.wait("written", value=f"c0ffee0{number}")

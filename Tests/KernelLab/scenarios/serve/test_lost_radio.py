@@ -1,0 +1,56 @@
+"""`ble serve` when its adapter is switched off, when it has a rival, and when it may open no more files."""
+
+import os
+import re
+import resource
+import time
+
+from lab.ble import Ble
+from lab.peer import PATIENCE
+
+
+def test_an_adapter_that_goes_off_and_on_ends_it_with_a_word(bumble_central, ble):
+    management, index = bumble_central.management, bumble_central.index
+    for is_connected in (False, True):
+        served = bumble_central.start(ble)
+        try:
+            if is_connected:
+                bumble_central.peer.command(f"connect 0 {bumble_central.address}")
+                served.wait("connected")
+            management.power(index, False)
+            management.power(index, True)
+            run = served.run.end()
+        finally:
+            served.run.kill()
+        assert run.status == 1, run
+        assert f"hci{index}" in run.stderr and "switched off" in run.stderr, run
+    # The adapter is free for the next one, which is found.
+    with bumble_central.serving(ble) as served:
+        bumble_central.peer.command(f"connect 0 {bumble_central.address}")
+        served.wait("connected")
+
+
+def test_a_second_one_on_the_adapter_is_told(bumble_central, ble):
+    with bumble_central.serving(ble):
+        rival = Ble(f"hci{bumble_central.index}")
+        rival.bad("serve", "--name", "rival", status=1, says=["already", "adapter of its own"])
+
+
+def test_a_central_waits_while_no_file_can_be_opened(bumble_central, ble):
+    peer = bumble_central.peer
+    with bumble_central.serving(ble) as served:
+        pid = served.run.process.pid
+        limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        numbers = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
+        free = next(number for number in range(len(numbers) + 1) if number not in numbers)
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (free, limits[1]))
+        peer.command(f"open 0 {bumble_central.address}")
+        deadline = time.monotonic() + PATIENCE
+        while not re.search("Too many open files.*LimitNOFILE", served.run.stderr):
+            assert time.monotonic() < deadline, served.run
+            time.sleep(0.1)
+        assert not [event for event in served.events if event["event"] == "connected"]
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+        served.wait("connected")
+        peer.command("disconnect 0")
+        served.wait("disconnected")
