@@ -9,6 +9,7 @@ final class CentralCore: Sendable {
     let states: ConnectionBoard
     let store: PeerStore
     let connectQueue: ConnectQueue
+    let sessionLinks = SessionLinks()
 
     init(radio: any Radio, store: PeerStore) {
         self.radio = radio

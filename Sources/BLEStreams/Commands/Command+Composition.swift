@@ -3,7 +3,7 @@ extension Command {
     ///
     /// When the first one fails the second isn't run.
     public func then<Next: Command>(_ next: Next) -> CommandBlock<Next.Output> {
-        CommandBlock("\(name), \(next.name)") { context in
+        CommandBlock("\(name), \(next.name)", beginsWithAttempts: BLEStreams.beginsWithAttempts(self)) { context in
             _ = try await self.run(in: context)
             return try await next.run(in: context)
         }
@@ -13,14 +13,14 @@ extension Command {
     public func then<Next: Command>(
         _ next: @escaping @Sendable (Output) throws -> Next
     ) -> CommandBlock<Next.Output> {
-        CommandBlock(name) { context in
+        CommandBlock(name, beginsWithAttempts: BLEStreams.beginsWithAttempts(self)) { context in
             try await next(try await self.run(in: context)).run(in: context)
         }
     }
 
     /// The command, and a ready-made one behind it. See ``then(_:)-(C)``.
     public func then<Result>(_ next: CommandBlock<Result>) -> CommandBlock<Result> {
-        CommandBlock("\(name), \(next.name)") { context in
+        CommandBlock("\(name), \(next.name)", beginsWithAttempts: BLEStreams.beginsWithAttempts(self)) { context in
             _ = try await self.run(in: context)
             return try await next.run(in: context)
         }
@@ -28,18 +28,28 @@ extension Command {
 
     /// The command under another name.
     public func named(_ name: String) -> CommandBlock<Output> {
-        CommandBlock(name) { try await self.run(in: $0) }
+        CommandBlock(name, beginsWithAttempts: BLEStreams.beginsWithAttempts(self)) { try await self.run(in: $0) }
     }
 }
 
 /// A command made of a closure.
-public struct CommandBlock<Output: Sendable>: Command {
+public struct CommandBlock<Output: Sendable>: Command, SelfPreparing {
     public let name: String
+    let beginsWithAttempts: Bool
     private let body: @Sendable (CommandContext) async throws -> Output
 
     /// Names a closure that gets the whole context: it may connect, disconnect and tell its progress.
     public init(_ name: String, _ body: @escaping @Sendable (CommandContext) async throws -> Output) {
+        self.init(name, beginsWithAttempts: false, body)
+    }
+
+    init(
+        _ name: String,
+        beginsWithAttempts: Bool,
+        _ body: @escaping @Sendable (CommandContext) async throws -> Output
+    ) {
         self.name = name
+        self.beginsWithAttempts = beginsWithAttempts
         self.body = body
     }
 
@@ -50,10 +60,12 @@ extension CommandBlock {
     /// Several steps with the link, as one command.
     ///
     /// ```swift
-    /// let value = try await queue.run(.block("measure") { link in
-    ///     try await link.write([1], to: .trigger)
-    ///     return try await link.read(.result)
-    /// })
+    /// let (trigger, result) = (BluetoothUUID(0xFFF1), BluetoothUUID(0xFFF2))
+    /// let measure = CommandBlock.block("measure") { link in
+    ///     try await link.write([1], to: trigger)
+    ///     return try await link.read(result)
+    /// }
+    /// print(try await queue.run(measure))
     /// ```
     public static func block(
         _ name: String,
@@ -66,25 +78,40 @@ extension CommandBlock {
 /// Several commands, one after the other, with the link for all of them; the first failure ends the group.
 ///
 /// ```swift
-/// let setUp = CommandGroup("set up", .connect, .authorize { try await $0.write(key, to: .key) }, .write([1], to: .mode))
+/// let (key, mode) = (BluetoothUUID(0xFFF1), BluetoothUUID(0xFFF2))
+/// let setUp = CommandGroup(
+///     "set up", .connect, .authorize { try await $0.write([0x4B, 0x45, 0x59], to: key) }, .write([1], to: mode)
+/// )
 /// let check = CommandGroup("check") {
 ///     setUp
-///     for uuid in sensors { CommandBlock.read(uuid) }
+///     for sensor in [BluetoothUUID(0xFFF3), BluetoothUUID(0xFFF4)] { CommandBlock.read(sensor).retry() }
 /// }
+/// try await queue.run(check)
 /// ```
-public struct CommandGroup: Command {
+///
+/// A member that is retried finds a link at each of its attempts, where the queue connects; the others have the one that
+/// is there when their turn comes.
+public struct CommandGroup: Command, SelfPreparing {
     public let name: String
     private let steps: [Step]
 
+    var beginsWithAttempts: Bool { steps.first?.beginsWithAttempts ?? false }
+
     /// One command of a group.
     public struct Step: Sendable {
+        fileprivate let beginsWithAttempts: Bool
         fileprivate let run: @Sendable (CommandContext) async throws -> Void
+
+        fileprivate init(_ command: some Command) {
+            beginsWithAttempts = BLEStreams.beginsWithAttempts(command)
+            run = { _ = try await command.run(in: $0) }
+        }
     }
 
     /// Lists ready-made commands.
     public init(_ name: String = "group", _ commands: CommandBlock<Void>...) {
         self.name = name
-        steps = commands.map { command in Step { try await command.run(in: $0) } }
+        steps = commands.map { Step($0) }
     }
 
     /// Lists commands of any kind; their results are dropped.
@@ -100,7 +127,7 @@ public struct CommandGroup: Command {
     /// Builds the list of a group.
     @resultBuilder public enum Builder {
         public static func buildExpression(_ command: some Command) -> [Step] {
-            [Step { _ = try await command.run(in: $0) }]
+            [Step(command)]
         }
         public static func buildBlock(_ parts: [Step]...) -> [Step] { parts.flatMap { $0 } }
         public static func buildOptional(_ part: [Step]?) -> [Step] { part ?? [] }

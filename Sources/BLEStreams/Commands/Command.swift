@@ -7,11 +7,12 @@
 /// ```swift
 /// struct Blink: Command {
 ///     func run(in context: CommandContext) async throws {
-///         let link = try context.link
-///         try await link.write([1], to: .led)
-///         try await link.write([0], to: .led)
+///         let (link, led) = (try context.link, BluetoothUUID(0xFFF1))
+///         try await link.write([1], to: led)
+///         try await link.write([0], to: led)
 ///     }
 /// }
+/// try await queue.run(Blink().timeout(.seconds(5)).retry())
 /// ```
 ///
 /// Cancellation reaches a command as that of its task: every operation of a link then returns at once.
@@ -43,8 +44,7 @@ extension Link {
     @discardableResult
     public func run<C: Command>(_ command: C) async throws -> C.Output {
         try await exclusively { link in
-            let context = CommandContext(CommandConnection(given: link), handle: link)
-            return try await command.run(in: context)
+            try await command.run(in: CommandContext(on: link))
         }
     }
 }
@@ -54,7 +54,7 @@ extension Link {
     @discardableResult
     public func run<Output>(_ command: CommandBlock<Output>) async throws -> Output {
         try await exclusively { link in
-            try await command.run(in: CommandContext(CommandConnection(given: link), handle: link))
+            try await command.run(in: CommandContext(on: link))
         }
     }
 }

@@ -4,54 +4,73 @@ import Synchronization
 
 /// What a command works with: the device, its link, and a place for progress. Of no use after the command has ended.
 public final class CommandContext: Sendable {
-    private struct State {
-        var hold: Lane.Entry?
-        /// The link in the name of the hold.
-        var handle: Link?
-        /// What has to be done on each new link.
-        var afterConnecting: [@Sendable (CommandContext) async throws -> Void] = []
+    struct State {
+        /// The link, for this command alone.
+        var hold: LinkHold?
+        /// What has to hold at the beginning of each attempt, in the order in which the queue was decorated.
+        var preparations: [(id: Int, preparation: Preparation)] = []
+        var lastPreparation = 0
+        /// Counts the attempts that have ended.
+        var attempt = 0
+        /// In which attempt each authorization was done.
+        var authorized: [ObjectIdentifier: Int] = [:]
+        var isAuthorizing = false
+        /// Counts how often a link was asked for: an attempt that asks finds another one next time.
+        var requests = 0
+        /// Whether the link is ended behind the command.
+        var disconnects = false
+        /// Who hears of each new link.
+        var linkWatchers: [Int: @Sendable (LinkStage) -> Void] = [:]
+        var lastWatcher = 0
     }
 
-    /// The device.
-    public var peripheral: Peripheral { connection.peripheral }
+    /// How far a new link is.
+    enum LinkStage {
+        /// It is up.
+        case connected
+        /// What has to be done first on each link is done.
+        case ready
+    }
+
+    /// The device; of a session that is yet to find it, one whose address is all zeros until there is a link.
+    public var peripheral: Peripheral { connection.peripheral ?? firstPeripheral }
 
     /// Whether there is a link, and it stands.
     public var isConnected: Bool { handle?.bearer.end == nil && handle != nil }
 
     /// Whether a command may make and end the link, as in ``Peripheral/withQueue(_:)``.
-    public var canConnect: Bool { connection.isOwn }
+    public var canConnect: Bool { connection.makesLinks }
 
     let connection: CommandConnection
     let holds = LaneHolds()
-    private let state: Mutex<State>
+    let state: Mutex<State>
+    private let firstPeripheral: Peripheral
     private let onReport: @Sendable (CommandProgress) -> Void
     private let watcher = Mutex<(@Sendable (CommandProgress) -> Void)?>(nil)
 
     var timeline: any Timeline { connection.timeline }
 
-    private var handle: Link? { state.withLock { $0.handle } }
+    private var handle: Link? { state.withLock { $0.hold?.link } }
 
     init(
         _ connection: CommandConnection,
-        hold: Lane.Entry,
-        of link: Link,
+        _ peripheral: Peripheral,
+        hold: LinkHold?,
         report: @escaping @Sendable (CommandProgress) -> Void
     ) {
         self.connection = connection
-        state = Mutex(State(hold: hold, handle: Link(link, pass: hold.id)))
+        firstPeripheral = peripheral
+        state = Mutex(State(hold: hold))
         onReport = report
-        holds.add(hold)
+        if let entry = hold?.entry { holds.add(entry) }
     }
 
-    /// With a link that is held already, or without one.
-    init(
-        _ connection: CommandConnection,
-        handle: Link? = nil,
-        report: @escaping @Sendable (CommandProgress) -> Void = { _ in }
-    ) {
-        self.connection = connection
-        state = Mutex(State(handle: handle))
-        onReport = report
+    /// With a link that is held already.
+    init(on held: Link) {
+        connection = CommandConnection(given: held)
+        firstPeripheral = held.peripheral
+        state = Mutex(State(hold: LinkHold(link: held)))
+        onReport = { _ in }
     }
 
     /// The link, for this command alone.
@@ -59,7 +78,7 @@ public final class CommandContext: Sendable {
     /// - Throws: ``BLEError/Code/disconnected`` where there is none, or none any more.
     public var link: Link {
         get throws {
-            guard let handle else { throw notConnected }
+            guard let handle else { throw noLink }
             if let end = handle.bearer.end {
                 throw BLEError.linkEnded(end, operation: "command", object: "on \(peripheral)")
             }
@@ -78,100 +97,36 @@ public final class CommandContext: Sendable {
         self.watcher.withLock { $0 = watcher }
     }
 
-    private var notConnected: BLEError {
-        var error = BLEError(
-            .disconnected,
-            operation: "command",
-            object: "on \(peripheral)",
-            cause: "there is no link",
-            remedy: connection.isOwn
-                ? "Run `.connect` first, or use `queue.connecting()`."
-                : "Connect again with Peripheral.withLink, or run the command in Peripheral.withQueue."
-        )
-        error.reason = connection.end
-        error.isFinal = true
-        return error
+    /// Has somebody hear of each new link, until what is returned is called.
+    func watchLinks(_ watcher: @escaping @Sendable (LinkStage) -> Void) -> @Sendable () -> Void {
+        let id = state.withLock { state in
+            state.lastWatcher += 1
+            state.linkWatchers[state.lastWatcher] = watcher
+            return state.lastWatcher
+        }
+        return { _ = self.state.withLock { $0.linkWatchers.removeValue(forKey: id) } }
     }
 
-    // MARK: - Making and ending the link
+    func tell(_ stage: LinkStage) {
+        let watchers = state.withLock { $0.linkWatchers.sorted { $0.key < $1.key } }
+        for (_, watcher) in watchers { watcher(stage) }
+    }
 
-    /// Makes a link, unless there is one.
-    ///
-    /// - Parameter timeout: for how long to try.
-    /// - Throws: as ``Peripheral/withLink(timeout:_:)``; ``BLEError/Code/notSupported`` where the link is somebody
-    ///   else's, and lost.
-    public func connect(timeout: Duration = .seconds(30)) async throws {
-        if isConnected { return }
-        guard connection.isOwn else { throw notOwn("connect") }
+    // MARK: - The end
+
+    /// Ends the link where a decorator of the queue asks for that, and gives it back to the others.
+    func finish() async {
+        if canConnect, state.withLock({ $0.disconnects }) { try? await disconnect() }
         end()
-        let link: Link = try await reply(on: timeline, unwanted: Link.giveUp) { finish in
-            ConnectAttempt.start(to: peripheral, timeout: timeout) { finish($0.mapError { $0 as any Error }) }
-        }
-        do {
-            // Nobody else knows the link yet.
-            let hold = try await link.acquire()
-            holds.add(hold)
-            state.withLock { state in
-                state.hold = hold
-                state.handle = Link(link, pass: hold.id)
-            }
-            connection.adopt(link)
-        } catch {
-            link.beginClosing()
-            throw error
-        }
-        do {
-            for action in state.withLock({ $0.afterConnecting }) { try await action(self) }
-        } catch {
-            // A link on which something is missing is of no use to whoever tries again.
-            try? await disconnect()
-            throw error
-        }
-    }
-
-    /// Has something done on each link that is made from now on, before anything else.
-    func afterConnecting(_ action: @escaping @Sendable (CommandContext) async throws -> Void) {
-        state.withLock { $0.afterConnecting.append(action) }
-    }
-
-    /// Ends the link, and waits until it is down; without a link it does nothing. Not disturbed by cancellation.
-    ///
-    /// - Throws: ``BLEError/Code/notSupported`` where the link is somebody else's.
-    public func disconnect() async throws {
-        guard connection.isOwn else { throw notOwn("disconnect") }
-        let link = connection.take()
-        // Before it is closed: streams of others are switched off then, and would wait for this command.
-        end()
-        await link?.close()
-    }
-
-    private func notOwn(_ operation: String) -> BLEError {
-        BLEError(
-            .notSupported,
-            operation: operation,
-            object: "\(peripheral)",
-            cause: "the command was given a link to run on, which it can neither make nor end",
-            remedy: "Run it in Peripheral.withQueue, whose commands make and end the link."
-        )
     }
 
     /// Gives the link back to the others.
     func end() {
-        let hold = state.withLock { state in
-            state.handle = nil
-            return state.hold.take()
+        guard let hold = state.withLock({ $0.hold.take() }) else { return }
+        if let entry = hold.entry {
+            holds.remove(entry)
+            entry.leave()
         }
-        guard let hold else { return }
-        holds.remove(hold)
-        hold.leave()
-    }
-
-    /// Whether trying again may cure the error, as far as the link is concerned.
-    func isWorthRetrying(_ error: any Error) -> Bool {
-        guard !(error is CancellationError) else { return false }
-        guard let error = error as? BLEError else { return true }
-        // A lost link is final for its operations, and not for a command that may make another one.
-        if error.code == .disconnected { return canConnect && error.cause != notConnected.cause }
-        return !error.isFinal
+        hold.release()
     }
 }

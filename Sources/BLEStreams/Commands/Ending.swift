@@ -11,6 +11,9 @@ final class Stop: Sendable {
 
     private let state = Mutex(State())
 
+    /// Why, where the wish was uttered.
+    var reason: (any Error)? { state.withLock { $0.reason } }
+
     /// Utters the wish; the first one counts.
     func stop(_ reason: any Error) {
         let listeners: [Int: @Sendable (any Error) -> Void] = state.withLock { state in

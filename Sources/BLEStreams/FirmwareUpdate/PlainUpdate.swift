@@ -144,7 +144,7 @@ struct PlainUpdate: Sendable {
         switch event {
         case .received(let value, profile.status): try decode(value, channel)
         case .linkLost(let error): throw error
-        case .received, .ready, .adapterOn, .adapterOff: nil
+        default: nil
         }
     }
 

@@ -9,11 +9,17 @@ extension FlowChannel {
     /// returns when the answer has come, the device has refused the value, the link has ended or the limit has passed.
     ///
     /// ```swift
-    /// do {
-    ///     try await listen(on: channel)
-    /// } catch {
-    ///     await channel.conclude([0x03, 0x00], on: controlPoint) { $0.starts(with: [0x06, 0x00, 0x03]) }
-    ///     throw error
+    /// struct Listen: Flow {
+    ///     let controlPoint = BluetoothUUID(0x2A52)
+    ///
+    ///     func run(on channel: FlowChannel) async throws {
+    ///         do {
+    ///             while true { print(try await channel.value().value) }
+    ///         } catch {
+    ///             await channel.conclude([0x03, 0x00], on: controlPoint) { $0.starts(with: [0x06, 0x00, 0x03]) }
+    ///             throw error
+    ///         }
+    ///     }
     /// }
     /// ```
     ///

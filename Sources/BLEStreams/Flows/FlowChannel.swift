@@ -7,7 +7,7 @@ import Synchronization
 /// Closed when the flow ends or is replaced: from then on it gives no event, and everything throws; a flow that was replaced
 /// has ``conclude(_:on:limit:where:)`` left, to leave the device in order.
 public final class FlowChannel: Sendable {
-    private struct State {
+    struct State {
         var subscriptions: [BluetoothUUID: @Sendable () -> Void] = [:]
         var meter: ProgressMeter?
         var phase = ""
@@ -16,13 +16,16 @@ public final class FlowChannel: Sendable {
         var achievements = 0
         /// The link whose end was heard of, or will be.
         var watchedLink = 0
-        var adapter: RadioActivity?
+        /// Ends what was begun to hear of the adapter and its scans.
+        var unwatch: [@Sendable () -> Void] = []
         var isAdapterUsable = true
+        /// Whether the device was heard since the scan began.
+        var isDiscovered = false
     }
 
     let context: CommandContext
-    private let inbox: Inbox<FlowEvent>
-    private let state = Mutex(State())
+    let inbox: Inbox<FlowEvent>
+    let state = Mutex(State())
 
     /// The device.
     public var peripheral: Peripheral { context.peripheral }
@@ -35,8 +38,8 @@ public final class FlowChannel: Sendable {
     init(_ context: CommandContext) {
         self.context = context
         inbox = Inbox(timeline: context.timeline)
-        watchAdapter()
-        watchLink()
+        let unwatch = [watchAdapter(), watchScans(), watchLinks()]
+        state.withLock { $0.unwatch = unwatch }
     }
 
     /// No event comes out of the channel any more, and nothing begins on it. What is subscribed to stays so until it is
@@ -49,15 +52,17 @@ public final class FlowChannel: Sendable {
     /// Ends the channel, with all that it has subscribed to.
     func close(_ error: any Error) {
         silence(error)
-        let (undo, adapter) = state.withLock { state in
-            defer { state.subscriptions = [:] }
-            return (Array(state.subscriptions.values), state.adapter.take())
+        let (undo, unwatch) = state.withLock { state in
+            defer {
+                state.subscriptions = [:]
+                state.unwatch = []
+            }
+            return (Array(state.subscriptions.values), state.unwatch)
         }
-        adapter?.cancel()
-        for unsubscribe in undo { unsubscribe() }
+        for action in unwatch + undo { action() }
     }
 
-    private func check() throws { if let end = state.withLock({ $0.end }) { throw end } }
+    func check() throws { if let end = state.withLock({ $0.end }) { throw end } }
 
     // MARK: - What is heard
 
@@ -88,39 +93,9 @@ public final class FlowChannel: Sendable {
             switch try await next(timeout: timeout) {
             case .received(let value, let source): return (value, source)
             case .linkLost(let error): throw error
-            case .ready, .adapterOn, .adapterOff: break
+            default: break
             }
         }
-    }
-
-    private func watchLink() {
-        guard let link = try? context.link else { return }
-        let number = context.connection.number
-        let isNew = state.withLock { state in
-            defer { state.watchedLink = number }
-            return state.watchedLink != number
-        }
-        guard isNew else { return }
-        inbox.send(.ready)
-        link.onEnd { [weak self] reason in self?.lost(number, reason) }
-    }
-
-    private func lost(_ number: Int, _ reason: DisconnectReason) {
-        guard state.withLock({ $0.watchedLink == number && $0.end == nil }) else { return }
-        inbox.send(.linkLost(.linkEnded(reason, operation: state.withLock { $0.phase }, object: "on \(peripheral)")))
-    }
-
-    private func watchAdapter() {
-        let activity = peripheral.core.radio.observeAdapter { [weak self] info in
-            guard let self else { return }
-            let isUsable = info.state == .poweredOn
-            let isNew = state.withLock { state in
-                defer { state.isAdapterUsable = isUsable }
-                return state.isAdapterUsable != isUsable
-            }
-            if isNew { inbox.send(isUsable ? .adapterOn : .adapterOff) }
-        }
-        state.withLock { $0.adapter = activity }
     }
 
     // MARK: - The device
@@ -178,106 +153,5 @@ public final class FlowChannel: Sendable {
     /// Switches the values of a characteristic off.
     public func unsubscribe(from uuid: BluetoothUUID) {
         state.withLock { $0.subscriptions.removeValue(forKey: uuid) }?()
-    }
-
-    // MARK: - The link
-
-    /// Makes sure that there is a link: connects where there is none, after waiting for the adapter, as often as the
-    /// policy says. Subscriptions of a former link are gone.
-    ///
-    /// - Throws: the last error; ``BLEError/Code/disconnected`` where the flow may not connect.
-    public func reconnect(_ policy: RetryPolicy = .exponential(attempts: 5)) async throws {
-        var failures = 0
-        while !context.isConnected {
-            try check()
-            state.withLock { $0.subscriptions = [:] }
-            // Without a link that the flow may make, this says that there is none.
-            if !context.canConnect { _ = try context.link }
-            do {
-                try await context.connect()
-                // Values and the end of the former link say nothing about this one.
-                inbox.removeAll { event in
-                    switch event {
-                    case .received, .linkLost, .ready: true
-                    case .adapterOff, .adapterOn: false
-                    }
-                }
-            } catch {
-                failures += 1
-                guard !(error is CancellationError), (error as? BLEError)?.isFinal != true,
-                    let delay = policy.delay(afterFailure: failures, random: timeline.randomBits())
-                else { throw error }
-                try await pause(for: delay, on: timeline)
-            }
-        }
-        watchLink()
-    }
-
-    /// Runs the closure, and runs it again on a new link when the link is lost.
-    ///
-    /// The closure finds out by itself where to go on: what the device has. ``achieved()`` within it says that it gets
-    /// on; so many failures without that as the policy allows, and the error is thrown.
-    public func resuming<Output>(
-        _ policy: RetryPolicy = .exponential(attempts: 5),
-        _ body: () async throws -> Output
-    ) async throws -> Output {
-        var (failures, seen) = (0, -1)
-        while true {
-            do {
-                try await reconnect(policy)
-                return try await body()
-            } catch let error as BLEError where error.code == .disconnected && context.canConnect {
-                let achievements = state.withLock { $0.achievements }
-                if achievements != seen { failures = 0 }
-                seen = achievements
-                failures += 1
-                guard let delay = policy.delay(afterFailure: failures, random: timeline.randomBits()) else {
-                    throw error
-                }
-                try await pause(for: delay, on: timeline)
-            }
-        }
-    }
-
-    /// Says that the flow has come further than ever before, so that the count of failures starts afresh.
-    public func achieved() { state.withLock { $0.achievements += 1 } }
-
-    // MARK: - Progress
-
-    /// Begins a phase, which the progress shows.
-    ///
-    /// - Parameter total: how much there is to do, in octets or whatever is counted; `nil` where nothing is counted.
-    public func begin(_ phase: String, total: Int? = nil, completed: Int = 0) {
-        let now = timeline.now
-        state.withLock { state in
-            state.phase = phase
-            state.meter = total.map { _ in ProgressMeter(start: now, completed: completed) }
-        }
-        context.report(CommandProgress(phase: phase, completed: total == nil ? nil : completed, total: total))
-    }
-
-    /// Tells how much of the phase is done.
-    public func progress(_ completed: Int, of total: Int) {
-        let now = timeline.now
-        let (phase, rate) = state.withLock { state in
-            (state.phase, state.meter?.rate(at: now, completed: completed))
-        }
-        context.report(CommandProgress(phase: phase, completed: completed, total: total, rate: rate ?? nil))
-    }
-}
-
-/// The rate of the last seconds.
-private struct ProgressMeter {
-    private static let span = Duration.seconds(5)
-
-    private var marks: [(time: Duration, completed: Int)]
-
-    init(start: Duration, completed: Int) { marks = [(start, completed)] }
-
-    mutating func rate(at now: Duration, completed: Int) -> Double? {
-        if let last = marks.last, now - last.time >= .milliseconds(250) { marks.append((now, completed)) }
-        while marks.count > 2, now - marks[1].time > Self.span { marks.removeFirst() }
-        guard let first = marks.first, now > first.time, completed > first.completed else { return nil }
-        return Double(completed - first.completed) / ((now - first.time) / .seconds(1))
     }
 }

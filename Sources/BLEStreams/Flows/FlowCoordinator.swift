@@ -5,9 +5,14 @@ import Synchronization
 /// Lets one flow be active at a time: starting another ends the former.
 ///
 /// ```swift
-/// let coordinator = FlowCoordinator(queue)
-/// try await coordinator.run(SynchronizationFlow(…))     // in one task
-/// try await coordinator.run(FirmwareUpdateFlow(…))      // in another one: ends the synchronization first
+/// let coordinator = FlowCoordinator(queue.connecting())
+/// let image = try FirmwareImage(file: "app_update.bin")
+/// let synchronization = SynchronizationFlow(over: RecordAccessControlPoint.glucose, after: nil) { print($0.number) }
+/// await withThrowingTaskGroup(of: Void.self) { group in
+///     group.addTask { _ = try await coordinator.run(synchronization) }
+///     group.addTask { try await coordinator.run(FirmwareUpdateFlow(image)) }      // ends the other one first
+///     while let result = await group.nextResult() { print(result) }
+/// }
 /// ```
 ///
 /// The former's caller gets ``BLEError/Code/ended``, with the name of the flow that took its place. The new one begins
@@ -38,7 +43,7 @@ public final class FlowCoordinator: Sendable {
     /// The phases and the progress of whatever flow is active, from now on. It never ends by itself; a consumer that is
     /// slow gets the newest 256.
     public var progress: BLEStream<FlowProgress> {
-        let subject = StreamSubject(operation: "flow progress", object: "of \(queue.peripheral)")
+        let subject = StreamSubject(operation: "flow progress", object: "of \(queue.core.connection.object)")
         return BLEStream(subject, timeline: queue.core.timeline, buffer: .newest(256)) { mailbox in
             let id = self.state.withLock { state in
                 state.lastID += 1
@@ -86,7 +91,7 @@ public final class FlowCoordinator: Sendable {
             hasEnded.open()
         }
         if let former {
-            former.stop.stop(BLEError.replaced(former.name, by: flow.name, queue.peripheral.address))
+            former.stop.stop(BLEError.replaced(former.name, by: flow.name, queue.core.connection.object))
             try await former.hasEnded.wait(on: queue.core.timeline)
         }
         let command = CoordinatedFlow(flow: flow, stop: stop) { [self] progress in
@@ -164,11 +169,11 @@ private final class Turnstile: Sendable {
 }
 
 extension BLEError {
-    fileprivate static func replaced(_ former: String, by flow: String, _ peripheral: BluetoothAddress) -> BLEError {
+    fileprivate static func replaced(_ former: String, by flow: String, _ device: String) -> BLEError {
         BLEError(
             .ended,
             operation: former,
-            object: "on \(peripheral)",
+            object: "on \(device)",
             cause: "another flow has taken its place: \(flow)",
             remedy: "Start it again when that one has ended."
         )

@@ -32,10 +32,10 @@ public protocol RecordTransport: Sendable {
 /// the flow goes on behind the last one that was stored; one that comes again is passed over.
 ///
 /// ```swift
-/// let flow = SynchronizationFlow(over: RecordAccessControlPoint.glucose, after: log.lastNumber) { record in
-///     try await log.append(record)
+/// let flow = SynchronizationFlow(over: RecordAccessControlPoint.glucose, after: 41) { record in
+///     print(record.number, record.bytes)
 /// }
-/// let count = try await queue.connecting().run(flow)
+/// print(try await queue.connecting().run(flow), "records came")
 /// ```
 public struct SynchronizationFlow: Flow {
     public var name: String { "synchronization" }

@@ -9,6 +9,9 @@
 /// }
 /// try await queue.decorated(by: Logging()).run(.read(.batteryLevel))
 /// ```
+///
+/// It may run the command several times: what the queue prepares (``CommandQueue/connecting(timeout:then:)``,
+/// ``CommandQueue/authorizing(_:with:)-(_,Command<Void>)``) holds at the beginning of each.
 public protocol CommandDecorator: Sendable {
     /// Runs the command, and what belongs to it.
     func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output
@@ -17,7 +20,7 @@ public protocol CommandDecorator: Sendable {
 extension CommandQueue {
     /// The same queue, with something done around each command that is run by this handle.
     ///
-    /// What was added first is outermost: `queue.connecting().authorizing { … }` connects, then authorizes.
+    /// What was added first is outermost: a time limit covers what was added behind it.
     public func decorated(by decorator: some CommandDecorator) -> CommandQueue {
         var queue = self
         queue.decorators.append(decorator)
@@ -26,11 +29,15 @@ extension CommandQueue {
 }
 
 /// A command within the rest of its decorators.
-struct DecoratedCommand<Base: Command>: Command {
+struct DecoratedCommand<Base: Command>: Command, SelfPreparing {
     private let base: Base
     private let decorators: ArraySlice<any CommandDecorator>
 
     var name: String { base.name }
+
+    var beginsWithAttempts: Bool {
+        decorators.contains { $0 is RetryDecorator } || BLEStreams.beginsWithAttempts(base)
+    }
 
     init(_ base: Base, _ decorators: ArraySlice<any CommandDecorator>) {
         self.base = base
@@ -38,7 +45,7 @@ struct DecoratedCommand<Base: Command>: Command {
     }
 
     func run(in context: CommandContext) async throws -> Base.Output {
-        guard let outermost = decorators.first else { return try await base.run(in: context) }
+        guard let outermost = decorators.first else { return try await context.attempt(base) }
         return try await outermost.run(DecoratedCommand(base, decorators.dropFirst()), in: context)
     }
 }

@@ -1,3 +1,4 @@
+import BLEProtocol
 import Synchronization
 
 /// What becomes of the link after a command of ``CommandQueue/connecting(timeout:then:)``.
@@ -14,87 +15,129 @@ public enum LinkAfterCommand: Hashable, Sendable {
 public enum AuthorizationRule: Hashable, Sendable {
     /// Before the first command on each link.
     case oncePerConnection
-    /// Before each command.
+    /// Before each command, and before each attempt of one that is retried.
     case beforeEachCommand
 }
 
 extension CommandQueue {
     /// The same queue, but each command finds a link: it is made before where there is none.
     ///
+    /// That holds at each attempt: of a command that is retried (``Command/retry(_:when:)``, ``retrying(_:when:)``) the
+    /// attempts that fail to connect count and are tried again, and a link that was lost is made again. What a time limit
+    /// covers is in the table of ``CommandQueue``.
+    ///
+    /// An adapter that can't be used now is waited for. In a ``Session/queue``, whose commands find a link by themselves,
+    /// this limits how long each attempt waits for the session.
+    ///
+    /// ```swift
+    /// let queue = queue.connecting(timeout: .seconds(5))
+    /// print(try await queue.run(.read(.batteryLevel).retry(.exponential(attempts: 10))))
+    /// ```
+    ///
     /// - Parameters:
-    ///   - timeout: for how long to try to connect.
+    ///   - timeout: for how long to try to connect at each attempt, waiting for the adapter included. Then the command
+    ///     fails with ``BLEError/Code/timedOut``, or with the adapter's error and what to do about it.
     ///   - after: what becomes of the link afterwards; it is ended after ten idle seconds unless said otherwise.
     public func connecting(
         timeout: Duration = .seconds(30),
         then after: LinkAfterCommand = .disconnectWhenIdle(.seconds(10))
     ) -> CommandQueue {
-        decorated(by: Connecting(timeout: timeout, after: after))
+        decorated(by: ConnectDecorator(timeout: timeout, after: after))
     }
 
     /// The same queue, but each command finds that the device has let us in.
     ///
+    /// It comes behind connecting, whichever of the two was added first, and is done again on each new link. In a queue
+    /// that doesn't connect it is done where there is a link, and on each that a command makes.
+    ///
     /// - Parameters:
     ///   - rule: how often that is done; once for each connection unless said otherwise. One that failed is done again.
-    ///   - command: the exchange that does it; when it fails the command isn't run, and fails with the same error.
+    ///   - command: the exchange that does it; when it fails the command isn't run, and fails with the same error. On a
+    ///     new link that is ended then.
     public func authorizing(
         _ rule: AuthorizationRule = .oncePerConnection,
         with command: some Command<Void>
     ) -> CommandQueue {
-        decorated(by: Authorizing(rule: rule, command: command))
+        decorated(by: AuthorizationDecorator(authorization: Authorization(rule) { try await command.run(in: $0) }))
     }
 
     /// The same queue, but each command finds that the device has let us in, by a closure. See
     /// ``authorizing(_:with:)-(_,Command<Void>)``.
+    ///
+    /// ```swift
+    /// let (key, mode) = (BluetoothUUID(0xFFF1), BluetoothUUID(0xFFF2))
+    /// let admitted = queue.connecting().authorizing { try await $0.write([0x4B, 0x45, 0x59], to: key) }
+    /// try await admitted.run(.write([1], to: mode))
+    /// ```
     public func authorizing(
         _ rule: AuthorizationRule = .oncePerConnection,
         with exchange: @escaping @Sendable (Link) async throws -> Void
     ) -> CommandQueue {
         authorizing(rule, with: CommandBlock.authorize(exchange))
     }
+
+    /// The same queue, but each command is tried again when it fails, after a pause.
+    ///
+    /// Connecting and authorizing are part of each attempt, in whatever order they were added. As
+    /// ``Command/retry(_:when:)``, for all commands of this handle.
+    ///
+    /// - Parameters:
+    ///   - policy: how often, and after what pause; five more times unless said otherwise.
+    ///   - isWorthwhile: whether an error is one that trying again may cure. Cancellation and errors that can't change
+    ///     (``BLEError/isFinal``) are never retried.
+    public func retrying(
+        _ policy: RetryPolicy = .exponential(attempts: 5),
+        when isWorthwhile: @escaping @Sendable (any Error) -> Bool = { _ in true }
+    ) -> CommandQueue {
+        decorated(by: RetryDecorator(policy: policy, isWorthwhile: isWorthwhile))
+    }
+
+    /// The same queue, but each command is ended when it takes longer.
+    ///
+    /// The time counts from when its turn has come; the deadline of ``run(_:priority:deadline:)-(C,_,_)`` counts the
+    /// waiting too. It covers what was added behind: `queue.timingOut(after: limit).connecting()` the connecting too,
+    /// `queue.connecting().timingOut(after: limit)` only the command. See the table of ``CommandQueue``.
+    ///
+    /// The command then fails with ``BLEError/Code/timedOut`` and its own name.
+    ///
+    /// - Parameter limit: how long each command may take.
+    public func timingOut(after limit: Duration) -> CommandQueue { decorated(by: TimeLimitDecorator(limit: limit)) }
 }
 
-private struct Connecting: CommandDecorator {
+private struct ConnectDecorator: CommandDecorator {
     let timeout: Duration
     let after: LinkAfterCommand
 
     func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
-        if context.canConnect {
-            if case .disconnectWhenIdle(let limit) = after { context.connection.idleLimit = limit }
-        }
-        do {
-            try await context.connect(timeout: timeout)
-            let output = try await command.run(in: context)
-            if after == .disconnect { try await context.disconnect() }
-            return output
-        } catch {
-            if after == .disconnect, context.canConnect { try? await context.disconnect() }
-            throw error
-        }
+        if case .disconnectWhenIdle(let limit) = after { context.connection.idleLimit = limit }
+        if after == .disconnect { context.state.withLock { $0.disconnects = true } }
+        return try await context.preparing(.link(timeout: timeout)) { try await command.run(in: context) }
     }
 }
 
-private final class Authorizing<Exchange: Command<Void>>: CommandDecorator {
-    private let rule: AuthorizationRule
-    private let exchange: Exchange
-    /// The number of the connection on which it was done.
-    private let done = Mutex<Int?>(nil)
-
-    init(rule: AuthorizationRule, command: Exchange) {
-        self.rule = rule
-        exchange = command
-    }
+private struct AuthorizationDecorator: CommandDecorator {
+    let authorization: Authorization
 
     func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
-        if context.isConnected, rule == .beforeEachCommand || done.withLock({ $0 != context.connection.number }) {
-            try await authorize(in: context)
-        }
-        // Also for a command that loses its link and makes another one.
-        context.afterConnecting(authorize)
-        return try await command.run(in: context)
+        try await context.preparing(.authorization(authorization)) { try await command.run(in: context) }
     }
+}
 
-    private func authorize(in context: CommandContext) async throws {
-        try await exchange.run(in: context)
-        done.withLock { $0 = context.connection.number }
+struct RetryDecorator: CommandDecorator {
+    let policy: RetryPolicy
+    let isWorthwhile: @Sendable (any Error) -> Bool
+
+    func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
+        try await context.retrying(policy, when: isWorthwhile) { try await command.run(in: context) }
+    }
+}
+
+private struct TimeLimitDecorator: CommandDecorator {
+    let limit: Duration
+
+    func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
+        // What was added before is not part of what is limited; unless it is tried again within.
+        if !beginsWithAttempts(command) { try await context.prepare() }
+        return try await context.limiting(command, to: limit)
     }
 }

@@ -8,24 +8,51 @@ import BLERadio
 ///     try await queue.run(.connect)
 ///     let level = try await queue.run(.read(.batteryLevel), priority: .high, deadline: .seconds(10))
 ///     try await queue.run(.disconnect)
+///     print(level)
 /// }
 /// ```
 ///
-/// Whoever calls ``run(_:priority:deadline:)`` waits in line in its own task and does the work there, so cancelling that
-/// task cancels the command, waiting or running, and disturbs no other. A command that fails doesn't stop the queue.
-/// ``connecting(timeout:then:)`` and ``authorizing(_:with:)`` give handles of the same queue that do more around each
-/// command; leave them out and nothing else changes.
+/// There is a queue for each kind of link: ``Peripheral/withQueue(_:)``, whose commands make and end the link;
+/// ``Link/withQueue(_:)`` on a link that is yours; ``Session/queue`` on the links of a session.
+///
+/// Whoever calls ``run(_:priority:deadline:)-(C,_,_)`` waits in line in its own task and does the work there, so
+/// cancelling that task cancels the command, waiting or running, and disturbs no other.
+/// ``enqueue(_:priority:deadline:)-(C,_,_)`` puts a command in line without waiting, and gives a handle. A command that
+/// fails doesn't stop the queue.
+///
+/// ## Decorators
+///
+/// ``connecting(timeout:then:)``, ``authorizing(_:with:)-(_,Command<Void>)``, ``retrying(_:when:)`` and
+/// ``timingOut(after:)`` give handles of the same queue that do more around each command; leave them out and nothing else
+/// changes. What was added first is outermost. Connecting and authorizing are preparations of the link: they hold at the
+/// beginning of each attempt of a command, wherever the retry stands, and authorizing always comes behind connecting. So
+/// the order decides one thing alone: what a time limit covers, and whether it is one for each attempt or for all of them.
+///
+/// | order (outermost first) | tried again | the time limit covers |
+/// |---|---|---|
+/// | connecting, retrying | connecting and the command | |
+/// | retrying, connecting | connecting and the command | |
+/// | connecting, timing out | | the command |
+/// | timing out, connecting | | connecting and the command |
+/// | connecting, authorizing, timing out (also: authorizing, connecting, timing out) | | the command |
+/// | connecting, timing out, authorizing | | authorizing and the command |
+/// | timing out before connecting, authorizing wherever | | connecting, authorizing and the command |
+/// | timing out before retrying, the others wherever | all | all attempts, their preparations and the pauses |
+/// | retrying before timing out before connecting, authorizing wherever | all | each attempt, with connecting and authorizing |
+/// | retrying and connecting before timing out before authorizing | all | each attempt, with authorizing |
+/// | retrying, connecting and authorizing before timing out | all | the command of each attempt |
+///
+/// The same holds for a command's own wrappers, which are inside of the queue's: `read.timeout(t)` in a queue that connects
+/// limits the read, `read.timeout(t).retry()` each read, `read.retry().timeout(t)` all attempts with their connecting. The
+/// article <doc:QueueDecorators> has each of the 64 orders.
 public struct CommandQueue: Sendable {
     let core: QueueCore
     var decorators: [any CommandDecorator] = []
 
     init(core: QueueCore) { self.core = core }
 
-    /// A queue on a link that is yours: its commands use the link, and neither make nor end it.
-    public init(on link: Link) { core = QueueCore(CommandConnection(given: link)) }
-
-    /// The device.
-    public var peripheral: Peripheral { core.connection.peripheral }
+    /// The device; `nil` where a session is yet to find it.
+    public var peripheral: Peripheral? { core.connection.peripheral }
 
     /// The link that is up now, for operations outside of the queue: they wait while a command runs.
     public var link: Link? { core.connection.link }
@@ -59,6 +86,45 @@ public struct CommandQueue: Sendable {
         try await core.run(command, decorators, priority, deadline)
     }
 
+    /// Puts a command into the queue at once, without waiting: commands of one priority run in the order of these calls.
+    ///
+    /// ```swift
+    /// let mode = BluetoothUUID(0xFFF1)
+    /// queue.enqueue(.write([1], to: mode))
+    /// let level = queue.enqueue(.read(.batteryLevel))
+    /// queue.enqueue(.write([0], to: mode), priority: .low)
+    /// print(try await level.value)
+    /// ```
+    ///
+    /// It runs when its turn has come, in a child task of the scope that owns the queue, whether or not anybody keeps the
+    /// handle; of a ``Session/queue`` while the session runs. It may be called in a command of the same queue.
+    ///
+    /// - Parameters:
+    ///   - command: what to do.
+    ///   - priority: how urgent it is; `.normal` unless said otherwise.
+    ///   - deadline: for its whole stay from now on, waiting and running.
+    /// - Returns: what the command can be cancelled, awaited and watched by. Of a queue that is over it has ended, with
+    ///   ``BLEError/Code/ended``.
+    @discardableResult
+    public func enqueue<C: Command>(
+        _ command: C,
+        priority: CommandPriority = .normal,
+        deadline: Duration? = nil
+    ) -> CommandHandle<C.Output> {
+        core.enqueue(command, decorators, priority, deadline)
+    }
+
+    /// Puts a ready-made command into the queue at once: `queue.enqueue(.read(uuid))`. See
+    /// ``enqueue(_:priority:deadline:)-(C,_,_)``.
+    @discardableResult
+    public func enqueue<Output>(
+        _ command: CommandBlock<Output>,
+        priority: CommandPriority = .normal,
+        deadline: Duration? = nil
+    ) -> CommandHandle<Output> {
+        core.enqueue(command, decorators, priority, deadline)
+    }
+
     /// Cancels a command by its number in ``contents``, waiting or running; its caller gets `CancellationError`.
     ///
     /// - Returns: whether it was in the queue.
@@ -74,14 +140,28 @@ extension Peripheral {
     /// - Returns: what the closure returns.
     /// - Throws: what the closure throws.
     public func withQueue<Output>(_ body: (CommandQueue) async throws -> Output) async throws -> Output {
-        let core = QueueCore(CommandConnection(to: self))
-        do {
-            let output = try await body(CommandQueue(core: core))
-            await core.close()
-            return output
-        } catch {
-            await core.close()
-            throw error
-        }
+        try await QueueCore(CommandConnection(to: self)).scope(body)
+    }
+}
+
+extension Link {
+    /// Runs the closure with a queue on this link: its commands use the link, and neither make nor end it.
+    ///
+    /// When the closure returns or throws, commands that are still in the queue are cancelled. Once the link is lost
+    /// commands fail with ``BLEError/Code/disconnected``: for work that goes on on the next link, use
+    /// ``Peripheral/withQueue(_:)`` with ``CommandQueue/connecting(timeout:then:)``, or ``Session/queue``.
+    ///
+    /// ```swift
+    /// try await link.withQueue { queue in
+    ///     let level = queue.enqueue(.read(.batteryLevel))
+    ///     let name = queue.enqueue(.read(BluetoothUUID.Characteristics.serialNumber))
+    ///     print(try await level.value, try await name.value)
+    /// }
+    /// ```
+    ///
+    /// - Returns: what the closure returns.
+    /// - Throws: what the closure throws.
+    public func withQueue<Output>(_ body: (CommandQueue) async throws -> Output) async throws -> Output {
+        try await QueueCore(CommandConnection(given: self)).scope(body)
     }
 }

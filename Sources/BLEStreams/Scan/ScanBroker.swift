@@ -20,8 +20,21 @@ final class ScanBroker: Sendable {
         var fail: @Sendable (BLEError) -> Void
     }
 
+    /// Hears of the radio's scan, whoever asked for it.
+    struct Watcher: Sendable {
+        /// The radio listens; at once where it does already.
+        let started: @Sendable () -> Void
+        /// Some advertisements, whatever the consumers look for.
+        let heard: @Sendable ([AdvertisingReport]) -> Void
+        /// It listens no more.
+        let stopped: @Sendable () -> Void
+    }
+
     private struct State {
         var consumers: [Int: Consumer] = [:]
+        var watchers: [Int: Watcher] = [:]
+        /// Whether the radio listens; one scan that takes another's place changes nothing.
+        var isListening = false
         var nextID = 0
         var running: ScanRequest?
         var activity: RadioActivity?
@@ -50,6 +63,17 @@ final class ScanBroker: Sendable {
         return { self.remove(id) }
     }
 
+    /// Adds somebody who hears of scans and asks for none; what is returned takes it away again.
+    func watch(_ watcher: Watcher) -> @Sendable () -> Void {
+        let (id, isListening) = state.withLock { state in
+            defer { state.nextID += 1 }
+            state.watchers[state.nextID] = watcher
+            return (state.nextID, state.isListening)
+        }
+        if isListening { watcher.started() }
+        return { _ = self.state.withLock { $0.watchers.removeValue(forKey: id) } }
+    }
+
     private func remove(_ id: Int) {
         let wasThere = state.withLock { $0.consumers.removeValue(forKey: id) != nil }
         if wasThere { adjust() }
@@ -57,15 +81,17 @@ final class ScanBroker: Sendable {
 
     /// Makes the radio do what the consumers want by now.
     private func adjust() {
-        let (old, start) = state.withLock { state -> (RadioActivity?, (ScanRequest, Int)?) in
+        let (old, start, hasStopped) = state.withLock { state -> (RadioActivity?, (ScanRequest, Int)?, [Watcher]) in
             let wanted = Self.request(for: state.consumers.values.map(\.options))
-            guard wanted != state.running else { return (nil, nil) }
+            guard wanted != state.running else { return (nil, nil, []) }
             state.running = wanted
             state.generation += 1
-            return (state.activity.take(), wanted.map { ($0, state.generation) })
+            let hasStopped = wanted == nil ? Self.stop(&state) : []
+            return (state.activity.take(), wanted.map { ($0, state.generation) }, hasStopped)
         }
         // The old scan must be over before the radio accepts a new one.
         old?.cancel()
+        for watcher in hasStopped { watcher.stopped() }
         guard let (request, generation) = start else { return }
         let activity = radio.scan(request) { [weak self] event in self?.handle(event, generation) }
         let isOutdated = state.withLock { state in
@@ -78,21 +104,40 @@ final class ScanBroker: Sendable {
 
     private func handle(_ event: ScanEvent, _ generation: Int) {
         switch event {
-        case .started: break
-        case .reports(let reports): for consumer in consumers(of: generation) { consumer.take(reports) }
+        case .started:
+            let watchers: [Watcher] = state.withLock { state in
+                guard state.generation == generation, !state.isListening else { return [] }
+                state.isListening = true
+                return Array(state.watchers.values)
+            }
+            for watcher in watchers { watcher.started() }
+        case .reports(let reports):
+            for consumer in consumers(of: generation) { consumer.take(reports) }
+            for watcher in watchers(of: generation) { watcher.heard(reports) }
         case .dropped(let count): for consumer in consumers(of: generation) { consumer.lost(count) }
         case .failed(let error):
-            let consumers = state.withLock { state -> [Consumer] in
-                guard state.generation == generation else { return [] }
+            let (consumers, watchers) = state.withLock { state -> ([Consumer], [Watcher]) in
+                guard state.generation == generation else { return ([], []) }
                 defer {
                     state.consumers = [:]
                     state.running = nil
                     state.activity = nil
                 }
-                return Array(state.consumers.values)
+                return (Array(state.consumers.values), Self.stop(&state))
             }
             for consumer in consumers { consumer.fail(error) }
+            for watcher in watchers { watcher.stopped() }
         }
+    }
+
+    /// The radio listens no more; who has to be told.
+    private static func stop(_ state: inout State) -> [Watcher] {
+        defer { state.isListening = false }
+        return state.isListening ? Array(state.watchers.values) : []
+    }
+
+    private func watchers(of generation: Int) -> [Watcher] {
+        state.withLock { $0.generation == generation ? Array($0.watchers.values) : [] }
     }
 
     /// Who hears a scan of the radio; nobody where it was replaced.

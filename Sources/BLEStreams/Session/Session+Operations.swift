@@ -84,6 +84,7 @@ extension Session {
         _ timeout: Duration?,
         _ body: (Link) async throws -> Output
     ) async throws -> Output {
+        try refuseInQueue(begin.kind.words)
         while true {
             try await ready(timeout: timeout)
             let output: Output? = try await turns.run(on: core.timeline) {

@@ -69,11 +69,14 @@ extension Session {
         }
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await driver.drive() }
+            group.addTask { await self.queueCore.serve() }
             // The driver ends only when it is told to: that is what is waited for here.
             try? await reply(on: self.core.timeline) { finish in
                 self.whenStopped { finish(.success(())) }
                 return {}
             }
+            // Commands clean up on the link that they have.
+            if self.isStopped { await self.queueCore.close() } else { await self.queueCore.empty() }
             group.cancelAll()
         }
         endDriving()

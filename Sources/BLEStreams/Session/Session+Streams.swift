@@ -63,13 +63,17 @@ extension Session {
         _ subscription: SessionSubscription,
         buffer: BufferPolicy = .standard
     ) -> BLEStream<CharacteristicValue> {
-        let channels = channels
+        let (channels, session) = (channels, SessionReference(self))
         let subject = StreamSubject(
             operation: "notifications",
             object: "of \(subscription) of \(self)"
         )
         return BLEStream(subject, timeline: core.timeline, buffer: buffer) { mailbox in
-            channels.add(subscription, SessionConsumer(mailbox))
+            if let session = session.session, !channels.isOn(subscription), session.queueCore.isInside {
+                mailbox.finish(throwing: session.waitsForItself("notifications"))
+                return {}
+            }
+            return channels.add(subscription, SessionConsumer(mailbox))
         }
     }
 }

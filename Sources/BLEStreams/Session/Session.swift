@@ -28,6 +28,18 @@ public final class Session: Sendable {
     /// Who has the link for an operation that the state shows, one at a time.
     let turns: TurnQueue
 
+    /// Made when it is first asked for: it refers to the session.
+    private let lazyQueue = Mutex<QueueCore?>(nil)
+
+    /// The queue of commands on the session's links.
+    var queueCore: QueueCore {
+        lazyQueue.withLock { core in
+            let known = core ?? QueueCore(CommandConnection(of: self))
+            core = known
+            return known
+        }
+    }
+
     /// What the program does first on each link.
     let initialise: @Sendable (Link) async throws -> Void
 
@@ -200,6 +212,7 @@ public final class Session: Sendable {
 
     /// The link that is up, and the address that turned out to be right.
     func linked(_ link: Link?) {
+        core.sessionLinks.set(link?.peripheral.address, of: self)
         facts.withLock { facts in
             facts.link = link
             facts.lastLink = link ?? facts.lastLink

@@ -87,6 +87,10 @@ final class SessionChannels: Sendable {
         if !isWanted { cancel() }
     }
 
+    func isOn(_ subscription: SessionSubscription) -> Bool {
+        state.withLock { $0.channels[subscription]?.isOn == true }
+    }
+
     func switchedOn(_ subscription: SessionSubscription) {
         let now = timeline.now
         state.withLock { $0.channels[subscription]?.switchedOn(now: now) }

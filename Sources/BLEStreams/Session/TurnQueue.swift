@@ -15,19 +15,32 @@ final class TurnQueue: Sendable {
     ///
     /// - Throws: `CancellationError` while it waits; what the closure throws.
     func run<Output>(on timeline: any Timeline, _ body: () async throws -> Output) async throws -> Output {
+        let leave = try await enter(on: timeline)
+        defer { leave() }
+        return try await body()
+    }
+
+    /// Waits for its turn; what is returned ends it.
+    ///
+    /// - Throws: `CancellationError` while it waits.
+    func enter(on timeline: any Timeline) async throws -> @Sendable () -> Void {
         let id = state.withLock { state in
             defer { state.nextID += 1 }
             return state.nextID
         }
-        defer { leave(id) }
-        try await reply(on: timeline) { finish in
-            self.enter(id) { finish(.success(())) }
-            return {}
+        do {
+            try await reply(on: timeline) { finish in
+                self.lineUp(id) { finish(.success(())) }
+                return {}
+            }
+        } catch {
+            leave(id)
+            throw error
         }
-        return try await body()
+        return { self.leave(id) }
     }
 
-    private func enter(_ id: Int, _ grant: @escaping @Sendable () -> Void) {
+    private func lineUp(_ id: Int, _ grant: @escaping @Sendable () -> Void) {
         let isFree = state.withLock { state in
             guard state.current != nil else {
                 state.current = id

@@ -214,36 +214,4 @@ import Testing
             }
         }
     }
-
-    @Test func `a flow hears that the link is lost and the adapter is off`() async throws {
-        struct Watching: Flow {
-            let heard: Recorder<String>
-            func run(on channel: FlowChannel) async throws {
-                while heard.all.count < 4 {
-                    switch try await channel.next() {
-                    case .ready: heard.add("ready")
-                    case .received: heard.add("received")
-                    case .linkLost(let error): heard.add("lost: \(error.code)")
-                    case .adapterOff: heard.add("adapter off")
-                    case .adapterOn: heard.add("adapter on")
-                    }
-                }
-            }
-        }
-        try await Bench.run { bench in
-            let heard = Recorder<String>()
-            try await bench.peripheral.withQueue { queue in
-                let queue = queue.connecting()
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await queue.run(Watching(heard: heard)) }
-                    try await bench.time.sleep(for: .seconds(1))
-                    bench.centralAdapter.powerOff()
-                    try await bench.time.sleep(for: .seconds(1))
-                    bench.centralAdapter.powerOn()
-                    try await group.waitForAll()
-                }
-            }
-            #expect(Set(heard.all) == ["ready", "lost: disconnected", "adapter off", "adapter on"])
-        }
-    }
 }

@@ -1,0 +1,187 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+extension CommandContext {
+    /// Makes a link, unless there is one, and does on it what the queue's authorizing asks for.
+    ///
+    /// An adapter that can't be used now is waited for, within the time limit.
+    ///
+    /// - Parameter timeout: for how long to try, waiting for the adapter included.
+    /// - Throws: as ``Peripheral/withLink(timeout:_:)``; what authorizing throws, and the link is ended then;
+    ///   ``BLEError/Code/notSupported`` where the link is a session's, or somebody else's and lost.
+    public func connect(timeout: Duration = .seconds(30)) async throws {
+        switch connection.source {
+        case .peripheral: try await findLink(timeout: timeout)
+        case .link where isConnected: return
+        case .link, .session: throw notOwn("connect")
+        }
+    }
+
+    /// Ends the link, and waits until it is down; without a link it does nothing. Not disturbed by cancellation.
+    ///
+    /// - Throws: ``BLEError/Code/notSupported`` where the link is somebody else's.
+    public func disconnect() async throws {
+        guard connection.makesLinks else { throw notOwn("disconnect") }
+        let link = connection.take()
+        // Before it is closed: streams of others are switched off then, and would wait for this command.
+        end()
+        await link?.close()
+    }
+
+    /// Sees to it that there is a link: makes one, or waits for the session's next one.
+    ///
+    /// - Parameters:
+    ///   - timeout: for how long to try; `nil`: for as long as the session takes, or 30 s.
+    ///   - limit: how long to wait for an adapter that can't be used; `nil`: within the timeout.
+    func findLink(timeout: Duration?, adapterWithin limit: Duration? = nil) async throws {
+        state.withLock { $0.requests += 1 }
+        if isConnected { return }
+        end()
+        switch connection.source {
+        case .link: throw noLink
+        case .session(let reference):
+            let hold = try await reference.standing().hold(timeout: timeout)
+            connection.adopt(hold.link)
+            take(hold)
+        case .peripheral(let peripheral):
+            let link = try await makeLink(to: peripheral, timeout: timeout ?? .seconds(30), adapterWithin: limit)
+            do {
+                // Nobody else knows the link yet.
+                let entry = try await link.acquire()
+                connection.adopt(link)
+                take(LinkHold(link: Link(link, pass: entry.id), entry: entry))
+            } catch {
+                link.beginClosing()
+                throw error
+            }
+        }
+        tell(.connected)
+        do {
+            try await authorize()
+        } catch {
+            // A link on which something is missing is of no use to whoever tries again.
+            if canConnect { try? await disconnect() }
+            throw error
+        }
+        tell(.ready)
+    }
+
+    private func take(_ hold: LinkHold) {
+        if let entry = hold.entry { holds.add(entry) }
+        state.withLock { $0.hold = hold }
+    }
+
+    /// Connects, and waits for the adapter where it is that which fails.
+    private func makeLink(
+        to peripheral: Peripheral,
+        timeout: Duration,
+        adapterWithin limit: Duration?
+    ) async throws -> Link {
+        for address in [peripheral.address] + peripheral.alternatives {
+            if let refusal = peripheral.core.sessionLinks.refusal(address) { throw refusal }
+        }
+        let begin = timeline.now
+        var adapterFailed: Duration?
+        while true {
+            let left = limit == nil ? begin + timeout - timeline.now : timeout
+            do {
+                return try await reply(on: timeline, unwanted: Link.giveUp) { finish in
+                    ConnectAttempt.start(to: peripheral, timeout: left) { finish($0.mapError { $0 as any Error }) }
+                }
+            } catch var error as BLEError where isOfAdapter(error) {
+                let since = adapterFailed ?? timeline.now
+                adapterFailed = since
+                let end = limit.map { since + $0 } ?? begin + timeout
+                guard try await adapterReturns(peripheral, before: end) else {
+                    error.elapsed = timeline.now - begin
+                    throw error
+                }
+            }
+        }
+    }
+
+    /// Whether it is the adapter that can't be used, and may yet return.
+    func isOfAdapter(_ error: any Error) -> Bool {
+        guard let error = error as? BLEError, !error.isFinal else { return false }
+        switch error.code {
+        case .adapterPoweredOff, .adapterBlocked, .adapterNotFound: return true
+        default:
+            return error.reason?.kind == .adapterOff || peripheral.core.radio.adapterInfo.state != .poweredOn
+        }
+    }
+
+    /// Waits for the adapter; whether there is time left once it is back.
+    private func adapterReturns(_ peripheral: Peripheral, before end: Duration) async throws -> Bool {
+        let (timeline, radio) = (timeline, peripheral.core.radio)
+        let isBack: Bool = try await reply(on: timeline) { finish in
+            let timer = timeline.schedule(after: max(.zero, end - timeline.now)) { finish(.success(false)) }
+            let activity = radio.observeAdapter { if $0.state == .poweredOn { finish(.success(true)) } }
+            return {
+                timer.cancel()
+                activity.cancel()
+            }
+        }
+        // A controller that has just come back may refuse its first commands.
+        guard isBack, timeline.now + .milliseconds(250) < end else { return false }
+        try await pause(for: .milliseconds(250), on: timeline)
+        return true
+    }
+
+    // MARK: - Errors
+
+    /// There is no link.
+    var noLink: BLEError {
+        let remedy =
+            switch connection.source {
+            case .link: "Run it on a link that stands, or use `peripheral.withQueue` and `queue.connecting()`."
+            case .peripheral: "Run `.connect` first, or use `queue.connecting()`."
+            case .session: "Run it in `session.queue`, which waits for the session's link."
+            }
+        if case .link = connection.source, let end = connection.end {
+            var error = BLEError.linkEnded(end, operation: "command", object: "on \(peripheral)")
+            error.remedy = remedy
+            return error
+        }
+        var error = BLEError(
+            .disconnected,
+            operation: "command",
+            object: "on \(peripheral)",
+            cause: Self.noLinkCause,
+            remedy: remedy
+        )
+        error.reason = connection.end
+        error.isFinal = true
+        return error
+    }
+
+    private static let noLinkCause = "there is no link"
+
+    private func notOwn(_ operation: String) -> BLEError {
+        let (cause, remedy) =
+            if case .session = connection.source {
+                (
+                    "the link is its session's, which makes and ends it",
+                    "Leave the command out: a command of `session.queue` finds a link."
+                )
+            } else {
+                (
+                    "the command was given a link to run on, which it can neither make nor end",
+                    "Run it in `peripheral.withQueue`, whose commands make and end the link."
+                )
+            }
+        return BLEError(.notSupported, operation: operation, object: "\(peripheral)", cause: cause, remedy: remedy)
+    }
+
+    /// Whether trying again may cure the error, as far as the link is concerned.
+    ///
+    /// - Parameter requests: how often a link had been asked for when the attempt began.
+    func isWorthRetrying(_ error: any Error, since requests: Int) -> Bool {
+        guard !(error is CancellationError) else { return false }
+        guard let error = error as? BLEError else { return true }
+        guard error.code == .disconnected else { return !error.isFinal }
+        // A lost link is final for its operations, and not for an attempt that asks for another one.
+        return connection.hasNextLink && error.cause != Self.noLinkCause
+            && state.withLock { $0.requests } != requests
+    }
+}

@@ -1,0 +1,151 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// A command that was put into a queue by ``CommandQueue/enqueue(_:priority:deadline:)-(C,_,_)``: it can be cancelled,
+/// awaited and watched.
+///
+/// The command runs whether or not anybody keeps the handle or waits for it; the scope of the queue runs it, and ends it
+/// when the scope ends.
+///
+/// ```swift
+/// let reading = queue.enqueue(.read(.batteryLevel))
+/// for try await state in reading.states { print(state) }
+/// print(try await reading.value)
+/// ```
+public struct CommandHandle<Output: Sendable>: Sendable, Identifiable {
+    /// Its number in ``CommandQueue/contents``; 0 where the queue was over.
+    public let id: CommandQueue.Item.ID
+
+    /// The ``Command/name`` of the command.
+    public let name: String
+
+    let core: QueueCore
+    let watch: CommandWatch<Output>
+
+    /// What the command returns, once it has ended; for any number of callers, also long after that.
+    ///
+    /// Cancelling a task that waits here ends its waiting alone: ``cancel()`` is what cancels the command.
+    ///
+    /// - Throws: what the command throws, as ``CommandQueue/run(_:priority:deadline:)-(C,_,_)`` does: `CancellationError`
+    ///   too when the command was cancelled or the scope's task was, ``BLEError/Code/ended`` when the queue was over;
+    ///   ``BLEError/Code/deadlock`` at once in a command of the same queue, unless this one has ended.
+    public var value: Output {
+        get async throws {
+            if let result = watch.result { return try result.get() }
+            if core.isInside { throw core.deadlock(name) }
+            return try await reply(on: core.timeline) { finish in watch.whenFinished(finish) }
+        }
+    }
+
+    /// Where it is now: waiting, running with its latest progress, or ended.
+    public var state: CommandState { watch.state }
+
+    /// Where it is: at once, and then each change; ends behind ``CommandState/ended(_:)``.
+    ///
+    /// A consumer that is slow gets the newest 256. Letting go of it doesn't cancel the command.
+    public var states: BLEStream<CommandState> {
+        let watch = watch
+        let subject = StreamSubject(operation: name, object: "on \(core.connection.object)")
+        return BLEStream(subject, timeline: core.timeline, buffer: .newest(256)) { watch.add($0) }
+    }
+
+    /// Cancels the command, waiting or running: ``value`` then throws `CancellationError`.
+    ///
+    /// - Returns: whether it was in the queue still.
+    @discardableResult
+    public func cancel() -> Bool { core.cancel(id) }
+}
+
+/// Where a command that was enqueued is.
+public enum CommandState: Sendable {
+    /// It waits for its turn.
+    case waiting
+    /// It runs, and has come so far; `nil` where it hasn't said.
+    case running(CommandProgress?)
+    /// It is over.
+    case ended(CommandQueue.Outcome)
+}
+
+extension CommandState: CustomStringConvertible {
+    /// `waiting`, `running`, `running (upload 512/1024)`, `ended: done`.
+    public var description: String {
+        switch self {
+        case .waiting: "waiting"
+        case .running(let progress): "running" + (progress.map { " (\($0))" } ?? "")
+        case .ended(.done): "ended: done"
+        case .ended(.failed(let error)): "ended: \(error)"
+        case .ended(.cancelled): "ended: cancelled"
+        }
+    }
+}
+
+/// What becomes of one command, for whoever wants to know.
+final class CommandWatch<Output: Sendable>: Sendable {
+    private typealias Waiter = @Sendable (Result<Output, any Error>) -> Void
+
+    private struct State {
+        var state = CommandState.waiting
+        var result: Result<Output, any Error>?
+        var waiters: [Int: Waiter] = [:]
+        var mailboxes: [Int: Mailbox<CommandState>] = [:]
+        var lastID = 0
+    }
+
+    private let watched = Mutex(State())
+
+    var state: CommandState { watched.withLock { $0.state } }
+
+    var result: Result<Output, any Error>? { watched.withLock { $0.result } }
+
+    /// It has come so far.
+    func tell(_ new: CommandState) {
+        watched.withLock { watched in
+            guard watched.result == nil else { return }
+            watched.state = new
+            for mailbox in watched.mailboxes.values { mailbox.send(new) }
+        }
+    }
+
+    /// It is over.
+    func finish(_ result: Result<Output, any Error>) {
+        let outcome: CommandQueue.Outcome =
+            switch result {
+            case .success: .done
+            case .failure(let error): error is CancellationError ? .cancelled : .failed(error)
+            }
+        tell(.ended(outcome))
+        let (waiters, mailboxes) = watched.withLock { watched in
+            watched.result = result
+            defer {
+                watched.waiters = [:]
+                watched.mailboxes = [:]
+            }
+            return (watched.waiters.sorted { $0.key < $1.key }, watched.mailboxes)
+        }
+        for mailbox in mailboxes.values { mailbox.finish() }
+        for (_, waiter) in waiters { waiter(result) }
+    }
+
+    /// Calls the closure with the result, at once where it is there; until what is returned is called.
+    func whenFinished(_ waiter: @escaping @Sendable (Result<Output, any Error>) -> Void) -> @Sendable () -> Void {
+        let (id, result) = watched.withLock { watched in
+            watched.lastID += 1
+            if watched.result == nil { watched.waiters[watched.lastID] = waiter }
+            return (watched.lastID, watched.result)
+        }
+        if let result { waiter(result) }
+        return { _ = self.watched.withLock { $0.waiters.removeValue(forKey: id) } }
+    }
+
+    /// Tells the state at once, then each change.
+    func add(_ mailbox: Mailbox<CommandState>) -> @Sendable () -> Void {
+        let id = watched.withLock { watched in
+            watched.lastID += 1
+            mailbox.send(watched.state)
+            if watched.result == nil { watched.mailboxes[watched.lastID] = mailbox } else { mailbox.finish() }
+            return watched.lastID
+        }
+        return { _ = self.watched.withLock { $0.mailboxes.removeValue(forKey: id) } }
+    }
+}

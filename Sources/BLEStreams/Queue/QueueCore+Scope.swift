@@ -1,0 +1,114 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// The scope that owns a queue: what is enqueued runs in its child tasks, and nothing outlives it.
+extension QueueCore {
+    /// Runs the closure with the queue; then cancels what is still in, and ends a link that the commands made.
+    func scope<Output>(_ body: (CommandQueue) async throws -> Output) async throws -> Output {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await self.serve() }
+            do {
+                let output = try await body(CommandQueue(core: self))
+                await close()
+                return output
+            } catch {
+                await close()
+                throw error
+            }
+        }
+    }
+
+    /// Runs what is enqueued, each in a child task, until the queue is closed or the task cancelled.
+    func serve() async {
+        jobs.open()
+        await withDiscardingTaskGroup { group in
+            while let job = try? await jobs.next() { group.addTask { await job.run() } }
+            for job in jobs.close() { job.abandon() }
+        }
+    }
+
+    /// Puts a command into the queue at once; it runs in a child task of the scope.
+    func enqueue<C: Command>(
+        _ command: C,
+        _ decorators: [any CommandDecorator],
+        _ priority: CommandPriority,
+        _ deadline: Duration?
+    ) -> CommandHandle<C.Output> {
+        let watch = CommandWatch<C.Output>()
+        guard let place = enter(command.name, priority, deadline, { watch.tell($0) }) else {
+            watch.finish(.failure(over(command.name)))
+            return CommandHandle(id: 0, name: command.name, core: self, watch: watch)
+        }
+        let job = QueueJobs.Job {
+            do {
+                watch.finish(.success(try await self.work(command, decorators, place)))
+            } catch {
+                watch.finish(.failure(error))
+            }
+        } abandon: {
+            self.ended(place.id, .cancelled)
+            watch.finish(.failure(CancellationError()))
+        }
+        if !jobs.add(job) { job.abandon() }
+        return CommandHandle(id: place.id, name: place.name, core: self, watch: watch)
+    }
+
+    // MARK: - The end
+
+    /// Lets no more commands in, cancels those that are in, and ends the link.
+    func close() async {
+        let timer = state.withLock { state in
+            state.isClosed = true
+            state.idleTimer.number += 1
+            return state.idleTimer.activity.take()
+        }
+        timer?.cancel()
+        await empty()
+        jobs.finish()
+        await connection.take()?.close()
+        for watcher in state.withLock({ $0.watchers }) { watcher.value.finish() }
+    }
+
+    /// Cancels the commands that are in, and waits until they have ended.
+    func empty() async {
+        let stops = state.withLock { $0.stops }
+        for (id, stop) in stops { stop.stop(over(state.withLock { $0.items[id]?.name } ?? "command")) }
+        await withCheckedContinuation { continuation in
+            let once = OnceOnly { continuation.resume() }
+            let isEmpty = state.withLock { state in
+                if !state.items.isEmpty { state.whenEmpty = once }
+                return state.items.isEmpty
+            }
+            if isEmpty { once.run() }
+        }
+    }
+
+    // MARK: - An idle link
+
+    /// Drops the link later, where a command has asked for that and nothing is to be done.
+    func startIdleTimer() {
+        guard let limit = connection.idleLimit else { return }
+        let number: Int? = state.withLock { state in
+            guard state.items.isEmpty, !state.isClosed else { return nil }
+            state.idleTimer.number += 1
+            return state.idleTimer.number
+        }
+        guard let number else { return }
+        let timer = timeline.schedule(after: limit) { [weak self] in self?.idled(number) }
+        let former: RadioActivity? = state.withLock { state in
+            guard state.idleTimer.number == number else { return timer }
+            defer { state.idleTimer.activity = timer }
+            return state.idleTimer.activity
+        }
+        former?.cancel()
+    }
+
+    private func idled(_ number: Int) {
+        let link: Link? = state.withLock { state in
+            // Under the lock: a command that comes now makes a link of its own.
+            state.idleTimer.number == number && state.items.isEmpty ? connection.take() : nil
+        }
+        link?.beginClosing()
+    }
+}

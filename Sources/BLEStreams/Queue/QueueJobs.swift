@@ -1,0 +1,73 @@
+import BLERadio
+import Synchronization
+
+/// Commands that were enqueued, on their way to the scope that runs them.
+final class QueueJobs: Sendable {
+    struct Job: Sendable {
+        /// Runs the command when its turn has come.
+        let run: @Sendable () async -> Void
+        /// Ends it without: nobody is left to run it.
+        let abandon: @Sendable () -> Void
+    }
+
+    private struct State {
+        var jobs = Ring<Job>()
+        var waiter: (@Sendable (Result<Job?, any Error>) -> Void)?
+        var isOver = false
+    }
+
+    private let timeline: any Timeline
+    private let state = Mutex(State())
+
+    init(timeline: any Timeline) { self.timeline = timeline }
+
+    /// Somebody takes jobs from now on.
+    func open() { state.withLock { $0.isOver = false } }
+
+    /// Hands over a job; `false` where nobody will take it.
+    func add(_ job: Job) -> Bool {
+        let (isTaken, waiter) = state.withLock { state -> (Bool, (@Sendable (Result<Job?, any Error>) -> Void)?) in
+            guard !state.isOver else { return (false, nil) }
+            if let waiter = state.waiter.take() { return (true, waiter) }
+            state.jobs.append(job)
+            return (true, nil)
+        }
+        waiter?(.success(job))
+        return isTaken
+    }
+
+    /// The next job, in the order in which they came; `nil` once there will be no more.
+    ///
+    /// - Throws: `CancellationError`.
+    func next() async throws -> Job? {
+        let unwanted: @Sendable (Job?) -> Void = { $0?.abandon() }
+        return try await reply(on: timeline, unwanted: unwanted) { finish in
+            let now: Result<Job?, any Error>? = state.withLock { state in
+                if let job = state.jobs.popFirst() { return .success(job) }
+                if state.isOver { return .success(nil) }
+                state.waiter = finish
+                return nil
+            }
+            if let now { finish(now) }
+            return { self.state.withLock { $0.waiter = nil } }
+        }
+    }
+
+    /// There will be no more jobs.
+    func finish() {
+        let waiter = state.withLock { state in
+            state.isOver = true
+            return state.waiter.take()
+        }
+        waiter?(.success(nil))
+    }
+
+    /// Nobody takes jobs any more; those that are left.
+    func close() -> [Job] {
+        finish()
+        return state.withLock { state in
+            defer { state.jobs = Ring() }
+            return state.jobs.elements.map { $0 }
+        }
+    }
+}

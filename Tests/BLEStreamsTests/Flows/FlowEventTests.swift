@@ -1,0 +1,216 @@
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// What flows hear.
+@Suite struct FlowEventTests {
+    /// Does the closure's work, then writes down each event until so many have come.
+    struct Hearing: Flow {
+        let heard: Recorder<String>
+        let count: Int
+        let begin: @Sendable (FlowChannel) async throws -> Void
+
+        func run(on channel: FlowChannel) async throws {
+            try await begin(channel)
+            while heard.all.count < count { heard.add(Self.words(try await channel.next())) }
+        }
+
+        static func words(_ event: FlowEvent) -> String {
+            switch event {
+            case .scanStarted: "scan started"
+            case .discovered(let discovery): "discovered \(discovery.name ?? "")"
+            case .scanStopped: "scan stopped"
+            case .connected: "connected"
+            case .readyToWrite: "ready to write"
+            case .received(let value, _): "received \(value[0])"
+            case .linkLost(let error): error.reason?.kind == .supervisionTimeout ? "link lost" : "link lost: \(error)"
+            case .adapterOff: "adapter off"
+            case .adapterOn: "adapter on"
+            }
+        }
+    }
+
+    @Test func `a flow hears all that it is to hear, in order`() async throws {
+        try await Bench.run(serve: Bench.sendNumbers(3)) { bench in
+            bench.air.faults.add(.dropLink(after: 3, .notifications))
+            let heard = Recorder<String>()
+            let flow = Hearing(heard: heard, count: 11) { channel in
+                let found = try await channel.find(within: .seconds(10))
+                #expect(found.name == "Bench")
+                try await channel.reconnect()
+                try await channel.subscribe(to: Bench.notifying)
+            }
+            try await bench.peripheral.withQueue { queue in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await queue.run(flow) }
+                    try await bench.time.sleep(for: .seconds(10))
+                    bench.centralAdapter.powerOff()
+                    try await bench.time.sleep(for: .seconds(1))
+                    bench.centralAdapter.powerOn()
+                    try await group.waitForAll()
+                }
+            }
+            #expect(
+                heard.all == [
+                    "scan started", "discovered Bench", "scan stopped", "connected", "ready to write", "received 0",
+                    "received 1", "received 2", "link lost", "adapter off", "adapter on",
+                ]
+            )
+        }
+    }
+
+    @Test func `a link of the queue is heard of at the beginning, and scans are heard whoever scans`() async throws {
+        try await Bench.run(centrals: 2) { bench in
+            let heard = Recorder<String>()
+            try await bench.peripheral.withQueue { queue in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await queue.connecting().run(Hearing(heard: heard, count: 8) { _ in }) }
+                    try await bench.time.sleep(for: .seconds(5))
+                    for _ in 0..<2 {
+                        // Each device once for each scan, however often it is heard.
+                        _ = try await bench.central.scan(duplicates: true).prefix(3).collect()
+                        try await bench.time.sleep(for: .seconds(1))
+                    }
+                    try await group.waitForAll()
+                }
+            }
+            let scan = ["scan started", "discovered Bench", "scan stopped"]
+            #expect(heard.all == ["connected", "ready to write"] + scan + scan)
+        }
+    }
+
+    @Test func `a flow is ready to write when the new link is authorized`() async throws {
+        try await Bench.run(serve: DecoratorTests.guarded) { bench in
+            let heard = Recorder<String>()
+            try await bench.peripheral.withQueue { queue in
+                let queue = queue.authorizing {
+                    try await bench.time.sleep(for: .seconds(1))
+                    heard.add("authorized")
+                    try await $0.write(DecoratorTests.key, to: Bench.dynamic)
+                }
+                try await queue.run(Hearing(heard: heard, count: 3) { try await $0.reconnect() })
+            }
+            #expect(heard.all == ["authorized", "connected", "ready to write"])
+        }
+    }
+
+    @Test func `a flow whose place was taken hears nothing more, of whatever kind`() async throws {
+        /// Goes on listening for ten seconds after it was replaced.
+        struct Stubborn: Flow {
+            let heard: Recorder<String>
+            let stage: Stage
+
+            func run(on channel: FlowChannel) async throws {
+                try await channel.subscribe(to: Bench.notifying)
+                do {
+                    while true { heard.add(Hearing.words(try await channel.next())) }
+                } catch {
+                    heard.add("replaced")
+                    for _ in 0..<10 {
+                        await stage.work(for: 1)
+                        while let event = channel.available() { heard.add(Hearing.words(event)) }
+                    }
+                    throw error
+                }
+            }
+        }
+        try await Bench.run(centrals: 2, serve: Bench.sendForEver) { bench in
+            let (first, second) = (Recorder<String>(), Recorder<String>())
+            try await bench.peripheral.withQueue { queue in
+                let coordinator = FlowCoordinator(queue.connecting())
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        let flow = Stubborn(heard: first, stage: Stage(bench.time))
+                        #expect(await bleError { try await coordinator.run(flow) }?.code == .ended)
+                    }
+                    try await bench.time.sleep(for: .seconds(4))
+                    group.addTask {
+                        try await coordinator.run(Hearing(heard: second, count: 2) { try await $0.reconnect() })
+                    }
+                    try await bench.time.sleep(for: .seconds(1))
+                    _ = try await bench.central.scan().first()
+                    bench.centralAdapter.powerOff()
+                    try await bench.time.sleep(for: .seconds(2))
+                    bench.centralAdapter.powerOn()
+                    try await group.waitForAll()
+                }
+            }
+            #expect(first.all.last == "replaced" && first.all.filter { $0.hasPrefix("received") }.count > 1)
+            #expect(second.all == ["connected", "ready to write"])
+        }
+    }
+
+    // MARK: - The adapter
+
+    /// Reads, on a new link wherever the link is lost.
+    struct Reading: Flow {
+        let heard: Recorder<String>
+        var limit = Duration.seconds(600)
+
+        func run(on channel: FlowChannel) async throws {
+            try await channel.resuming(adapterWithin: limit) {
+                heard.add("\(try await channel.read(Bench.counter)[0])")
+                while heard.all.count < 2 {
+                    if case .linkLost(let error) = try await channel.next(timeout: .seconds(600)) { throw error }
+                }
+            }
+        }
+    }
+
+    @Test func `a flow that resumes waits for the adapter, and goes on`() async throws {
+        try await Bench.run { bench in
+            let heard = Recorder<String>()
+            try await bench.peripheral.withQueue { queue in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await queue.connecting(timeout: .seconds(5)).run(Reading(heard: heard)) }
+                    try await bench.time.sleep(for: .seconds(5))
+                    bench.centralAdapter.powerOff()
+                    // Far longer than all attempts of a policy, and than the time limit of connecting.
+                    try await bench.time.sleep(for: .seconds(300))
+                    #expect(heard.all.count == 1)
+                    bench.centralAdapter.powerOn()
+                    try await group.waitForAll()
+                }
+            }
+            #expect(heard.all == ["9", "9"])
+        }
+    }
+
+    @Test func `the limit for the adapter ends the flow with the adapter's error, and cancellation at once`()
+        async throws
+    {
+        try await Bench.run { bench in
+            try await bench.peripheral.withQueue { queue in
+                try await queue.run(.connect)
+                bench.centralAdapter.powerOff()
+                try await bench.time.sleep(for: .seconds(1))
+                let before = bench.time.now
+                let error = await bleError {
+                    try await queue.run(Reading(heard: Recorder(), limit: .seconds(20)))
+                }
+                #expect(error?.code == .adapterPoweredOff && error?.remedy.isEmpty == false)
+                #expect(bench.time.now - before == .seconds(20))
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        await #expect(throws: CancellationError.self) {
+                            try await queue.run(Reading(heard: Recorder()))
+                        }
+                    }
+                    try? await bench.time.sleep(for: .seconds(50))
+                    group.cancelAll()
+                }
+                #expect(bench.time.now - before == .seconds(70))
+            }
+        }
+    }
+
+    @Test func `a flow on a link of somebody else's says where it could go on`() async throws {
+        try await Bench.run { bench in
+            try await bench.peripheral.withLink { link in
+                bench.air.faults.add(.dropLink(insteadOf: .readRequests))
+                let error = await bleError { try await link.run(Reading(heard: Recorder())) }
+                #expect(error?.code == .disconnected && error?.remedy.contains("session.queue") == true)
+            }
+        }
+    }
+}
