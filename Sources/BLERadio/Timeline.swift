@@ -20,4 +20,13 @@ public protocol Timeline: Sendable {
 
     /// 64 random bits; the same sequence for the same seed in a simulation.
     func randomBits() -> UInt64
+
+    /// Tells that work is under way which the timeline can't see, such as a file that is read: a simulated clock stands
+    /// still until the activity is cancelled. For a real one, which does nothing by default, it goes on.
+    func hold() -> RadioActivity
+}
+
+extension Timeline {
+    /// Does nothing: real time doesn't stand still.
+    public func hold() -> RadioActivity { RadioActivity {} }
 }

@@ -97,6 +97,11 @@ public final class VirtualTime: TaskExecutor, Timeline {
         return try await work()
     }
 
+    public func hold() -> RadioActivity {
+        scheduler.withLock { $0.hold() }
+        return RadioActivity { [self] in release() }
+    }
+
     public func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> RadioActivity {
         schedule(after: delay, .call(body))
     }

@@ -10,6 +10,7 @@ final class CentralCore: Sendable {
     let store: PeerStore
     let connectQueue: ConnectQueue
     let sessionLinks = SessionLinks()
+    let links: SharedLinks
 
     init(radio: any Radio, store: PeerStore) {
         self.radio = radio
@@ -17,6 +18,7 @@ final class CentralCore: Sendable {
         scans = ScanBroker(radio: radio)
         states = ConnectionBoard()
         connectQueue = ConnectQueue(timeline: radio.timeline)
+        links = SharedLinks(timeline: radio.timeline)
     }
 
     var timeline: any Timeline { radio.timeline }

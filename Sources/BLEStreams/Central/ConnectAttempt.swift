@@ -21,6 +21,8 @@ final class ConnectAttempt: Sendable {
         var isOver = false
         /// Why the adapter could not be given the keys of the bond with the peripheral.
         var keysNotRestored: BLEError?
+        /// What is kept of each of the addresses.
+        var records: [BluetoothAddress: PeerRecord] = [:]
         /// The link, while its MTU is being negotiated.
         var link: Link?
     }
@@ -36,7 +38,8 @@ final class ConnectAttempt: Sendable {
 
     private var core: CentralCore { peripheral.core }
 
-    /// Starts connecting; exactly one result comes, unless the returned closure is called before.
+    /// Starts connecting, or shares the link or the attempt that there is; exactly one result comes, at once or later,
+    /// unless the returned closure is called before.
     ///
     /// - Parameter repetitions: how often it is tried again at once when the connection failed to be established.
     static func start(
@@ -45,9 +48,16 @@ final class ConnectAttempt: Sendable {
         repetitions: Int = 3,
         result: @escaping @Sendable (Result<Link, BLEError>) -> Void
     ) -> @Sendable () -> Void {
-        let attempt = ConnectAttempt(peripheral, timeout, repetitions, result)
-        attempt.start()
-        return { attempt.cancel() }
+        peripheral.core.links.join(
+            peripheral,
+            timeout: timeout,
+            begin: { peripheral, timeout, result in
+                let attempt = ConnectAttempt(peripheral, timeout, repetitions, result)
+                attempt.start()
+                return { attempt.cancel() }
+            },
+            result
+        )
     }
 
     private init(
@@ -74,20 +84,32 @@ final class ConnectAttempt: Sendable {
         core.states.whenDown(peripheral.address) {
             guard !self.state.withLock({ $0.isOver }) else { return }
             self.core.states.set(.connecting, of: self.peripheral.address)
-            self.restoreBonds()
+            self.recall()
         }
     }
 
-    /// The adapter must have the keys before it connects: it looks behind private addresses with them too.
+    /// Reads what is kept of the peripheral: afterwards, on the radio's thread, no file is touched any more.
+    private func recall() {
+        let (core, addresses) = (core, [peripheral.address] + peripheral.alternatives)
+        core.store.perform(on: core.timeline) {
+            let records = addresses.map { ($0, core.store.record(of: $0)) }
+            self.state.withLock { $0.records = Dictionary(records, uniquingKeysWith: { first, _ in first }) }
+            let isBonded = records.contains { !$1.bonds(with: $0).isEmpty }
+            if isBonded { self.restoreBonds() } else { self.connect() }
+        }
+    }
+
+    /// The adapter must have the keys before it connects: it looks behind private addresses with them too. That it can't
+    /// be given them is no reason not to try: it may have them.
     private func restoreBonds() {
-        let activity = core.restoreBonds(for: [peripheral.address] + peripheral.alternatives) { error in
+        let undo = core.restoreAllBonds { error in
             self.state.withLock { state in
                 state.keysNotRestored = error
                 state.activity = nil
             }
             self.connect()
         }
-        guard let activity else { return }
+        let activity = RadioActivity { undo() }
         store {
             // The answer may have come already, and the first turn begun.
             if $0.turn == 0 { $0.activity = activity }
@@ -152,7 +174,11 @@ final class ConnectAttempt: Sendable {
         let endOfTurn: RadioActivity?? = state.withLock { state in
             guard !state.isOver, state.link == nil, state.turn == turn else { return nil }
             // Under the lock, so that the turn can't end in between.
-            state.link = Link(peripheral: Peripheral(core: core, address: address), radioLink: radioLink)
+            state.link = Link(
+                peripheral: Peripheral(core: core, address: address),
+                radioLink: radioLink,
+                record: state.records[address] ?? PeerRecord()
+            )
             state.activity = nil
             return .some(state.endOfTurn.take())
         }

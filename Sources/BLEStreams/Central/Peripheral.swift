@@ -36,6 +36,11 @@ public struct Peripheral: Sendable {
     /// connection failed to be established) is repeated up to three times within the time limit. Before the link is
     /// dropped, subscriptions that the closure left behind are switched off, for at most two seconds.
     ///
+    /// A peripheral has one link at a time. Where a stream, a session or another `withLink` of this central has one, the
+    /// closure runs on that, at once, and the link is dropped when the last of them has ended. Their operations take turns;
+    /// ``Link/exclusively(_:)`` keeps some together; what is done there must not wait for a stream of the same peripheral,
+    /// which waits until it is over.
+    ///
     /// - Parameters:
     ///   - timeout: for how long to try, on the radio's clock; 30 s unless said otherwise.
     ///   - body: what to do with the link; the link is of no use after it has returned.
@@ -59,7 +64,17 @@ public struct Peripheral: Sendable {
         }
     }
 
-    /// A stream over a link of its own: connects when it is iterated, and drops the link when the iteration ends.
+    /// A stream over a link: connects when it is iterated, and drops the link when the iteration ends.
+    ///
+    /// A peripheral has one link at a time. Streams that are iterated together share it, with ``withLink(timeout:_:)`` too:
+    /// the first one connects, the others wait for that, each for as long as its own `timeout` says, and the link is
+    /// dropped with the last one. When it is lost all of them are told, and those that retry share the next one:
+    ///
+    /// ```swift
+    /// let beats = sensor.stream { $0.notifications(of: .heartRateMeasurement) }.retry().map { "\($0.beatsPerMinute)" }
+    /// let charge = sensor.stream { $0.notifications(of: .batteryLevel) }.retry().map { "\($0.hex)" }
+    /// for try await line in beats.merge(with: charge) { print(line) }
+    /// ```
     ///
     /// The loop goes on as soon as it has ended; the link is down a moment later, when ``connectionStates`` says so. A
     /// new attempt to connect waits for that by itself.

@@ -4,6 +4,8 @@ import Synchronization
 
 /// A connection to a peripheral, for as long as ``Peripheral/withLink(timeout:_:)`` runs.
 ///
+/// A peripheral has one link at a time: all who want one at the same time, streams, sessions, queues, share it.
+///
 /// Operations are carried out one after the other, in the order in which they were called; a cancelled one returns at
 /// once and never disturbs the next. Those that belong together stay together in ``exclusively(_:)``. When the link is
 /// lost everything under way, and everything called later, throws ``BLEError/Code/disconnected`` with the reason.
@@ -19,17 +21,31 @@ public final class Link: Sendable {
     let lane: Lane
     let pass: Lane.Pass?
 
+    /// The part that this handle has in a link that several may use; `nil`: all.
+    private let share: LinkShare?
+
     var timeline: any Timeline { peripheral.core.timeline }
 
-    init(peripheral: Peripheral, radioLink: any ATTLink) {
+    /// The bonds that were kept of the peripheral when the link was made.
+    let keptBonds: [Bond]
+
+    /// - Parameter record: what was kept of the peripheral: no file is read here, on the radio's thread.
+    init(peripheral: Peripheral, radioLink: any ATTLink, record: PeerRecord) {
         self.peripheral = peripheral
         let lane = Lane()
-        let attributes = LinkAttributes(peripheral: peripheral.address, store: peripheral.core.store, lane: lane)
+        let attributes = LinkAttributes(
+            peripheral: peripheral.address,
+            store: peripheral.core.store,
+            record: record,
+            lane: lane
+        )
+        keptBonds = record.bonds(with: peripheral.address)
         let lifetime = LinkLifetime()
         self.attributes = attributes
         self.lifetime = lifetime
         self.lane = lane
         pass = nil
+        share = nil
         bearer = Bearer(
             radioLink,
             timeline: peripheral.core.timeline,
@@ -46,8 +62,15 @@ public final class Link: Sendable {
     }
 
     /// The same link, in the name of a hold.
-    init(_ link: Link, pass: Lane.Pass) {
+    convenience init(_ link: Link, pass: Lane.Pass) { self.init(link, pass: pass, share: link.share) }
+
+    /// The same link, for one of those who use it at the same time.
+    convenience init(_ link: Link, share: LinkShare) { self.init(link, pass: nil, share: share) }
+
+    private init(_ link: Link, pass: Lane.Pass?, share: LinkShare?) {
         peripheral = link.peripheral
+        keptBonds = link.keptBonds
+        self.share = share
         bearer = link.bearer
         attributes = link.attributes
         lifetime = link.lifetime
@@ -133,8 +156,10 @@ extension Link {
     /// Calls the closure when the link is down; at once where it is.
     func onEnd(_ action: @escaping @Sendable (DisconnectReason) -> Void) { lifetime.onEnd(action) }
 
-    /// Drops the link without waiting for it: subscriptions are switched off first, for at most two seconds.
+    /// Drops the link without waiting for it: subscriptions are switched off first, for at most two seconds. While others
+    /// use it too, it stays for them.
     func beginClosing() {
+        guard share?.leave() ?? true else { return }
         guard lifetime.beginClosing() else { return }
         peripheral.core.states.set(.disconnecting, of: peripheral.address)
         let timer = timeline.schedule(after: .seconds(2)) { [bearer] in bearer.close(DisconnectReason(.closedLocally)) }
@@ -148,9 +173,11 @@ extension Link {
     /// What becomes of a link that nobody waits for any more: it is up, and would stay so.
     static let giveUp: @Sendable (Link) -> Void = { $0.beginClosing() }
 
-    /// Drops the link and waits until it is down; not disturbed by cancellation, and bounded in time.
+    /// Drops the link and waits until it is down; not disturbed by cancellation, and bounded in time. While others use it
+    /// too, it stays for them, and nothing is waited for.
     func close() async {
         beginClosing()
+        guard share?.leave() ?? true else { return }
         await withCheckedContinuation { continuation in
             let once = OnceOnly { continuation.resume() }
             let timer = timeline.schedule(after: .seconds(5)) { once.run() }
@@ -160,7 +187,7 @@ extension Link {
             }
         }
         // A program may end right behind this: what it learned is to be on the disk then.
-        if attributes.hasChangedMemory { await peripheral.core.store.flush() }
+        if attributes.hasChangedMemory { await peripheral.core.store.flush(on: timeline) }
     }
 }
 

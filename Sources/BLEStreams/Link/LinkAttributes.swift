@@ -22,10 +22,11 @@ final class LinkAttributes: Sendable {
     private let lane: Lane
     private let watchers = ServiceWatchers()
 
-    init(peripheral: BluetoothAddress, store: PeerStore, lane: Lane) {
+    /// - Parameter record: what was kept of the peer.
+    init(peripheral: BluetoothAddress, store: PeerStore, record: PeerRecord, lane: Lane) {
         self.peripheral = peripheral
         self.lane = lane
-        remote = RemoteDatabase(memory: DatabaseMemory(store: store, peer: peripheral))
+        remote = RemoteDatabase(memory: DatabaseMemory(store: store, peer: peripheral), record: record)
         subscriptions = LinkSubscriptions(peripheral: peripheral, database: remote, lane: lane)
     }
 

@@ -36,9 +36,10 @@ final class RemoteDatabase: Sendable {
     private let mustSettle = Atomic(false)
     private let bearer = Mutex<(bearer: Bearer, consequences: Consequences)?>(nil)
 
-    init(memory: DatabaseMemory) {
+    /// - Parameter record: what was kept of the peer, read before there was a link.
+    init(memory: DatabaseMemory, record: PeerRecord) {
         self.memory = memory
-        state = Mutex(State(tracker: DatabaseTracker(remembered: memory.recall())))
+        state = Mutex(State(tracker: DatabaseTracker(remembered: memory.recall(record))))
     }
 
     /// Called once, before anything else.
@@ -216,8 +217,8 @@ struct DatabaseMemory: Sendable {
 
     private var isIdentity: Bool { peer.subkind == .public || peer.subkind == .randomStatic }
 
-    func recall() -> RememberedDatabase? {
-        isIdentity ? store.record(of: peer).services?.remembered : nil
+    func recall(_ record: PeerRecord) -> RememberedDatabase? {
+        isIdentity ? record.services?.remembered : nil
     }
 
     func take(_ memory: DatabaseTracker.Memory) {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the radio's thread leaves to be done elsewhere, since it may block: files to be written, words for the program.
+/// What the radio's thread leaves to be done elsewhere, since it may block: words for the program.
 /// Done one after the other.
 final class Errands: Sendable {
     private let waiting = Mutex<[@Sendable () -> Void]>([])

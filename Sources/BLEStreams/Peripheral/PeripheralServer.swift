@@ -39,7 +39,7 @@ public final class PeripheralServer: Sendable {
         self.radio = radio
         errands = Errands()
         warnings = ServerWarnings(warning, errands)
-        served = ServedCentrals(store: store, errands)
+        served = ServedCentrals(store: store)
     }
 
     /// The centrals that are connected now.
@@ -68,7 +68,6 @@ public final class PeripheralServer: Sendable {
 
     /// Listens, then advertises; returns when both are under way.
     func start() async throws {
-        served.load()
         try await begin { finish in
             self.radio.listen { [weak self] event in
                 switch event {
@@ -186,9 +185,18 @@ public final class PeripheralServer: Sendable {
             return state.isStopped ? nil : state.nextID
         }
         guard let id else { return link.disconnect() }
-        let (client, isBonded) = database.withLock { served.recall(link.peer, $0) }
-        let central = ConnectedCentral(link: link, server: self, id: id, client: client, isBonded: isBonded)
-        state.withLock { $0.centrals[id] = central }
+        served.read(link.peer, on: radio.timeline) { self.admit(link, id, $0) }
+    }
+
+    /// Begins to serve a central, now that it is known what was kept of it; nothing was read from the link before.
+    private func admit(_ link: any ATTLink, _ id: Int, _ kept: ServedCentrals.Kept) {
+        let client = database.withLock { served.recall(kept.record, $0) }
+        let central = ConnectedCentral(link: link, server: self, id: id, client: client, isBonded: kept.isBonded)
+        let isStopped = state.withLock { state in
+            if !state.isStopped { state.centrals[id] = central }
+            return state.isStopped
+        }
+        if isStopped { return link.disconnect() }
         tell(.connected(central))
         central.bearer.start()
         central.resume(client, self)

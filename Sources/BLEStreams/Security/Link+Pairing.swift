@@ -24,8 +24,7 @@ extension Link {
         // is wrong with that the pairing itself tells.
         let core = peripheral.core
         try await reply(on: timeline) { finish in
-            let activity = core.restoreAllBonds { _ in finish(.success(())) }
-            return { activity.cancel() }
+            core.restoreAllBonds { _ in finish(.success(())) }
         }
         let limit: @Sendable () -> any Error = {
             BLEError.timedOut("pair", object: "with \(address)", after: timeout, waitingFor: "pairing did not end")
@@ -37,7 +36,7 @@ extension Link {
         if let bond {
             core.remember(bond)
             // A program may end right behind this, and the peripheral has its part of the bond already.
-            await core.store.flush()
+            await core.store.flush(on: timeline)
         }
         try await encrypt(operation: "pair", timeout: timeout)
     }
@@ -63,7 +62,7 @@ extension Link {
     ) {
         guard
             let local = bearer.radioLink.local,
-            peripheral.core.bonds(with: peripheral.address).contains(where: { $0.adapter == local })
+            keptBonds.contains(where: { $0.adapter == local })
         else { return result(.success(())) }
         let object = "to \(peripheral)"
         let failure: @Sendable () -> BLEError = {
@@ -82,9 +81,9 @@ extension Link {
 }
 
 extension CentralCore {
-    /// The bonds with a peer, of all adapters.
+    /// The bonds with a peer, of all adapters. Reads a file: not for the radio's thread.
     func bonds(with peer: BluetoothAddress) -> [Bond] {
-        (store.record(of: peer).bonds ?? []).compactMap { $0.bond(with: peer) }
+        store.record(of: peer).bonds(with: peer)
     }
 
     func remember(_ bond: Bond) {
@@ -94,39 +93,61 @@ extension CentralCore {
         }
     }
 
-    /// Gives the radio the keys of all bonds; calls back, later, with what went wrong.
-    func restoreAllBonds(_ result: @escaping @Sendable (BLEError?) -> Void) -> RadioActivity {
-        radio.restore(store.peers().flatMap { bonds(with: $0) }) { outcome in
-            if case .failure(let error) = outcome { result(error) } else { result(nil) }
+    /// Gives the radio the keys of all bonds; calls back, later, with what went wrong, unless it is undone before.
+    ///
+    /// - Returns: what undoes it.
+    func restoreAllBonds(_ result: @escaping @Sendable (BLEError?) -> Void) -> @Sendable () -> Void {
+        let activity = LateActivity()
+        store.perform(on: timeline) {
+            let bonds = self.store.peers().flatMap { self.bonds(with: $0) }
+            activity.begin {
+                self.radio.restore(bonds) { outcome in
+                    if case .failure(let error) = outcome { result(error) } else { result(nil) }
+                }
+            }
         }
+        return { activity.cancel() }
+    }
+}
+
+/// An activity of the radio that begins later, if it hasn't been cancelled by then.
+private final class LateActivity: Sendable {
+    private let state = Mutex<(activity: RadioActivity?, isCancelled: Bool)>((nil, false))
+
+    func begin(_ start: () -> RadioActivity) {
+        guard !state.withLock({ $0.isCancelled }) else { return }
+        let activity = start()
+        let isCancelled = state.withLock { state in
+            state.activity = activity
+            return state.isCancelled
+        }
+        if isCancelled { activity.cancel() }
     }
 
-    /// Gives the radio the keys of all bonds, where there is one with the peer, which has one of these addresses; calls
-    /// back, at once or later.
-    ///
-    /// - Parameter result: is given what went wrong, which is no reason not to try: the radio may have the keys.
-    /// - Returns: the activity, where it takes one.
-    func restoreBonds(
-        for addresses: [BluetoothAddress],
-        _ result: @escaping @Sendable (BLEError?) -> Void
-    ) -> RadioActivity? {
-        guard addresses.contains(where: { !bonds(with: $0).isEmpty }) else {
-            result(nil)
-            return nil
+    func cancel() {
+        let activity = state.withLock { state in
+            state.isCancelled = true
+            return state.activity.take()
         }
-        return restoreAllBonds(result)
+        activity?.cancel()
     }
+}
+
+extension PeerRecord {
+    /// The bonds with the peer, of all adapters.
+    func bonds(with peer: BluetoothAddress) -> [Bond] { (bonds ?? []).compactMap { $0.bond(with: peer) } }
 }
 
 extension Central {
     /// The bonds that this library has made and kept, in the order of the peers' addresses; of all adapters.
     ///
-    /// Bonds that bluetoothd has made are not among them.
+    /// Bonds that bluetoothd has made are not among them. Reads files, so ask elsewhere than on ``executor``.
     public var bonds: [Bond] { core.store.peers().flatMap { core.bonds(with: $0) } }
 }
 
 extension Peripheral {
-    /// Whether there is a bond with it, made by this library with any adapter of this machine.
+    /// Whether there is a bond with it, made by this library with any adapter of this machine. Reads a file, so ask elsewhere
+    /// than on ``Central/executor``.
     public var isBonded: Bool { ([address] + alternatives).contains { !core.bonds(with: $0).isEmpty } }
 
     /// Removes what this machine keeps of bonds with the peripheral, has the adapter forget its key, and drops a link to
@@ -146,10 +167,16 @@ extension Peripheral {
                 let activity = radio.unpair(address) { finish($0.mapError { $0 as any Error }) }
                 return { activity.cancel() }
             }
-            hadBond = hadBond || hadKey || !core.bonds(with: address).isEmpty
+            let core = core
+            let isKept: Bool = await withCheckedContinuation { continuation in
+                core.store.perform(on: core.timeline) {
+                    continuation.resume(returning: !core.bonds(with: address).isEmpty)
+                }
+            }
+            hadBond = hadBond || hadKey || isKept
             core.store.update(address) { $0.bonds = nil }
         }
-        await core.store.flush()
+        await core.store.flush(on: core.timeline)
         guard hadBond else { throw BLEError.noBond(object: object) }
     }
 }

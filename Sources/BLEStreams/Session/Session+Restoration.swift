@@ -4,7 +4,8 @@ extension Central {
     /// The plans of the sessions that earlier runs of the program kept, in the order of their addresses.
     ///
     /// A session is kept where its plan says so (``SessionPlan/isKept``), from its first link on, until it is
-    /// forgotten. With the plan come the cache of the attributes and the bond, which lie in the same file.
+    /// forgotten. With the plan come the cache of the attributes and the bond, which lie in the same file. Reads
+    /// files, so ask elsewhere than on ``executor``.
     public var keptPlans: [SessionPlan] {
         let store = core.store
         return store.peers().compactMap { peer in store.record(of: peer).session?.plan(for: peer) }
@@ -34,11 +35,10 @@ extension Session {
         core.store.update(address) { $0.session = nil }
     }
 
-    /// Writes down what the next run of the program needs, where the plan wants that and it isn't there yet.
+    /// Writes down what the next run of the program needs, where the plan wants that.
     func keep() {
         guard plan.isKept, let address = peripheral?.address else { return }
         let record = SessionRecord(plan, name: name)
-        guard core.store.record(of: address).session != record else { return }
         core.store.update(address) { $0.session = record }
     }
 }

@@ -5,6 +5,8 @@ import Glibc
 /// The folder of a ``PeerStore``: names, reads, replaces and sets aside its files.
 struct PeerFolder: Sendable {
     let path: String
+    /// Called at each access to a file, on the thread that makes it: for tests.
+    var onAccess: @Sendable () -> Void = {}
 
     /// `$XDG_STATE_HOME/blestreams`, or what the XDG Base Directory Specification puts in its place.
     static var standardPath: String {
@@ -28,6 +30,7 @@ struct PeerFolder: Sendable {
 
     /// The peers that have a file.
     func peers() -> [BluetoothAddress] {
+        onAccess()
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
         return names.compactMap { name in
             guard name.hasSuffix(Self.suffix) else { return nil }
@@ -43,6 +46,7 @@ struct PeerFolder: Sendable {
     ///
     /// - Throws: when it can't be read; one that makes no sense has been set aside by then.
     func read(_ peer: BluetoothAddress) throws(BLEError) -> PeerRecord? {
+        onAccess()
         let name = file(peer)
         let data: Data
         do {
@@ -80,6 +84,7 @@ struct PeerFolder: Sendable {
     ///
     /// The corresponding C function is `flock`.
     func whileLocked(_ body: () throws(BLEError) -> Void) throws(BLEError) {
+        onAccess()
         try make()
         let descriptor = open(path + "/.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .store("write", path, errno: errno) }

@@ -1,4 +1,5 @@
 public import BLEProtocol
+import BLERadio
 @preconcurrency import Dispatch
 import Glibc
 import Synchronization
@@ -10,6 +11,8 @@ import Synchronization
 /// One that can't be read is set aside beside it, named in a warning, and what was in it is found out afresh.
 ///
 /// Several programs may share a folder: each change is made to the file as it is at that moment.
+///
+/// Files are read and written on queues of the store's own; links, scans and the radio's thread never wait for one.
 public final class PeerStore: Sendable {
     /// Receives what went wrong with a file, or beside all calls of the program, which goes on without it.
     public typealias Warning = @Sendable (BLEError) -> Void
@@ -17,8 +20,10 @@ public final class PeerStore: Sendable {
     typealias Change = @Sendable (inout PeerRecord) -> Void
 
     private struct State {
-        /// Records that are ahead of their files, and the changes that the files still lack.
-        var pending: [BluetoothAddress: (record: PeerRecord, changes: [Change])] = [:]
+        /// The changes that the files still lack, oldest first.
+        var pending: [BluetoothAddress: [Change]] = [:]
+        /// Counts what was brought to the disk: who reads meanwhile reads again.
+        var writes = 0
         /// The records of a store without a folder.
         var memory: [BluetoothAddress: PeerRecord] = [:]
     }
@@ -27,12 +32,21 @@ public final class PeerStore: Sendable {
     private let folder: PeerFolder?
     private let warning: Warning
     private let state = Mutex(State())
-    /// Where files are written: nobody waits for a slow disk.
+    /// Where files are written: neither the radio's thread nor a program's task waits for a slow disk.
     private let queue = DispatchQueue(label: "BLEStreams.store")
+    /// Where they are read for a link: that doesn't wait for another program that holds the folder's lock either.
+    private let reading = DispatchQueue(label: "BLEStreams.store.reading")
+
+    /// What tells the queues from others.
+    private static let mark = DispatchSpecificKey<Bool>()
+
+    /// Whether this code runs on a queue of a store's own.
+    static var isOnQueue: Bool { DispatchQueue.getSpecific(key: mark) == true }
 
     private init(folder: PeerFolder?, warning: @escaping Warning) {
         self.folder = folder
         self.warning = warning
+        for queue in [queue, reading] { queue.setSpecific(key: Self.mark, value: true) }
     }
 
     /// The files of this user: `$XDG_STATE_HOME/blestreams`; warnings go to standard error.
@@ -45,6 +59,11 @@ public final class PeerStore: Sendable {
     ///   - warning: is told of files that could not be read or written, on any thread; standard error unless given.
     public convenience init(folder: String, warning: @escaping Warning = PeerStore.printWarning) {
         self.init(folder: PeerFolder(path: folder), warning: warning)
+    }
+
+    /// The same, with a closure that is called at each access to a file, on the thread that makes it.
+    convenience init(folder: String, onAccess: @escaping @Sendable () -> Void) {
+        self.init(folder: PeerFolder(path: folder, onAccess: onAccess), warning: PeerStore.printWarning)
     }
 
     /// A store that forgets everything when it goes: for tests, and for programs that must leave no trace.
@@ -64,31 +83,45 @@ public final class PeerStore: Sendable {
 
     // MARK: - Records
 
-    /// What is remembered of a peer; empty where nothing is.
-    func record(of peer: BluetoothAddress) -> PeerRecord {
-        let known: PeerRecord? = state.withLock { state in
-            folder == nil ? state.memory[peer] ?? PeerRecord() : state.pending[peer]?.record
+    /// Runs the closure where files may be read: at once where there are none, else on a queue of the store's own, while a
+    /// simulated clock stands still. What it reads is as it is after all changes that were asked for before.
+    func perform(on timeline: any Timeline, _ body: @escaping @Sendable () -> Void) {
+        guard folder != nil else { return body() }
+        let hold = timeline.hold()
+        reading.async {
+            body()
+            hold.cancel()
         }
-        if let known { return known }
-        let (record, failure) = read(peer)
-        if let failure { warning(failure) }
-        return record
     }
 
-    /// Every peer of which something is remembered, in the order of their addresses.
+    /// What is remembered of a peer; empty where nothing is. Reads a file: not for the radio's thread.
+    func record(of peer: BluetoothAddress) -> PeerRecord {
+        guard folder != nil else { return state.withLock { $0.memory[peer] ?? PeerRecord() } }
+        while true {
+            let (changes, writes) = state.withLock { ($0.pending[peer] ?? [], $0.writes) }
+            var (record, failure) = read(peer)
+            if let failure { warning(failure) }
+            // What was brought to the disk meanwhile would be counted twice, or not at all.
+            guard state.withLock({ $0.writes == writes }) else { continue }
+            for change in changes { change(&record) }
+            return record
+        }
+    }
+
+    /// Every peer of which something is remembered, in the order of their addresses. Reads files, as ``record(of:)``.
     func peers() -> [BluetoothAddress] {
-        let (changed, remembered) = state.withLock { ($0.pending.mapValues(\.record), Array($0.memory.keys)) }
+        let (changed, remembered) = state.withLock { (Array($0.pending.keys), Array($0.memory.keys)) }
         guard let folder else { return remembered.sorted { $0.rawValue < $1.rawValue } }
         var peers = Set(folder.peers())
-        for (peer, record) in changed {
-            if record.isEmpty { peers.remove(peer) } else { peers.insert(peer) }
+        for peer in changed {
+            if record(of: peer).isEmpty { peers.remove(peer) } else { peers.insert(peer) }
         }
         return peers.sorted { $0.rawValue < $1.rawValue }
     }
 
-    /// Changes what is remembered of a peer: for this program at once, on the disk soon.
+    /// Changes what is remembered of a peer: for this program at once, on the disk soon. Touches no file itself.
     ///
-    /// - Parameter change: is called twice where there is a file: it may depend on nothing but the record.
+    /// - Parameter change: is called more than once where there is a file: it may depend on nothing but the record.
     func update(_ peer: BluetoothAddress, _ change: @escaping Change) {
         guard folder != nil else {
             return state.withLock { state in
@@ -97,16 +130,10 @@ public final class PeerStore: Sendable {
                 state.memory[peer] = record.isEmpty ? nil : record
             }
         }
-        let (isFirst, failure): (Bool, BLEError?) = state.withLock { state in
-            // Read under the lock: outside, the file may be replaced between the reading and the entry.
-            let (base, failure) = state.pending[peer] == nil ? read(peer) : (PeerRecord(), nil)
-            var entry = state.pending[peer] ?? (base, [])
-            change(&entry.record)
-            entry.changes.append(change)
-            defer { state.pending[peer] = entry }
-            return (entry.changes.count == 1, failure)
+        let isFirst = state.withLock { state in
+            state.pending[peer, default: []].append(change)
+            return state.pending[peer]?.count == 1
         }
-        if let failure { warning(failure) }
         if isFirst { queue.async { self.writePending(peer) } }
     }
 
@@ -116,6 +143,13 @@ public final class PeerStore: Sendable {
         await withCheckedContinuation { continuation in
             queue.async { continuation.resume() }
         }
+    }
+
+    /// The same, while a simulated clock stands still.
+    func flush(on timeline: any Timeline) async {
+        let hold = timeline.hold()
+        await flush()
+        hold.cancel()
     }
 
     // MARK: - Files
@@ -131,11 +165,12 @@ public final class PeerStore: Sendable {
 
     /// Brings a file up to date, on the queue.
     private func writePending(_ peer: BluetoothAddress) {
-        while let changes = state.withLock({ $0.pending[peer]?.changes }) {
+        while let changes = state.withLock({ $0.pending[peer] }) {
             if let failure = write(changes, peer) { warning(failure) }
             state.withLock { state in
-                state.pending[peer]?.changes.removeFirst(changes.count)
-                if state.pending[peer]?.changes.isEmpty == true { state.pending[peer] = nil }
+                state.writes += 1
+                state.pending[peer]?.removeFirst(changes.count)
+                if state.pending[peer]?.isEmpty == true { state.pending[peer] = nil }
             }
         }
     }
@@ -144,10 +179,12 @@ public final class PeerStore: Sendable {
         guard let folder else { return nil }
         do throws(BLEError) {
             try folder.whileLocked { () throws(BLEError) in
-                var (record, failure) = read(peer)
+                let (before, failure) = read(peer)
                 if let failure { warning(failure) }
+                var record = before
                 for change in changes { change(&record) }
-                try folder.write(record, of: peer)
+                // What is asked for again at each link, such as to keep a session, wears no disk out.
+                if record != before { try folder.write(record, of: peer) }
             }
             return nil
         } catch {

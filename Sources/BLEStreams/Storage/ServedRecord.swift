@@ -1,6 +1,6 @@
 import BLEProtocol
+import BLERadio
 import FoundationEssentials
-import Synchronization
 
 /// What a bonded central has configured of the attributes that this machine offers, as it stands in the central's file.
 ///
@@ -21,40 +21,32 @@ struct ServedRecord: Codable, Equatable, Sendable {
 
 /// What is kept of the centrals that a peripheral serves, from one link to the next: of bonded ones, all that the
 /// specification asks to be kept; of others nothing.
-///
-/// Centrals come and go on the radio's thread, where no file is touched: the files are read before, and written as an
-/// errand.
-final class ServedCentrals: Sendable {
-    private struct State {
-        var records: [BluetoothAddress: ServedRecord] = [:]
-        /// Those with whom there is a bond, as far as the files say.
-        var bonded: Set<BluetoothAddress> = []
+struct ServedCentrals: Sendable {
+    let store: PeerStore
+
+    /// What the store knows of a central.
+    struct Kept: Sendable {
+        var record: ServedRecord?
+        /// Whether there is a bond with it.
+        var isBonded: Bool
     }
 
-    private let store: PeerStore
-    private let errands: Errands
-    private let state = Mutex(State())
-
-    init(store: PeerStore, _ errands: Errands) {
-        self.store = store
-        self.errands = errands
-    }
-
-    /// Reads what there is; may take as long as the disk does.
-    func load() {
-        for peer in store.peers() {
-            let record = store.record(of: peer)
-            state.withLock { state in
-                state.records[peer] = record.served
-                if record.served != nil || record.bonds?.isEmpty == false { state.bonded.insert(peer) }
-            }
+    /// Reads what was kept of a central that has connected; calls back, at once or later, exactly once.
+    func read(
+        _ central: BluetoothAddress,
+        on timeline: any Timeline,
+        _ answer: @escaping @Sendable (Kept) -> Void
+    ) {
+        store.perform(on: timeline) {
+            let record = store.record(of: central)
+            let isBonded = record.served != nil || record.bonds?.isEmpty == false
+            answer(Kept(record: record.served, isBonded: isBonded))
         }
     }
 
-    /// What is known of a central that has connected, and whether there is a bond with it.
-    func recall(_ central: BluetoothAddress, _ database: AttributeDatabase) -> (client: ServerClient, isBonded: Bool) {
-        let (found, isBonded) = state.withLock { ($0.records[central], $0.bonded.contains(central)) }
-        guard let record = found else { return (ServerClient(), isBonded) }
+    /// What is known of a central, by what was kept of it.
+    func recall(_ record: ServedRecord?, _ database: AttributeDatabase) -> ServerClient {
+        guard let record else { return ServerClient() }
         let client = ServerClient(
             configurations: Dictionary(
                 record.configurations.map { ($0.valueHandle, $0.value) },
@@ -63,7 +55,7 @@ final class ServedCentrals: Sendable {
             features: GATTClientFeatures(rawValue: record.features)
         )
         let isCurrent = Array(record.databaseHash) == database.computedHash()
-        return (isCurrent ? client : client.returning(to: database), isBonded)
+        return isCurrent ? client : client.returning(to: database)
     }
 
     /// Keeps what a central has configured, now that it has left.
@@ -79,13 +71,7 @@ final class ServedCentrals: Sendable {
             },
             features: client.features.rawValue
         )
-        let kept = record.configurations.isEmpty && record.features == 0 ? nil : record
-        let isNews = state.withLock { state in
-            state.bonded.insert(central)
-            defer { state.records[central] = kept }
-            return state.records[central] != kept
-        }
-        guard isNews else { return }
-        errands.leave { [store] in store.update(central) { $0.served = kept } }
+        let isEmpty = record.configurations.isEmpty && record.features == 0
+        store.update(central) { $0.served = isEmpty ? nil : record }
     }
 }

@@ -1,6 +1,8 @@
 import BLEProtocol
 import BLERadio
 import BLESimulator
+import Dispatch
+import Synchronization
 import Testing
 
 @Suite struct VirtualTimeTests {
@@ -138,6 +140,22 @@ extension VirtualTimeTests {
             for _ in 0..<1000 { await Task.yield() }
             #expect(log.values.isEmpty)
             timer.cancel()
+        }
+    }
+
+    @Test func `the clock stands still while something is held that it can't see`() async throws {
+        try await VirtualTime.run { time in
+            let order = Mutex<[String]>([])
+            let hold = time.hold()
+            DispatchQueue.global().async {
+                order.withLock { $0.append("file read") }
+                hold.cancel()
+                hold.cancel()
+            }
+            try await time.sleep(for: .seconds(1))
+            order.withLock { $0.append("slept") }
+            #expect(order.withLock { $0 } == ["file read", "slept"])
+            #expect(time.now == .seconds(1))
         }
     }
 }

@@ -1,0 +1,233 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// The links of one central, one for each peripheral: whoever wants a link to a peripheral that has one gets that, and
+/// whoever comes while one is being made waits for it with the others. It is dropped when the last one leaves.
+///
+/// As on the board of connection states, the octets of an address tell a peripheral from others, whatever its kind.
+final class SharedLinks: Sendable {
+    typealias Answer = @Sendable (Result<Link, BLEError>) -> Void
+
+    private struct Waiter {
+        let peripheral: Peripheral
+        let timeout: Duration
+        let deadline: Duration
+        let answer: Answer
+        var timer: RadioActivity?
+    }
+
+    /// A peripheral that has a link, or to which one is being made.
+    private struct Entry {
+        let number: Int
+        /// In the order in which they came, by their numbers.
+        var waiters: [Int: Waiter] = [:]
+        /// Gives up the attempt that is under way, once it is known how.
+        var cancelAttempt: (@Sendable () -> Void)?
+        var link: Link?
+        var users: Set<Int> = []
+    }
+
+    private struct State {
+        var entries: [UInt64: Entry] = [:]
+        var nextNumber = 0
+
+        mutating func number() -> Int {
+            nextNumber += 1
+            return nextNumber
+        }
+
+        /// Takes a waiter out; and the attempt, where nobody waits any more.
+        mutating func remove(_ waiter: Int, _ key: UInt64) -> (waiter: Waiter, cancel: (@Sendable () -> Void)?)? {
+            guard let removed = entries[key]?.waiters.removeValue(forKey: waiter) else { return nil }
+            guard let entry = entries[key], entry.waiters.isEmpty, entry.link == nil else { return (removed, nil) }
+            entries[key] = nil
+            return (removed, entry.cancelAttempt)
+        }
+    }
+
+    private let timeline: any Timeline
+    private let state = Mutex(State())
+
+    init(timeline: any Timeline) { self.timeline = timeline }
+
+    // MARK: - Coming
+
+    /// Waits for a link, one's own or one that others have; exactly one answer comes, at once or later, unless what is
+    /// returned is called before.
+    ///
+    /// - Parameter begin: makes an attempt, where none is under way, within a time limit; what it returns gives it up.
+    func join(
+        _ peripheral: Peripheral,
+        timeout: Duration,
+        begin: @escaping @Sendable (Peripheral, Duration, @escaping Answer) -> @Sendable () -> Void,
+        _ answer: @escaping Answer
+    ) -> @Sendable () -> Void {
+        let key = peripheral.address.rawValue
+        let waiter = Waiter(
+            peripheral: peripheral,
+            timeout: timeout,
+            deadline: timeline.now + timeout,
+            answer: answer
+        )
+        let (link, id, attempt): (Link?, Int, Int?) = state.withLock { state in
+            let id = state.number()
+            if let link = state.entries[key]?.link {
+                if link.bearer.end == nil {
+                    state.entries[key]?.users.insert(id)
+                    return (Link(link, share: LinkShare(self, key: key, user: id)), id, nil)
+                }
+                // Lost a moment ago, which is about to be told here too.
+                state.entries[key] = nil
+            }
+            let isNew = state.entries[key] == nil
+            var entry = state.entries[key] ?? Entry(number: state.number())
+            entry.waiters[id] = waiter
+            state.entries[key] = entry
+            return (nil, id, isNew ? entry.number : nil)
+        }
+        if let link {
+            answer(.success(link))
+            return {}
+        }
+        let timer = timeline.schedule(after: timeout) { self.timedOut(id, key) }
+        let isOver = state.withLock { state in
+            state.entries[key]?.waiters[id]?.timer = timer
+            return state.entries[key]?.waiters[id] == nil
+        }
+        if isOver { timer.cancel() }
+        if let attempt { self.begin(attempt, key, peripheral, timeout, begin) }
+        return { self.withdraw(id, key) }
+    }
+
+    private func begin(
+        _ number: Int,
+        _ key: UInt64,
+        _ peripheral: Peripheral,
+        _ timeout: Duration,
+        _ begin: @escaping @Sendable (Peripheral, Duration, @escaping Answer) -> @Sendable () -> Void
+    ) {
+        let cancel = begin(peripheral, timeout) { outcome in
+            switch outcome {
+            case .success(let link): self.connected(link, number, key)
+            case .failure(let error): self.failed(error, number, key, begin)
+            }
+        }
+        let isWanted = state.withLock { state in
+            guard state.entries[key]?.number == number, state.entries[key]?.link == nil else { return false }
+            state.entries[key]?.cancelAttempt = cancel
+            return true
+        }
+        // Everybody has left meanwhile; or it is over, and there is nothing to give up.
+        if !isWanted { cancel() }
+    }
+
+    private func withdraw(_ id: Int, _ key: UInt64) {
+        let removed = state.withLock { $0.remove(id, key) }
+        removed?.waiter.timer?.cancel()
+        removed?.cancel?()
+    }
+
+    private func timedOut(_ id: Int, _ key: UInt64) {
+        guard let (waiter, cancel) = state.withLock({ $0.remove(id, key) }) else { return }
+        cancel?()
+        waiter.answer(.failure(.connectTimedOut(waiter.peripheral.address, after: waiter.timeout)))
+    }
+
+    // MARK: - The attempt
+
+    private func connected(_ link: Link, _ number: Int, _ key: UInt64) {
+        let waiters = state.withLock { state -> [(id: Int, waiter: Waiter)] in
+            guard var entry = state.entries[key], entry.number == number, entry.link == nil else { return [] }
+            let waiters = entry.waiters.sorted { $0.key < $1.key }.map { (id: $0.key, waiter: $0.value) }
+            entry.waiters = [:]
+            entry.cancelAttempt = nil
+            entry.link = link
+            entry.users = Set(waiters.map(\.id))
+            state.entries[key] = entry
+            return waiters
+        }
+        // Nobody waits any more.
+        guard !waiters.isEmpty else { return link.beginClosing() }
+        link.onEnd { _ in
+            self.state.withLock { state in
+                if state.entries[key]?.number == number { state.entries[key] = nil }
+            }
+        }
+        for (id, waiter) in waiters {
+            waiter.timer?.cancel()
+            waiter.answer(.success(Link(link, share: LinkShare(self, key: key, user: id))))
+        }
+    }
+
+    /// All who wait hear of it, but those who have more time than the attempt had: for them there is another one.
+    private func failed(
+        _ error: BLEError,
+        _ number: Int,
+        _ key: UInt64,
+        _ begin: @escaping @Sendable (Peripheral, Duration, @escaping Answer) -> @Sendable () -> Void
+    ) {
+        let now = timeline.now
+        let (waiters, next): ([Waiter], (number: Int, waiter: Waiter)?) = state.withLock { state in
+            guard var entry = state.entries[key], entry.number == number, entry.link == nil else { return ([], nil) }
+            let leaving = entry.waiters.filter { error.code != .timedOut || $0.value.deadline <= now }
+            for id in leaving.keys { entry.waiters[id] = nil }
+            let told = leaving.sorted { $0.key < $1.key }.map(\.value)
+            guard let last = entry.waiters.values.max(by: { $0.deadline < $1.deadline }) else {
+                state.entries[key] = nil
+                return (told, nil)
+            }
+            let another = Entry(number: state.number(), waiters: entry.waiters)
+            state.entries[key] = another
+            return (told, (another.number, last))
+        }
+        for waiter in waiters {
+            waiter.timer?.cancel()
+            // Each hears of its own limit: the attempt may have begun long after it came.
+            let isLate = error.code == .timedOut && waiter.deadline <= now
+            let address = waiter.peripheral.address
+            waiter.answer(.failure(isLate ? .connectTimedOut(address, after: waiter.timeout) : error))
+        }
+        if let (number, waiter) = next {
+            self.begin(number, key, waiter.peripheral, waiter.deadline - now, begin)
+        }
+    }
+
+    // MARK: - Going
+
+    /// One who has used a link doesn't any more; whether nobody is left, and it is to be dropped.
+    fileprivate func leave(_ user: Int, _ key: UInt64) -> Bool {
+        state.withLock { state in
+            // It was lost before.
+            guard state.entries[key]?.users.remove(user) != nil else { return true }
+            guard state.entries[key]?.users.isEmpty == true else { return false }
+            state.entries[key] = nil
+            return true
+        }
+    }
+}
+
+/// The part that one user has in a link.
+final class LinkShare: Sendable {
+    private let links: SharedLinks
+    private let key: UInt64
+    private let user: Int
+    private let wasLast = Mutex<Bool?>(nil)
+
+    init(_ links: SharedLinks, key: UInt64, user: Int) {
+        self.links = links
+        self.key = key
+        self.user = user
+    }
+
+    /// Gives the part up, once.
+    ///
+    /// - Returns: whether it was the last one: the link is to be dropped. The same each time.
+    func leave() -> Bool {
+        wasLast.withLock { wasLast in
+            let answer = wasLast ?? links.leave(user, key)
+            wasLast = answer
+            return answer
+        }
+    }
+}
