@@ -33,8 +33,20 @@ public final class LinuxRadio: Radio {
     ///   first there is.
     /// - Throws: ``BLEError/Code/invalidArgument`` for what is no adapter's name, ``BLEError/Code/adapterNotFound``
     ///   where none was named and there is none, ``BLEError/Code/unsupportedSystem`` where the kernel has no Bluetooth.
-    public init(adapter name: String? = nil) throws(BLEError) {
-        let adapter = try LinuxAdapter(name)
+    public convenience init(adapter name: String? = nil) throws(BLEError) {
+        try self.init(on: LinuxAdapter(name))
+    }
+
+    /// Opens an adapter that need not be there yet, to be watched until it is: the one with this name, or the first that
+    /// turns up.
+    ///
+    /// - Throws: ``BLEError/Code/invalidArgument`` for what is no adapter's name, ``BLEError/Code/unsupportedSystem`` where
+    ///   the kernel has no Bluetooth. What keeps the program from using the adapter is its state.
+    public convenience init(awaiting name: String?) throws(BLEError) {
+        try self.init(on: LinuxAdapter(name, mayBeMissing: true))
+    }
+
+    private init(on adapter: LinuxAdapter) throws(BLEError) {
         let timeline = RealTimeline()
         let loop: EventLoop
         do throws(SystemError) {
@@ -46,7 +58,7 @@ public final class LinuxRadio: Radio {
         self.timeline = timeline
         self.loop = loop
         management = try? ManagementSocket(adapter: adapter, loop: loop, timeline: timeline)
-        watch = AdapterWatch(adapter, management: management, loop: loop)
+        watch = AdapterWatch(adapter, management: management, loop: loop, timeline: timeline)
         settling = SettlingPeers(management: management, loop: loop, timeline: timeline)
         keys = KernelKeys(management: management)
         security = SecurityWatch(management: management)

@@ -12,17 +12,25 @@ final class AdapterWatch: Sendable {
         var last: AdapterInfo?
         var managementEvents: RadioActivity?
         var switches: EventLoop.Registration?
+        /// Looks again at an adapter that is on its way to another state.
+        var nextLook: RadioActivity?
     }
+
+    /// After how long an adapter that is starting is looked at again: the kernel tells when it is on, and not when the
+    /// start has failed.
+    private static let patience = Duration.seconds(1)
 
     private let adapter: LinuxAdapter
     private let loop: EventLoop
+    private let timeline: any Timeline
     /// Tells of every change to a radio switch; absent where the system has none or shows none.
     private let switches: SharedDescriptor?
     private let state = Mutex(State())
 
-    init(_ adapter: LinuxAdapter, management: ManagementSocket?, loop: EventLoop) {
+    init(_ adapter: LinuxAdapter, management: ManagementSocket?, loop: EventLoop, timeline: any Timeline) {
         self.adapter = adapter
         self.loop = loop
+        self.timeline = timeline
         switches = try? SharedDescriptor(FileDescriptor.openForReading("/dev/rfkill"))
 
         let observation = management?.observe { [weak self] events in
@@ -69,12 +77,23 @@ final class AdapterWatch: Sendable {
     /// Asks what the adapter is now, and tells whoever watches if that is news.
     private func look() {
         let now = adapter.info
-        let sinks = state.withLock { state -> [EventSink<AdapterInfo>] in
-            guard state.last != now else { return [] }
+        let next = now.state.isPassing ? lookLater() : nil
+        let (sinks, former) = state.withLock { state -> ([EventSink<AdapterInfo>], RadioActivity?) in
+            let former = state.nextLook
+            state.nextLook = next
+            guard state.last != now else { return ([], former) }
             state.last = now
-            return state.observers
+            return (state.observers, former)
         }
+        former?.cancel()
         for sink in sinks { sink.send(now) }
+    }
+
+    private func lookLater() -> RadioActivity {
+        timeline.schedule(after: Self.patience) { [weak self] in
+            guard let self, state.withLock({ !$0.observers.isEmpty }) else { return }
+            loop.enqueue { self.look() }
+        }
     }
 }
 
@@ -82,7 +101,8 @@ extension ManagementEvent {
     /// Whether the adapter may be another thing now than it was before.
     var mayChangeAdapterState: Bool {
         switch self {
-        case .indexAdded, .indexRemoved, .extendedIndexAdded, .extendedIndexRemoved, .newSettings: true
+        case .indexAdded, .indexRemoved, .extendedIndexAdded, .extendedIndexRemoved, .newSettings, .controllerError:
+            true
         default: false
         }
     }

@@ -64,6 +64,26 @@ extension BLEError {
         )
     }
 
+    static func adapterLacksLowEnergy(_ name: String, operation: String, object: String) -> BLEError {
+        BLEError(
+            .notSupported,
+            operation: operation,
+            object: object,
+            cause: "the adapter \(name) can't do Bluetooth Low Energy",
+            remedy: "Use an adapter for Bluetooth 4.0 or later."
+        )
+    }
+
+    static func adapterNotReady(_ name: String, operation: String, object: String) -> BLEError {
+        BLEError(
+            .adapterNotReady,
+            operation: operation,
+            object: object,
+            cause: "the adapter \(name) is starting",
+            remedy: "Wait until it has started; unplug it and plug it in again if that takes more than some seconds."
+        )
+    }
+
     static func adapterPoweredOff(_ name: String, operation: String, object: String) -> BLEError {
         BLEError(
             .adapterPoweredOff,

@@ -8,8 +8,26 @@ struct AdapterFacts: Hashable {
     var number: UInt16
     /// The public address; all zero where the controller has none.
     var address: BluetoothAddress
+    /// What it is doing, a bit for each of the kernel's `HCI_UP`, `HCI_INIT` and so on.
+    var flags: UInt32
+    /// What the controller can do, page 0 of its features as it has told them; all zero before it has.
+    /// Source: Core Specification, Vol 2, Part C, 3.3.
+    var features: [UInt8]
+
     /// Whether it is powered; an adapter that is about to switch itself off counts as off.
-    var isUp: Bool
+    var isUp: Bool { flags & 1 << UInt32(HCI_UP) != 0 }
+
+    /// Whether the kernel is starting the controller, or has told it to start afresh and has no answer.
+    var isStarting: Bool { flags & (1 << UInt32(HCI_INIT) | 1 << Self.resetFlag) != 0 }
+
+    /// The kernel's `HCI_RESET`, which libbluetooth's header lacks. Source: kernel, `include/net/bluetooth/hci.h`.
+    static let resetFlag: UInt32 = 9
+
+    /// Whether the controller has told what it can do.
+    var isKnown: Bool { features.contains { $0 != 0 } }
+
+    /// Whether it has, and Low Energy is not part of it.
+    var lacksLowEnergy: Bool { isKnown && !(features.count > 4 && features[4] & 0x40 != 0) }
 
     /// Whether the controller has no public address, and so uses a static random one.
     var hasNoPublicAddress: Bool { address.rawValue == 0 }
@@ -41,7 +59,8 @@ extension FileDescriptor {
         return AdapterFacts(
             number: number,
             address: BluetoothAddress(rawValue: value, kind: .public),
-            isUp: info.flags & 1 << UInt32(HCI_UP) != 0
+            flags: info.flags,
+            features: withUnsafeBytes(of: &info.features) { Array($0) }
         )
     }
 

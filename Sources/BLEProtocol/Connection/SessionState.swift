@@ -9,15 +9,15 @@ public enum SessionState: Sendable {
 
     /// The states without a link.
     public enum Disconnected: Hashable, Sendable {
-        /// Nothing has been asked for yet, or it was disconnected in order.
+        /// Nothing has been asked for yet, or it was disconnected as the program asked.
         case initial
         /// Advertisements are listened for.
         case scanning
         /// It was heard, and isn't connected to yet.
         case discovered
-        /// A link is being made; the attempts since the session was last ready are counted, from 1 on.
+        /// A link is being made; the attempts since the session was last stable are counted, from 1 on.
         case connecting(attempt: Int)
-        /// The next attempt will be made later; so many in a row have failed.
+        /// The next attempt will be made later; so many in a row have failed, or were ready for too short.
         case waitingToReconnect(attempt: Int, until: Resumption)
     }
 
@@ -147,16 +147,5 @@ extension Duration {
         let hundredths = components.seconds * 100 + components.attoseconds / 10_000_000_000_000_000
         let rest = hundredths % 100
         return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)"
-    }
-}
-
-extension AdapterState {
-    fileprivate var words: String {
-        switch self {
-        case .absent: "not plugged in"
-        case .poweredOff: "switched off"
-        case .blocked: "blocked"
-        case .poweredOn: "on"
-        }
     }
 }

@@ -21,6 +21,8 @@ public struct BLEError: Error, Sendable {
         public static let adapterPoweredOff = Code("adapterPoweredOff")
         /// A switch on the machine or rfkill blocks the adapter.
         public static let adapterBlocked = Code("adapterBlocked")
+        /// The adapter starts, or starts afresh after it hung.
+        public static let adapterNotReady = Code("adapterNotReady")
         /// The operating system does not let this user do it; the remedy names the capability.
         public static let permissionDenied = Code("permissionDenied", isFinal: true)
         /// The system lacks something: no Bluetooth in the kernel, a container without the host's network.

@@ -1,11 +1,71 @@
 /// Whether an adapter can be used, and why not.
 public enum AdapterState: String, Hashable, Sendable, CaseIterable {
+    /// It has not said yet what it is.
+    case unknown
     /// There is no such adapter; it may yet be plugged in.
     case absent
+    /// The system doesn't let this program open any Bluetooth socket. One that may connect and not scan is another thing:
+    /// the scan says what it lacks.
+    case unauthorized
+    /// It can't do Bluetooth Low Energy.
+    case unsupported
     /// It is there, and switched off.
     case poweredOff
     /// A switch on the machine or rfkill blocks it.
     case blocked
+    /// It starts, or starts afresh after it hung; it will tell when that is done.
+    case resetting
     /// It is ready.
     case poweredOn
+}
+
+extension AdapterState {
+    /// Whether waiting is of no use: nothing that the adapter does by itself leads out of this state.
+    public var isFinal: Bool { self == .unauthorized || self == .unsupported }
+
+    /// The state in words, to be said of an adapter: `switched off`.
+    public var words: String {
+        switch self {
+        case .unknown: "not known yet"
+        case .absent: "not plugged in"
+        case .unauthorized: "not allowed to this program"
+        case .unsupported: "not capable of Bluetooth Low Energy"
+        case .poweredOff: "switched off"
+        case .blocked: "blocked"
+        case .resetting: "starting"
+        case .poweredOn: "on"
+        }
+    }
+
+    /// The error of an operation that the adapter can't be used for, with what to do about it; `nil` where it is on.
+    ///
+    /// - Parameters:
+    ///   - operation: what was tried: `scan`.
+    ///   - object: what it was tried on: the adapter's name, an address.
+    public func error(operation: String, object: String = "") -> BLEError? {
+        let (code, remedy): (BLEError.Code, String)
+        switch self {
+        case .poweredOn: return nil
+        case .unknown: (code, remedy) = (.adapterNotReady, "Wait until the adapter has started, and try again.")
+        case .resetting:
+            (code, remedy) = (
+                .adapterNotReady, "Wait until the adapter has started, or unplug it and plug it in again."
+            )
+        case .absent: (code, remedy) = (.adapterNotFound, "Plug the adapter in.")
+        case .unauthorized:
+            (code, remedy) = (
+                .permissionDenied,
+                "Allow the program to open Bluetooth sockets: a service needs AF_BLUETOOTH in RestrictAddressFamilies, a "
+                    + "container a seccomp profile that allows it."
+            )
+        case .unsupported: (code, remedy) = (.notSupported, "Use an adapter for Bluetooth 4.0 or later.")
+        case .poweredOff: (code, remedy) = (.adapterPoweredOff, "Switch it on with \"bluetoothctl power on\".")
+        case .blocked:
+            (code, remedy) = (
+                .adapterBlocked, "Run \"rfkill unblock bluetooth\", or turn on the machine's radio switch."
+            )
+        }
+        let cause = self == .unknown ? "it is not known yet what the adapter is" : "the adapter is \(words)"
+        return BLEError(code, operation: operation, object: object, cause: cause, remedy: remedy)
+    }
 }

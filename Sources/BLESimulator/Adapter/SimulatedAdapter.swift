@@ -54,7 +54,10 @@ public final class SimulatedAdapter: Sendable {
     /// Plugs it in again, switched on.
     public func plugIn() { setState(.poweredOn) }
 
-    private func setState(_ state: AdapterState) { core.perform { $0.setState(state, of: id) } }
+    /// Puts it into any state. One that is starting (``AdapterState/resetting``) forgets its links as one that hangs does:
+    /// the peers hear nothing more, until their supervision timeout. What it does fails with the error of the state, see
+    /// ``AdapterState/error(operation:object:)``.
+    public func setState(_ state: AdapterState) { core.perform { $0.setState(state, of: id) } }
 }
 
 // MARK: - Radio

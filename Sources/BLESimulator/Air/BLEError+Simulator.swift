@@ -32,6 +32,17 @@ extension BLEError {
                 cause: "the simulated adapter \(adapter) is blocked",
                 remedy: "Call powerOn() on it."
             )
+        case .unknown, .resetting, .unauthorized, .unsupported:
+            let error = state.error(operation: operation, object: object)
+            self.init(
+                error?.code ?? .systemFailure,
+                operation: operation,
+                object: object,
+                cause: state == .unknown
+                    ? "it is not known yet what the simulated adapter \(adapter) is"
+                    : "the simulated adapter \(adapter) is \(state.words)",
+                remedy: "Call powerOn() on it."
+            )
         }
     }
 

@@ -59,7 +59,11 @@ public final class Capture: Sendable {
 extension AdapterChoice {
     /// The same adapter, with the ATT traffic of all its links recorded.
     public func captured(in capture: Capture) -> AdapterChoice {
-        let makeRadio = makeRadio
-        return AdapterChoice(isOfThisMachine: isOfThisMachine) { CaptureRadio(try makeRadio(), capture: capture) }
+        let (makeRadio, awaitRadio) = (makeRadio, awaitRadio)
+        return AdapterChoice(
+            isOfThisMachine: isOfThisMachine,
+            awaitRadio: { CaptureRadio(try awaitRadio(), capture: capture) },
+            makeRadio: { CaptureRadio(try makeRadio(), capture: capture) }
+        )
     }
 }

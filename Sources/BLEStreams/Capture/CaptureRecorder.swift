@@ -7,7 +7,7 @@ final class CaptureRecorder: Sendable {
     typealias LinkID = ATTCapture.LinkID
 
     private struct State {
-        var adapter = AdapterInfo(name: "", address: nil, state: .absent)
+        var adapter = AdapterInfo(name: "", address: nil, state: .unknown)
         /// Made with the first link: by then the adapter is known.
         var machine: ATTCapture?
     }

@@ -23,7 +23,8 @@ public final class Central: Sendable {
     ///   - store: where bonds and what else is known of peers are kept; `nil`: ``PeerStore/standard`` for an adapter
     ///     of this machine, memory for ``AdapterChoice/radio(_:)``.
     /// - Throws: ``BLEError/Code/adapterNotFound``, ``BLEError/Code/unsupportedSystem`` or another `BLEError` that says
-    ///   what is missing. An adapter that is switched off can be opened: watch ``adapterStates``.
+    ///   what is missing. An adapter that is switched off can be opened: watch ``adapterStates``, or open it with
+    ///   ``open(_:store:waitingFor:)``.
     public static func open(_ choice: AdapterChoice = .default, store: PeerStore? = nil) async throws -> Central {
         let store = store ?? (choice.isOfThisMachine ? .standard : .inMemory())
         return Central(core: CentralCore(radio: try choice.makeRadio(), store: store))
@@ -153,13 +154,33 @@ public struct AdapterChoice: Sendable {
     /// Whether it is one of this machine's: what is learned of its peers is worth keeping.
     let isOfThisMachine: Bool
     let makeRadio: @Sendable () throws -> any Radio
+    /// Makes a radio whose adapter need not be there yet.
+    let awaitRadio: @Sendable () throws -> any Radio
+
+    init(
+        isOfThisMachine: Bool,
+        awaitRadio: (@Sendable () throws -> any Radio)? = nil,
+        makeRadio: @escaping @Sendable () throws -> any Radio
+    ) {
+        self.isOfThisMachine = isOfThisMachine
+        self.makeRadio = makeRadio
+        self.awaitRadio = awaitRadio ?? makeRadio
+    }
 
     /// The first adapter that is switched on, or else the first one that there is.
-    public static let `default` = AdapterChoice(isOfThisMachine: true) { try LinuxRadio() }
+    public static let `default` = AdapterChoice(
+        isOfThisMachine: true,
+        awaitRadio: { try LinuxRadio(awaiting: nil) },
+        makeRadio: { try LinuxRadio() }
+    )
 
     /// The adapter with this name: `hci1`.
     public static func adapter(_ name: String) -> AdapterChoice {
-        AdapterChoice(isOfThisMachine: true) { try LinuxRadio(adapter: name) }
+        AdapterChoice(
+            isOfThisMachine: true,
+            awaitRadio: { try LinuxRadio(awaiting: name) },
+            makeRadio: { try LinuxRadio(adapter: name) }
+        )
     }
 
     /// A radio that is open already, such as an adapter of a simulated air.

@@ -67,11 +67,69 @@ import Testing
                 .adapterBlocked("hci0", by: .hard, operation: "scan", object: "hci0"), .adapterBlocked,
                 "radio switch"
             ),
+            (.adapterLacksLowEnergy("hci0", operation: "scan", object: "hci0"), .notSupported, "Bluetooth 4.0"),
+            (.adapterNotReady("hci0", operation: "scan", object: "hci0"), .adapterNotReady, "unplug it"),
         ]
         for (error, code, remedy) in errors {
             #expect(error.code == code)
             #expect(error.operation == "scan")
             #expect(error.remedy.contains(remedy))
         }
+    }
+
+    /// Facts of an adapter in a state of the kernel's: `HCI_UP` is bit 0, `HCI_INIT` bit 1, `HCI_RUNNING` bit 2.
+    private static func facts(_ flags: UInt32, _ features: [UInt8]) -> AdapterFacts {
+        let address = BluetoothAddress(rawValue: 0x00AA_0101_0001, kind: .public)
+        return AdapterFacts(number: 0, address: address, flags: flags, features: features)
+    }
+
+    private static let lowEnergy: [UInt8] = [0, 0, 0, 0, 0x60, 0, 0, 0]
+    private static let classicOnly: [UInt8] = [0xFF, 0xFF, 0x8F, 0xFE, 0x9B, 0xFF, 0x59, 0x87]
+    private static let untold = [UInt8](repeating: 0, count: 8)
+
+    @Test(
+        arguments: [
+            (nil, false, .absent), (nil, true, .absent),
+            (facts(0b101, lowEnergy), false, .poweredOn), (facts(0b101, lowEnergy), true, .poweredOn),
+            (facts(0, lowEnergy), false, .poweredOff), (facts(0, lowEnergy), true, .blocked),
+            (facts(0b101, classicOnly), false, .unsupported), (facts(0, classicOnly), true, .unsupported),
+            // It is being set up, or has not been yet.
+            (facts(0b110, untold), false, .unknown), (facts(0, untold), false, .unknown),
+            (facts(0, untold), true, .blocked),
+            // The kernel starts it, or has had it start afresh and waits for the answer.
+            (facts(0b110, lowEnergy), false, .resetting), (facts(0b101 | 1 << 9, lowEnergy), false, .resetting),
+        ] as [(AdapterFacts?, Bool, AdapterState)]
+    )
+    func `the kernel's facts make the state`(_ facts: AdapterFacts?, _ isBlocked: Bool, _ state: AdapterState) {
+        #expect(AdapterState(facts, isBlocked: { isBlocked }) == state)
+    }
+
+    @Test func `an adapter that the system keeps from this program is unauthorized, other failures say nothing`() throws
+    {
+        for error in [SystemError.notPermitted, .accessDenied] {
+            let adapter = try LinuxAdapter("hci0", socket: nil, refusal: error)
+            #expect(adapter.info.state == .unauthorized)
+            let failure = adapter.whyUnusable(for: "scan", object: "hci0")
+            #expect(failure.code == .permissionDenied && failure.remedy.contains("AF_BLUETOOTH"))
+        }
+        let broken = try LinuxAdapter(nil, socket: nil, refusal: .inputOutput)
+        #expect(broken.info.state == .unknown && broken.name == "no adapter")
+        #expect(broken.whyUnusable(for: "scan", object: "").code == .adapterNotReady)
+    }
+
+    @Test func `where none is named one is taken that is on and fit for Low Energy, as far as there is such a one`() {
+        func number(_ present: AdapterFacts...) -> UInt16? {
+            LinuxAdapter.choice(
+                of: present.enumerated().map { number, facts in
+                    var facts = facts
+                    facts.number = UInt16(number)
+                    return facts
+                }
+            )?.number
+        }
+        let (on, off) = (Self.facts(0b101, Self.lowEnergy), Self.facts(0, Self.lowEnergy))
+        let classic = Self.facts(0b101, Self.classicOnly)
+        #expect(number() == nil && number(classic) == 0 && number(classic, off) == 1 && number(classic, off, on) == 2)
+        #expect(number(off, on) == 1 && number(on, on) == 0)
     }
 }

@@ -46,6 +46,14 @@ struct KernelAdapterTests {
         #expect(await failureToListen(radio)?.code == .adapterNotFound)
     }
 
+    @Test func `one that may be missing is the first that is on, and says what it is`() async throws {
+        let radio = try LinuxRadio(awaiting: nil)
+        let states = Events { radio.observeAdapter($0) }
+        #expect(await states.next()?.state == .poweredOn)
+        #expect(radio.adapterName == "hci0" && radio.adapter.facts?.isKnown == true)
+        #expect(try LinuxRadio(awaiting: "hci7").adapterInfo.state == .absent)
+    }
+
     @Test func `an adapter that is off says so and tells when it is on`() async throws {
         let name = KernelLab.central
         try await KernelLab.power(false, name)

@@ -1,0 +1,58 @@
+import BLEProtocol
+import BLERadio
+
+extension Central {
+    /// Opens an adapter for the central role once it is on: for a program that is started when the machine is, before its
+    /// adapters are there.
+    ///
+    /// ```swift
+    /// let central = try await Central.open(waitingFor: .seconds(60))
+    /// let patient = try await Central.open(.adapter("hci1"), waitingFor: nil)
+    /// ```
+    ///
+    /// An adapter that is absent, switched off, blocked or starting is waited for, on the radio's clock; where none was
+    /// chosen it is the first one that is on, or else the first that there is or that turns up. Nothing is switched on.
+    ///
+    /// - Parameters:
+    ///   - choice: which adapter; the first one that is switched on unless told otherwise.
+    ///   - store: where bonds and what else is known of peers are kept; as in ``open(_:store:)``.
+    ///   - timeout: how long to wait; `nil`: for as long as it takes.
+    /// - Throws: the error of the adapter's state when the time is over, see ``AdapterState/error(operation:object:)``, with
+    ///   ``BLEError/elapsed``; at once where waiting is of no use (``AdapterState/isFinal``,
+    ///   ``BLEError/Code/unsupportedSystem``); `CancellationError`.
+    public static func open(
+        _ choice: AdapterChoice = .default,
+        store: PeerStore? = nil,
+        waitingFor timeout: Duration?
+    ) async throws -> Central {
+        let store = store ?? (choice.isOfThisMachine ? .standard : .inMemory())
+        let radio = try choice.awaitRadio()
+        try await radio.waitUntilOn(timeout)
+        return Central(core: CentralCore(radio: radio, store: store))
+    }
+}
+
+extension Radio {
+    /// Waits until the adapter is on.
+    fileprivate func waitUntilOn(_ timeout: Duration?) async throws {
+        try await reply(on: timeline, limit: timeout.map { limit in (limit, { self.whyStillOff(after: limit) }) }) {
+            finish in
+            let activity = self.observeAdapter { info in
+                if info.state == .poweredOn { return finish(.success(())) }
+                if info.state.isFinal, let error = info.state.error(operation: "open", object: info.name) {
+                    finish(.failure(error))
+                }
+            }
+            return { activity.cancel() }
+        }
+    }
+
+    private func whyStillOff(after limit: Duration) -> BLEError {
+        let info = adapterInfo
+        var error =
+            info.state.error(operation: "open", object: info.name)
+            ?? .timedOut("open", object: info.name, after: limit, waitingFor: "the adapter did not say that it is on")
+        error.elapsed = limit
+        return error
+    }
+}
