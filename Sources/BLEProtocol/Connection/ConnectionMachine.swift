@@ -13,7 +13,7 @@
 public struct ConnectionMachine: Sendable {
     /// What decides between another attempt and giving up.
     public struct Policy: Hashable, Sendable {
-        /// How often and how soon to reconnect; `nil`: a link that is lost is a failure.
+        /// How often and how soon to reconnect; `nil`: a link that is lost is a failure, and so is an adapter.
         public var reconnecting: RetryPolicy?
 
         /// How often in a row an attempt is repeated at once when the connection failed to be established, which is
@@ -36,8 +36,12 @@ public struct ConnectionMachine: Sendable {
     /// Whether it is known to whom to connect, without looking for it.
     public var isPeerKnown: Bool
 
-    /// How many attempts have failed in a row.
+    /// How many attempts have failed in a row. The count ends when a link that was ready for
+    /// ``RetryPolicy/stableAfter`` or longer is lost.
     public private(set) var failures = 0
+
+    /// Whether the program has taken leave: nothing begins by itself before it asks to connect or to scan.
+    public private(set) var isHeld = false
 
     private var attempt = 0
     private var immediateAttemptsLeft = 0
@@ -45,6 +49,8 @@ public struct ConnectionMachine: Sendable {
     /// Whether what is known of the peripheral's attributes was kept from an earlier connection.
     private var usesCache = false
     private var hasTriedRemedy = false
+    /// Since when the present link has been ready, or was for the first time; `nil` before that.
+    private var readySince: Duration?
     /// Where reading, writing or subscribing began.
     private var origin = SessionState.Kind.idle
 
@@ -56,42 +62,60 @@ public struct ConnectionMachine: Sendable {
 
     /// Makes the transition that the table has for this trigger in this state.
     ///
-    /// - Parameter random: 64 random bits, for the jitter of a pause.
+    /// - Parameters:
+    ///   - random: 64 random bits, for the jitter of a pause.
+    ///   - now: the time on any clock that doesn't go back; from it comes for how long a link has been ready.
     /// - Returns: what is to be done because of it, in this order.
     /// - Throws: ``IllegalTrigger`` when the state doesn't accept the trigger; nothing has changed then.
     @discardableResult
-    public mutating func handle(_ trigger: SessionTrigger, random: UInt64 = 0) throws(IllegalTrigger)
-        -> [SessionEffect]
-    {
-        let now = state.kind
+    public mutating func handle(
+        _ trigger: SessionTrigger,
+        random: UInt64 = 0,
+        now: Duration = .zero
+    ) throws(IllegalTrigger) -> [SessionEffect] {
+        let kind = state.kind
+        let isStable = isStable(now)
         guard
             let rule = Self.rules.first(where: {
-                $0.from == now && $0.trigger == trigger.kind && meets($0.condition, trigger)
+                $0.from == kind && $0.trigger == trigger.kind && meets($0.condition, trigger, isStable)
             })
         else { throw IllegalTrigger(state: state, trigger: trigger) }
-        note(trigger, rule)
+        note(trigger, rule, isStable, now)
         state = enter(rule.to, because: trigger, rule, random)
         return rule.effects
     }
 
     // MARK: - Conditions
 
-    private func meets(_ condition: SessionRule.Condition, _ trigger: SessionTrigger) -> Bool {
+    private func meets(_ condition: SessionRule.Condition, _ trigger: SessionTrigger, _ isStable: Bool) -> Bool {
         switch condition {
         case .always: true
         case .peerKnown: isPeerKnown
         case .failedToEstablish:
             trigger.error?.reason?.kind == .failedToEstablish && immediateAttemptsLeft > 0
-        case .attemptsLeft: trigger.error.map { !isFinal($0) } ?? false && hasAttemptsLeft
+        case .attemptsLeft: trigger.error.map { !isFinal($0) } ?? false && hasAttemptsLeft(isStable)
         case .attemptsLeftOnceConnected:
-            hasBeenConnected && trigger.error.map { !isFinal($0) } ?? false && hasAttemptsLeft
-        case .staleCache: usesCache && !hasTriedRemedy && trigger.error?.smellsOfStaleCache == true
+            hasBeenConnected && trigger.error.map { !isFinal($0) } ?? false && hasAttemptsLeft(isStable)
+        case .staleCache: policy.reconnecting != nil && !hasTriedRemedy && seemsStale(trigger)
+        case .staleCacheWithoutReconnecting: policy.reconnecting == nil && seemsStale(trigger)
+        case .adapterMayReturn:
+            if case .adapterLost(let adapter) = trigger, !adapter.isFinal { policy.reconnecting != nil } else { false }
         case .startedIn(let kind): origin == kind
         }
     }
 
-    private var hasAttemptsLeft: Bool {
-        policy.reconnecting?.delay(afterFailure: failures + 1, random: 0) != nil
+    private func seemsStale(_ trigger: SessionTrigger) -> Bool {
+        usesCache && trigger.error?.smellsOfStaleCache == true
+    }
+
+    private func hasAttemptsLeft(_ isStable: Bool) -> Bool {
+        policy.reconnecting?.delay(afterFailure: isStable ? 1 : failures + 1, random: 0) != nil
+    }
+
+    /// Whether the present link has been ready for so long that failures before it are of no account any more.
+    private func isStable(_ now: Duration) -> Bool {
+        guard let readySince, let policy = policy.reconnecting else { return false }
+        return now - readySince >= policy.stableAfter
     }
 
     /// The end of a link is final for that link only.
@@ -99,8 +123,18 @@ public struct ConnectionMachine: Sendable {
 
     // MARK: - What a transition leaves behind
 
-    private mutating func note(_ trigger: SessionTrigger, _ rule: SessionRule) {
+    private mutating func note(
+        _ trigger: SessionTrigger,
+        _ rule: SessionRule,
+        _ isStable: Bool,
+        _ now: Duration
+    ) {
+        if rule.to.phase != .connected {
+            if isStable { (failures, attempt) = (0, 0) }
+            readySince = nil
+        }
         switch trigger {
+        case .connect, .scan: isHeld = false
         case .discovered: isPeerKnown = true
         case .linkEstablished:
             hasBeenConnected = true
@@ -111,13 +145,14 @@ public struct ConnectionMachine: Sendable {
         case .subscribe: origin = rule.from
         case .disconnect, .reset:
             (failures, attempt, hasTriedRemedy) = (0, 0, false)
+            isHeld = trigger.kind == .disconnect
         default: break
         }
         if rule.condition == .staleCache { hasTriedRemedy = true }
         if rule.to == .ready {
-            (failures, attempt) = (0, 0)
+            readySince = readySince ?? now
             // Proven right by use: the next doubt deserves a remedy of its own.
-            if rule.from != .reading, rule.from != .writing, !usesCache { hasTriedRemedy = false }
+            if rule.from != .reading, rule.from != .writing, rule.from != .ready, !usesCache { hasTriedRemedy = false }
         }
     }
 
@@ -148,7 +183,11 @@ public struct ConnectionMachine: Sendable {
             failures += 1
             let delay = policy.reconnecting?.delay(afterFailure: failures, random: random) ?? .zero
             return .disconnected(.waitingToReconnect(attempt: failures, until: .delay(delay)))
-        case .failed: return .failed(trigger.error ?? .failed(because: trigger))
+        case .failed:
+            var error = trigger.error ?? .failed(because: trigger)
+            // What is said of a link that is lost holds where there is to be another one.
+            if case .linkLost = trigger { error.remedy = "Call `Session.reset()` to begin anew." }
+            return .failed(error)
         case .initial: return .disconnected(.initial)
         case .scanning: return .disconnected(.scanning)
         case .discovered: return .disconnected(.discovered)

@@ -1,6 +1,6 @@
 /// How often and how soon something that failed is tried again.
 public struct RetryPolicy: Hashable, Sendable {
-    /// How many failures in a row are borne; `nil`: any number. A success starts the count afresh.
+    /// How many failures in a row are borne; `nil`: any number. ``stableAfter`` says when the count starts afresh.
     public var attempts: Int?
 
     /// The pause before the first new attempt.
@@ -15,35 +15,64 @@ public struct RetryPolicy: Hashable, Sendable {
     /// How far a pause may lie from the computed one, as a part of it, 0 to 1: many devices then don't return at once.
     public var jitter: Double
 
-    /// Any policy; ``exponential(from:to:factor:jitter:attempts:)`` and the other functions are easier to read.
-    public init(attempts: Int?, firstDelay: Duration, factor: Double, longestDelay: Duration, jitter: Double) {
+    /// For how long all must be well before the count of failures starts afresh.
+    ///
+    /// A session counts from the moment at which it is ready, a stream from its first element, to the moment at which it
+    /// fails. What fails sooner is the next failure in a row, after which the pause is longer: a device that drops each
+    /// link as soon as it is subscribed to isn't connected to several times a second. Zero: any success is enough.
+    public var stableAfter: Duration
+
+    /// Any policy; ``exponential(from:to:factor:jitter:attempts:stableAfter:)`` and the other functions are easier to read.
+    public init(
+        attempts: Int?,
+        firstDelay: Duration,
+        factor: Double,
+        longestDelay: Duration,
+        jitter: Double,
+        stableAfter: Duration = .seconds(10)
+    ) {
         self.attempts = attempts
         self.firstDelay = firstDelay
         self.factor = factor
         self.longestDelay = longestDelay
         self.jitter = jitter
+        self.stableAfter = stableAfter
     }
 
-    /// Pauses that grow: 250 ms, 500 ms, 1 s … up to 30 s, each up to 20 % longer or shorter by chance, for ever.
+    /// Pauses that grow: 250 ms, 500 ms, 1 s … up to 30 s, each up to 20 % longer or shorter by chance, for ever. They
+    /// begin with the shortest one again once all has been well for ten seconds.
     public static func exponential(
         from firstDelay: Duration = .milliseconds(250),
         to longestDelay: Duration = .seconds(30),
         factor: Double = 2,
         jitter: Double = 0.2,
-        attempts: Int? = nil
+        attempts: Int? = nil,
+        stableAfter: Duration = .seconds(10)
     ) -> RetryPolicy {
         RetryPolicy(
             attempts: attempts,
             firstDelay: firstDelay,
             factor: factor,
             longestDelay: longestDelay,
-            jitter: jitter
+            jitter: jitter,
+            stableAfter: stableAfter
         )
     }
 
     /// The same pause each time, without chance.
-    public static func constant(_ delay: Duration, attempts: Int? = nil) -> RetryPolicy {
-        RetryPolicy(attempts: attempts, firstDelay: delay, factor: 1, longestDelay: delay, jitter: 0)
+    public static func constant(
+        _ delay: Duration,
+        attempts: Int? = nil,
+        stableAfter: Duration = .seconds(10)
+    ) -> RetryPolicy {
+        RetryPolicy(
+            attempts: attempts,
+            firstDelay: delay,
+            factor: 1,
+            longestDelay: delay,
+            jitter: 0,
+            stableAfter: stableAfter
+        )
     }
 
     /// No pause, and a limited number of attempts.

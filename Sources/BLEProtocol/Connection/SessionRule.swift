@@ -11,8 +11,13 @@ public struct SessionRule: Hashable, Sendable {
         case attemptsLeft
         /// The same, and there has been a link before.
         case attemptsLeftOnceConnected
-        /// What was kept of the peripheral's attributes seems wrong, and hasn't been thrown away for that yet.
+        /// What was kept of the peripheral's attributes seems wrong, hasn't been thrown away for that yet, and there may be
+        /// another link.
         case staleCache
+        /// The same, and there may be no other link.
+        case staleCacheWithoutReconnecting
+        /// The adapter may return, and the policy waits for such things.
+        case adapterMayReturn
         /// Reading, writing or subscribing began in this state.
         case startedIn(SessionState.Kind)
     }
@@ -39,6 +44,8 @@ extension SessionRule.Condition: CustomStringConvertible {
         case .attemptsLeft: "attempts left"
         case .attemptsLeftOnceConnected: "attempts left, was connected before"
         case .staleCache: "stale cache"
+        case .staleCacheWithoutReconnecting: "stale cache, no reconnecting"
+        case .adapterMayReturn: "adapter may return, reconnecting"
         case .startedIn(let kind): "started in \(kind.words)"
         }
     }
@@ -65,35 +72,41 @@ extension ConnectionMachine {
         SessionRule(from: from, trigger: trigger, condition: condition, to: to, effects: effects)
     }
 
-    private static let disconnectedRules: [SessionRule] = [
-        rule(.initial, .scan, .scanning, .startScan),
-        rule(.initial, .connect, .connecting, .connect),
-        rule(.initial, .adapterLost, .waitingToReconnect, .wait),
+    private static let disconnectedRules: [SessionRule] =
+        [
+            rule(.initial, .scan, .scanning, .startScan),
+            rule(.initial, .connect, .connecting, .connect),
+            rule(.initial, .disconnect, .initial),
+        ] + adapterLost(in: .initial)
+        + [
+            rule(.scanning, .discovered, .discovered, .stopScan),
+            rule(.scanning, .searchFailed, .waitingToReconnect, if: .attemptsLeftOnceConnected, .stopScan, .wait),
+            rule(.scanning, .searchFailed, .failed, .stopScan),
+        ] + adapterLost(in: .scanning, .stopScan)
+        + [
+            rule(.scanning, .disconnect, .initial, .stopScan),
 
-        rule(.scanning, .discovered, .discovered, .stopScan),
-        rule(.scanning, .searchFailed, .waitingToReconnect, if: .attemptsLeftOnceConnected, .stopScan, .wait),
-        rule(.scanning, .searchFailed, .failed, .stopScan),
-        rule(.scanning, .adapterLost, .waitingToReconnect, .stopScan, .wait),
-        rule(.scanning, .disconnect, .initial, .stopScan),
+            rule(.discovered, .connect, .connecting, .connect),
+        ] + adapterLost(in: .discovered)
+        + [
+            rule(.discovered, .disconnect, .initial),
 
-        rule(.discovered, .connect, .connecting, .connect),
-        rule(.discovered, .adapterLost, .waitingToReconnect, .wait),
-        rule(.discovered, .disconnect, .initial),
+            rule(.connecting, .linkEstablished, .idle),
+            rule(.connecting, .connectFailed, .connecting, if: .failedToEstablish, .connect),
+            rule(.connecting, .connectFailed, .waitingToReconnect, if: .attemptsLeft, .wait),
+            rule(.connecting, .connectFailed, .failed),
+        ] + adapterLost(in: .connecting, .cancelConnect)
+        + [
+            rule(.connecting, .disconnect, .initial, .cancelConnect),
 
-        rule(.connecting, .linkEstablished, .idle),
-        rule(.connecting, .connectFailed, .connecting, if: .failedToEstablish, .connect),
-        rule(.connecting, .connectFailed, .waitingToReconnect, if: .attemptsLeft, .wait),
-        rule(.connecting, .connectFailed, .failed),
-        rule(.connecting, .adapterLost, .waitingToReconnect, .cancelConnect, .wait),
-        rule(.connecting, .disconnect, .initial, .cancelConnect),
-
-        rule(.waitingToReconnect, .resume, .connecting, if: .peerKnown, .connect),
-        rule(.waitingToReconnect, .resume, .scanning, .startScan),
-        rule(.waitingToReconnect, .adapterReturned, .connecting, if: .peerKnown, .connect),
-        rule(.waitingToReconnect, .adapterReturned, .scanning, .startScan),
-        rule(.waitingToReconnect, .adapterLost, .waitingToReconnect, .wait),
-        rule(.waitingToReconnect, .disconnect, .initial),
-    ]
+            rule(.waitingToReconnect, .resume, .connecting, if: .peerKnown, .connect),
+            rule(.waitingToReconnect, .resume, .scanning, .startScan),
+            rule(.waitingToReconnect, .adapterReturned, .connecting, if: .peerKnown, .connect),
+            rule(.waitingToReconnect, .adapterReturned, .scanning, .startScan),
+            rule(.waitingToReconnect, .connect, .connecting, .connect),
+            rule(.waitingToReconnect, .scan, .scanning, .startScan),
+        ] + adapterLost(in: .waitingToReconnect)
+        + [rule(.waitingToReconnect, .disconnect, .initial)]
 
     private static let connectedRules: [SessionRule] =
         [
@@ -120,6 +133,7 @@ extension ConnectionMachine {
             rule(.subscribing, .subscribed, .notificationsEnabled),
 
             rule(.notificationsEnabled, .subscribe, .subscribing),
+            rule(.notificationsEnabled, .unsubscribe, .discoveredCharacteristic),
             rule(.notificationsEnabled, .read, .reading),
             rule(.notificationsEnabled, .write, .writing),
             rule(.notificationsEnabled, .becomeReady, .ready),
@@ -127,19 +141,20 @@ extension ConnectionMachine {
             rule(.ready, .read, .reading),
             rule(.ready, .write, .writing),
             rule(.ready, .subscribe, .subscribing),
+            rule(.ready, .unsubscribe, .ready),
             rule(.ready, .discoverServices, .discoveringServices),
         ]
         + returns(from: .reading, on: .readFinished, .operationFailed)
         + returns(from: .writing, on: .writeFinished, .operationFailed)
         + returns(from: .subscribing, on: .subscriptionRefused)
         + [.discoveringServices, .discoveringCharacteristics].flatMap {
-            remedy(in: $0, .discoveryFailed) + anotherAttempt(in: $0, .discoveryFailed)
+            remedyOrEnd(in: $0, .discoveryFailed) + anotherAttempt(in: $0, .discoveryFailed)
         }
         + anotherAttempt(in: .idle, .initialisationFailed)
         + [.servicesReady, .discoveredCharacteristic].flatMap {
-            remedy(in: $0, .initialisationFailed) + anotherAttempt(in: $0, .initialisationFailed)
+            remedyOrEnd(in: $0, .initialisationFailed) + anotherAttempt(in: $0, .initialisationFailed)
         }
-        + remedy(in: .subscribing, .subscriptionFailed) + anotherAttempt(in: .subscribing, .subscriptionFailed)
+        + remedyOrEnd(in: .subscribing, .subscriptionFailed) + anotherAttempt(in: .subscribing, .subscriptionFailed)
         + lack(in: .discoveringServices, .notFound)
         + lack(in: .discoveringCharacteristics, .notFound) + lack(in: .discoveringCharacteristics, .notSupported)
         + lack(in: .subscribing, .notFound) + lack(in: .subscribing, .notSupported)
@@ -147,10 +162,22 @@ extension ConnectionMachine {
             [
                 rule(kind, .linkLost, .waitingToReconnect, if: .attemptsLeft, .closeLink, .wait),
                 rule(kind, .linkLost, .failed, .closeLink),
-                rule(kind, .adapterLost, .waitingToReconnect, .closeLink, .wait),
-                rule(kind, .disconnect, .initial, .closeLink),
-            ]
+            ] + adapterLost(in: kind, .closeLink) + [rule(kind, .disconnect, .initial, .closeLink)]
         }
+
+    /// Nothing can be done without it: it is waited for, or all is over.
+    private static func adapterLost(in kind: SessionState.Kind, _ effects: SessionEffect...) -> [SessionRule] {
+        [
+            SessionRule(
+                from: kind,
+                trigger: .adapterLost,
+                condition: .adapterMayReturn,
+                to: .waitingToReconnect,
+                effects: effects + [.wait]
+            ),
+            SessionRule(from: kind, trigger: .adapterLost, condition: .always, to: .failed, effects: effects),
+        ]
+    }
 
     /// Back to where it began; a value that could not be had may mean that the attributes are others by now.
     private static func returns(
@@ -173,6 +200,13 @@ extension ConnectionMachine {
         [rule(kind, trigger, .waitingToReconnect, if: .staleCache, .closeLink, .dropCache, .wait)]
     }
 
+    /// The same; where there is to be no other link, whoever begins anew finds out afresh what the peripheral has.
+    private static func remedyOrEnd(in kind: SessionState.Kind, _ trigger: SessionTrigger.Kind) -> [SessionRule] {
+        remedy(in: kind, trigger) + [
+            rule(kind, trigger, .failed, if: .staleCacheWithoutReconnecting, .closeLink, .dropCache)
+        ]
+    }
+
     /// At another time it may go better.
     private static func anotherAttempt(in kind: SessionState.Kind, _ trigger: SessionTrigger.Kind) -> [SessionRule] {
         [
@@ -183,6 +217,6 @@ extension ConnectionMachine {
 
     /// What a peripheral has not it won't have at another time either.
     private static func lack(in kind: SessionState.Kind, _ trigger: SessionTrigger.Kind) -> [SessionRule] {
-        remedy(in: kind, trigger) + [rule(kind, trigger, .failed, .closeLink)]
+        remedyOrEnd(in: kind, trigger) + [rule(kind, trigger, .failed, .closeLink)]
     }
 }

@@ -16,9 +16,13 @@ public enum SessionTrigger: Sendable {
     case write
     /// Switch notifications or indications on.
     case subscribe
+    /// Switch notifications or indications of a characteristic, as it was named, off: `2A37`, `handle 0x0012`. Nothing
+    /// is waited for: no value is handed out from then on.
+    case unsubscribe(String)
     /// Everything that was asked for is done.
     case becomeReady
-    /// Take leave: switch notifications off, wait for that, drop the link, or give up what leads to one.
+    /// Take leave: switch notifications off, wait for that, drop the link, or give up what leads to one. Nothing begins
+    /// by itself from then on.
     case disconnect
     /// Begin anew after a failure.
     case reset
@@ -73,7 +77,7 @@ public enum SessionTrigger: Sendable {
 extension SessionTrigger {
     /// A trigger without what it carries: what the table of transitions is about.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-        case scan, connect, discoverServices, discoverCharacteristics, read, write, subscribe, becomeReady
+        case scan, connect, discoverServices, discoverCharacteristics, read, write, subscribe, unsubscribe, becomeReady
         case disconnect, reset
         case discovered, linkEstablished, servicesDiscovered, characteristicDiscovered, readFinished, writeFinished
         case subscribed, resume, adapterReturned
@@ -91,6 +95,7 @@ extension SessionTrigger {
         case .read: .read
         case .write: .write
         case .subscribe: .subscribe
+        case .unsubscribe: .unsubscribe
         case .becomeReady: .becomeReady
         case .disconnect: .disconnect
         case .reset: .reset
@@ -117,7 +122,7 @@ extension SessionTrigger {
         }
     }
 
-    /// The error that it brings, where it tells of a failure of the peripheral's.
+    /// The error that it brings, where it tells of a failure of the peripheral's or the adapter's.
     public var error: BLEError? {
         switch self {
         case .searchFailed(let error), .connectFailed(let error), .discoveryFailed(let error), .notFound(let error),
@@ -125,6 +130,7 @@ extension SessionTrigger {
             .subscriptionFailed(let error), .subscriptionRefused(let error):
             error
         case .linkLost(let reason): .lostLink(reason)
+        case .adapterLost(let state): state.error(operation: "session")
         default: nil
         }
     }
@@ -139,8 +145,9 @@ extension SessionTrigger: CustomStringConvertible {
         case .servicesDiscovered(let fromCache): fromCache ? "services known from before" : "services discovered"
         case .characteristicDiscovered(let uuid): "characteristic discovered: \(uuid)"
         case .subscribed(let name): "subscribed: \(name)"
+        case .unsubscribe(let name): "unsubscribe: \(name)"
         case .linkLost(let reason): "link lost: \(reason)"
-        case .adapterLost(let state): "adapter lost: \(state)"
+        case .adapterLost(let state): "adapter lost: it is \(state.words)"
         default: error.map { "\(kind.words): \($0)" } ?? kind.words
         }
     }

@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// Sessions may be added and removed at any time. They share the radio: one scan serves all that look for something,
 /// attempts to connect wait side by side or, where there are many, take turns; a peripheral that is slow or away keeps
-/// no other one waiting. A session that fails stays in the fleet, failed, until it is reset or removed.
+/// no other one waiting. Two sessions for one peripheral share its link. A session that fails stays in the fleet, failed, until it is reset or removed.
 public final class Fleet: Sendable {
     private struct State {
         var sessions: [Session] = []
@@ -25,8 +25,8 @@ public final class Fleet: Sendable {
 
     let central: Central
     private let state = Mutex(State())
-    private let additions: AsyncStream<Session>
-    private let adder: AsyncStream<Session>.Continuation
+    private let additions: AsyncStream<SessionDriver>
+    private let adder: AsyncStream<SessionDriver>.Continuation
 
     init(_ central: Central) {
         self.central = central
@@ -50,6 +50,9 @@ public final class Fleet: Sendable {
         initialise: @escaping @Sendable (Link) async throws -> Void = { _ in }
     ) -> Session {
         let session = Session(plan, on: central, initialise: initialise)
+        let driver = SessionDriver(session)
+        // Before the program has the session, and could run it itself.
+        _ = session.orders.beginDriving(driver.wake)
         let watchers = state.withLock { state -> [FleetWatcher]? in
             guard !state.isOver else { return nil }
             state.sessions.append(session)
@@ -57,10 +60,11 @@ public final class Fleet: Sendable {
         }
         guard let watchers else {
             session.stop()
+            session.orders.endDriving()
             return session
         }
         for watcher in watchers { watcher.watch(session) }
-        adder.yield(session)
+        adder.yield(driver)
         return session
     }
 
@@ -84,11 +88,10 @@ public final class Fleet: Sendable {
     /// Runs the sessions until the fleet is stopped or the task is cancelled; each is one child task.
     func run() async {
         await withDiscardingTaskGroup { group in
-            for await session in additions {
+            for await driver in additions {
                 group.addTask {
-                    // It throws only where somebody else runs it, and nobody can.
-                    try? await session.run()
-                    self.ended(session)
+                    await driver.session.run(driver)
+                    self.ended(driver.session)
                 }
             }
             for session in self.sessions { session.stop() }

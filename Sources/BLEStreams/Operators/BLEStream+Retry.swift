@@ -5,7 +5,8 @@ extension BLEStream {
     /// Starts the stream afresh when it fails, after a pause.
     ///
     /// Elements already handed out stay handed out; the new iteration goes on behind them. Values that the peer sends
-    /// in the meantime are lost: ``withGaps()`` shows where. An element that arrives resets the count of failures.
+    /// in the meantime are lost: ``withGaps()`` shows where. The count of failures, by which pauses grow and attempts are
+    /// used up, starts afresh once the stream has been well for ``RetryPolicy/stableAfter``, from its first element on.
     ///
     /// - Parameters:
     ///   - policy: how often, and after what pause.

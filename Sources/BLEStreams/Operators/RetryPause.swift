@@ -10,6 +10,8 @@ final class RetryPause {
     private let alarm: Alarm
 
     private var failures = 0
+    /// When the first element came since the last failure; `nil` before it.
+    private var wellSince: Duration?
     /// When and why values ceased to come; `nil` while they come.
     private var interruption: (start: Duration, reason: any Error)?
     private var end: Duration?
@@ -31,9 +33,10 @@ final class RetryPause {
     /// Takes note of a failure; `false` when trying again isn't worthwhile.
     func failed(with error: any Error) -> Bool {
         guard !(error is CancellationError), isWorthwhile(error) else { return false }
+        let now = timeline.now
+        if let since = wellSince.take(), now - since >= policy.stableAfter { failures = 0 }
         failures += 1
         guard let delay = policy.delay(afterFailure: failures, random: timeline.randomBits()) else { return false }
-        let now = timeline.now
         end = now + delay
         mustWait = true
         interruption = interruption ?? (now, error)
@@ -51,12 +54,13 @@ final class RetryPause {
         return false
     }
 
-    /// Takes note of an element; the gap before it, if it is the first after a failure.
+    /// Takes note of the first element since a failure, or since the beginning; the gap before it, if it is the first after a failure.
     func succeeded() -> StreamGap? {
-        failures = 0
+        let now = timeline.now
+        wellSince = now
         guard let interruption else { return nil }
         self.interruption = nil
-        return StreamGap(reason: interruption.reason, duration: timeline.now - interruption.start)
+        return StreamGap(reason: interruption.reason, duration: now - interruption.start)
     }
 
     func stop() { alarm.stop() }

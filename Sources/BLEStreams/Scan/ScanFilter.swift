@@ -45,6 +45,11 @@ public struct ScanFilter: Hashable, Sendable {
     public static let connectable = ScanFilter(rule: .connectable)
 }
 
+extension ScanFilter {
+    /// Whether it is about the signal, which each advertisement has another one of.
+    var isAboutSignal: Bool { if case .rssi = rule { true } else { false } }
+}
+
 extension ScanFilter: CustomStringConvertible {
     /// What it looks for, in words: `name 'Bench…'`.
     public var description: String {

@@ -25,8 +25,11 @@ extension Central {
         _ body: (Session) async throws -> Output
     ) async throws -> Output {
         let session = session(plan, initialise: initialise)
+        let driver = SessionDriver(session)
+        // Before the closure has the session, which could be quicker to run it.
+        _ = session.orders.beginDriving(driver.wake)
         return try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await session.run() }
+            group.addTask { await session.run(driver) }
             do {
                 let output = try await body(session)
                 session.stop()
@@ -56,29 +59,51 @@ extension Session {
     ///
     /// - Throws: ``BLEError/Code/busy`` where it is being run already; nothing else.
     public func run() async throws {
+        if orders.isStopped { return }
         let driver = SessionDriver(self)
-        guard !isStopped, beginDriving(driver.wake) else {
-            guard !isStopped else { return }
+        guard orders.beginDriving(driver.wake) else {
             throw BLEError(
                 .busy,
                 operation: "session",
                 object: "with \(self)",
                 cause: "it is being run already",
-                remedy: "Run each session once."
+                remedy: "Run each session once; `withSession` and a fleet do that by themselves."
             )
         }
+        await run(driver)
+    }
+
+    /// Drives the session, now that nobody else does, until it is stopped or the task is cancelled, then ends it in order.
+    func run(_ driver: SessionDriver) async {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await driver.drive() }
             group.addTask { await self.queueCore.serve() }
-            // The driver ends only when it is told to: that is what is waited for here.
-            try? await reply(on: self.core.timeline) { finish in
-                self.whenStopped { finish(.success(())) }
-                return {}
+            // Commands of the queue stay in it while the session is disconnected: they wait for its next link.
+            while case .disconnect(let done) = await self.drive(driver) {
+                await driver.leave(forGood: false)
+                for action in done { action() }
             }
-            // Commands clean up on the link that they have.
-            if self.isStopped { await self.queueCore.close() } else { await self.queueCore.empty() }
             group.cancelAll()
         }
-        endDriving()
+        await driver.leave(forGood: true)
+        orders.endDriving()
+    }
+
+    /// Drives the session until there is an order, which is returned; `nil`: the task was cancelled.
+    private func drive(_ driver: SessionDriver) async -> SessionOrders.Order? {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await driver.drive() }
+            // The driver ends only when it is told to: that is what is waited for here.
+            try? await reply(on: self.core.timeline) { finish in
+                self.orders.whenOrdered { finish(.success(())) }
+                return {}
+            }
+            let order = Task.isCancelled ? nil : self.orders.take()
+            if case .disconnect = order {} else {
+                // Commands clean up on the link that they have.
+                if self.orders.isStopped { await self.queueCore.close() } else { await self.queueCore.empty() }
+            }
+            group.cancelAll()
+            return order
+        }
     }
 }

@@ -15,7 +15,7 @@ import Synchronization
 /// Streams taken from a session outlive its links: values go on behind a gap, which ``BLEStream/withGaps()`` shows to
 /// those who ask. What it is doing can be watched: ``states``. It is given up only where nothing can help, or where the
 /// plan limits the attempts: then its state is failed with the cause, its streams throw that, and ``reset()`` begins
-/// anew.
+/// anew. ``disconnect()`` ends the link and keeps the session, ``connect()`` and ``search()`` have it go on.
 public final class Session: Sendable {
     /// What the session is to do.
     public let plan: SessionPlan
@@ -24,6 +24,9 @@ public final class Session: Sendable {
     let central: Central
     let channels: SessionChannels
     let board: SessionStates
+
+    /// What the program wants of the one who drives it.
+    let orders = SessionOrders()
 
     /// Who has the link for an operation that the state shows, one at a time.
     let turns: TurnQueue
@@ -50,10 +53,6 @@ public final class Session: Sendable {
         var link: Link?
         /// The last link, which may still be closing.
         var lastLink: Link?
-        var isStopped = false
-        /// Wakes the one who drives the session.
-        var wake: (@Sendable () -> Void)?
-        var whenStopped: (@Sendable () -> Void)?
     }
 
     private let facts: Mutex<Facts>
@@ -112,26 +111,6 @@ public final class Session: Sendable {
     /// The link; `nil` while there is none. It is of use until it is lost.
     public var link: Link? { facts.withLock { $0.link } }
 
-    // MARK: - What a program asks for
-
-    /// Begins anew after a failure.
-    ///
-    /// - Throws: ``IllegalTrigger`` in every state but failed.
-    public func reset() throws(IllegalTrigger) {
-        try handle(.reset)
-        wake()
-    }
-
-    /// Ends the session in order: subscriptions are switched off, the link is dropped, streams end. For a session that
-    /// is one of a fleet, or that somebody else runs; it can't be run again.
-    public func stop() {
-        let action = facts.withLock { facts in
-            facts.isStopped = true
-            return facts.whenStopped.take()
-        }
-        action?()
-    }
-
     // MARK: - For the driver
 
     /// Hands a trigger to the machine, and carries out what doesn't take time.
@@ -165,7 +144,7 @@ public final class Session: Sendable {
     private func mustForget(at trigger: SessionTrigger) -> Bool {
         guard case .found = plan.target, let address = facts.withLock({ $0.addresses.first }) else { return false }
         switch trigger {
-        case .reset: return true
+        case .reset, .scan: return true
         case .resume, .adapterReturned:
             return address.subkind == .resolvablePrivate || address.subkind == .nonResolvablePrivate
         default: return false
@@ -175,33 +154,8 @@ public final class Session: Sendable {
     /// The last link, which may still be closing.
     var lastLink: Link? { facts.withLock { $0.lastLink } }
 
-    var isStopped: Bool { facts.withLock { $0.isStopped } }
-
-    /// Calls the closure once it is to be stopped; at once where it is.
-    func whenStopped(_ action: @escaping @Sendable () -> Void) {
-        let isStopped = facts.withLock { facts in
-            if !facts.isStopped { facts.whenStopped = action }
-            return facts.isStopped
-        }
-        if isStopped { action() }
-    }
-
     /// Whoever drives the session looks again for what there is to do.
-    func wake() {
-        let wake = facts.withLock { $0.wake }
-        wake?()
-    }
-
-    /// Takes over driving; `false` where somebody does already.
-    func beginDriving(_ wake: @escaping @Sendable () -> Void) -> Bool {
-        facts.withLock { facts in
-            guard facts.wake == nil else { return false }
-            facts.wake = wake
-            return true
-        }
-    }
-
-    func endDriving() { facts.withLock { $0.wake = nil } }
+    func wake() { orders.wake() }
 
     func found(_ discovery: Discovery) {
         facts.withLock { facts in
@@ -232,11 +186,13 @@ extension Session: CustomStringConvertible {
 
 extension BLEError {
     fileprivate static func interrupted(by trigger: SessionTrigger) -> BLEError {
-        BLEError(
+        let isWanted = if case .disconnect = trigger { true } else { false }
+        return BLEError(
             .disconnected,
             operation: "session",
-            cause: "\(trigger)",
-            remedy: "The session connects again as soon as it can."
+            cause: isWanted ? "the program has disconnected the session" : "\(trigger)",
+            remedy: isWanted
+                ? "Call `Session.connect()` to go on." : "The session connects again as soon as it can."
         )
     }
 }

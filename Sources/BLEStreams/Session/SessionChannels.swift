@@ -8,6 +8,8 @@ final class SessionChannels: Sendable {
         var channels: [SessionSubscription: SessionChannel] = [:]
         /// In the order in which they were first wanted.
         var order: [SessionSubscription] = []
+        /// Subscriptions that are on and that nobody wants any more, with what switches them off.
+        var unwanted: [(subscription: SessionSubscription, cancel: @Sendable () -> Void)] = []
         var nextID = 0
         var failure: BLEError?
     }
@@ -26,7 +28,7 @@ final class SessionChannels: Sendable {
         self.state = Mutex(state)
     }
 
-    /// Called whenever a subscription is wanted that isn't on.
+    /// Called whenever a subscription is wanted that isn't on, or on and not wanted any more.
     func whenWished(_ action: (@Sendable () -> Void)?) { onWish.withLock { $0 = action } }
 
     // MARK: - Consumers
@@ -51,14 +53,18 @@ final class SessionChannels: Sendable {
     }
 
     private func remove(_ id: Int, _ subscription: SessionSubscription) {
-        let cancel = state.withLock { state -> (@Sendable () -> Void)? in
+        let (cancel, isOn) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
             state.channels[subscription]?.remove(id)
-            guard let channel = state.channels[subscription], !channel.isWanted else { return nil }
+            guard let channel = state.channels[subscription], !channel.isWanted else { return (nil, false) }
             state.channels[subscription] = nil
             state.order.removeAll { $0 == subscription }
-            return channel.cancel
+            // One that is on is the driver's to switch off, so that the states tell of it.
+            guard channel.isOn, let cancel = channel.cancel else { return (channel.cancel, false) }
+            state.unwanted.append((subscription, cancel))
+            return (nil, true)
         }
         cancel?()
+        if isOn { wish() }
     }
 
     private func wish() {
@@ -76,6 +82,11 @@ final class SessionChannels: Sendable {
                 return (subscription, channel.isPlanned)
             }
         }
+    }
+
+    /// What is on and not wanted any more, the first one; to be switched off with the closure.
+    func takeUnwanted() -> (subscription: SessionSubscription, cancel: @Sendable () -> Void)? {
+        state.withLock { $0.unwanted.isEmpty ? nil : $0.unwanted.removeFirst() }
     }
 
     /// Keeps how a subscription on the present link is taken back; at once where nobody wants it any more.
@@ -105,12 +116,16 @@ final class SessionChannels: Sendable {
         state.withLock { $0.channels[subscription]?.lost(count) }
     }
 
-    /// The link is gone.
+    /// The link is gone, or left to others who use it too: nothing of it comes in here any more.
     func interrupted(by reason: any Error) {
         let now = timeline.now
-        state.withLock { state in
+        let cancels = state.withLock { state -> [@Sendable () -> Void] in
+            let cancels = state.order.compactMap { state.channels[$0]?.cancel } + state.unwanted.map(\.cancel)
             for subscription in state.order { state.channels[subscription]?.interrupted(by: reason, now: now) }
+            state.unwanted = []
+            return cancels
         }
+        for cancel in cancels { cancel() }
     }
 
     /// A subscription can't be had: its streams end with the error.

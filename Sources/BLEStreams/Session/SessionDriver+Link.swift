@@ -13,6 +13,9 @@ extension SessionDriver {
             }
             let next: Next = try await until {
                 if let end = self.linkEnd { return .ended(end) }
+                if let unwanted = self.session.channels.takeUnwanted() {
+                    return .unsubscribe(unwanted.subscription, unwanted.cancel)
+                }
                 return self.session.channels.pending.first.map { .subscribe($0.subscription, $0.isPlanned) }
             }
             switch next {
@@ -23,6 +26,13 @@ extension SessionDriver {
                     guard session.state.isReady, linkEnd == nil else { return }
                     await subscribeMeanwhile(subscription, isPlanned, link)
                 }
+            case .unsubscribe(let subscription, let cancel):
+                // Also where this task is cancelled while it waits: nobody wants the values.
+                defer { cancel() }
+                try await session.turns.run(on: core.timeline) {
+                    guard session.state.isReady, linkEnd == nil else { return }
+                    handle(.unsubscribe("\(subscription)"))
+                }
             }
         }
     }
@@ -30,6 +40,7 @@ extension SessionDriver {
     private enum Next {
         case ended(DisconnectReason)
         case subscribe(SessionSubscription, Bool)
+        case unsubscribe(SessionSubscription, @Sendable () -> Void)
     }
 
     private var adapterState: AdapterState { unusableAdapter ?? .poweredOff }

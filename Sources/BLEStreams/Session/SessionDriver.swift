@@ -26,7 +26,7 @@ final class SessionDriver: Sendable {
 
     // MARK: - The loop
 
-    /// Drives until the task is cancelled, then takes leave of the peripheral.
+    /// Drives until the task is cancelled; what is under way then is left as it stands.
     func drive() async {
         let adapter = core.radio.observeAdapter { [weak self] info in
             self?.news.withLock { $0.adapter = info.state }
@@ -40,15 +40,19 @@ final class SessionDriver: Sendable {
         }
         session.channels.whenWished(nil)
         adapter.cancel()
-        await leave()
     }
 
     private func step() async throws {
         try Task.checkCancellation()
         switch session.state {
         case .disconnected(.initial):
-            if let adapter = unusableAdapter { return handle(.adapterLost(adapter)) }
-            handle(session.peripheral == nil ? .scan : .connect)
+            if session.board.isHeld {
+                _ = try await until { self.session.board.isHeld ? nil : true }
+            } else if let adapter = unusableAdapter {
+                offer(.adapterLost(adapter))
+            } else {
+                offer(session.peripheral == nil ? .scan : .connect)
+            }
         case .disconnected(.scanning): try await search()
         case .disconnected(.discovered): handle(.connect)
         case .disconnected(.connecting): try await connect()
@@ -66,21 +70,33 @@ final class SessionDriver: Sendable {
         do throws(IllegalTrigger) { try session.handle(trigger) } catch { assertionFailure("\(error)") }
     }
 
+    /// Hands a trigger to the machine in a state that the program may have ended meanwhile.
+    private func offer(_ trigger: SessionTrigger) { try? session.handle(trigger) }
+
     /// Takes leave in order: subscriptions are switched off, that is waited for, then the link is dropped.
-    private func leave() async {
+    ///
+    /// - Parameter forGood: whether streams end.
+    func leave(forGood: Bool) async {
         await session.lastLink?.close()
         switch session.state {
-        case .failed, .disconnected(.initial): break
+        case .failed: break
+        case .disconnected(.initial) where forGood: break
         default: handle(.disconnect)
         }
-        session.channels.finish(throwing: nil)
+        if forGood { session.channels.finish(throwing: nil) }
     }
 
     // MARK: - Steps without a link
 
     private func search() async throws {
-        guard case .found(let filters, let choice) = plan.target else { return handle(.disconnect) }
-        let heard = session.central.scan(for: filters + [.connectable], duplicates: true)
+        let (filters, choice): ([ScanFilter], SearchChoice) =
+            switch plan.target {
+            case .found(let filters, let choice): (filters, choice)
+            case .addresses(let addresses): (addresses.map { .address($0) }, .first)
+            }
+        // Where what is said of a peripheral may change, once isn't enough: it comes nearer.
+        let needsDuplicates = choice != .first || filters.contains(where: \.isAboutSignal)
+        let heard = session.central.scan(for: filters + [.connectable], duplicates: needsDuplicates)
         do {
             let limited = plan.limits.search.map { heard.timeout($0, for: .firstValue) } ?? heard
             let found =
@@ -136,19 +152,19 @@ final class SessionDriver: Sendable {
     }
 
     private func wait(for resumption: SessionState.Resumption) async throws {
+        let trigger: SessionTrigger?
         switch resumption {
         case .delay(let delay):
             let timeline = core.timeline
             let end = timeline.now + delay
             let timer = timeline.schedule(after: delay, wake)
             defer { timer.cancel() }
-            let trigger: SessionTrigger = try await until {
+            trigger = try await untilResumed {
                 if let adapter = self.unusableAdapter { return .adapterLost(adapter) }
                 return timeline.now >= end ? .resume : nil
             }
-            handle(trigger)
         case .adapter(let state):
-            let trigger: SessionTrigger = try await until {
+            trigger = try await untilResumed {
                 switch self.news.withLock({ $0.adapter }) {
                 case .poweredOn?: .adapterReturned
                 case nil, state?: nil
@@ -156,8 +172,16 @@ final class SessionDriver: Sendable {
                 }
             }
             // A controller that has just come back may refuse its first commands.
-            if case .adapterReturned = trigger { try await pause(.milliseconds(250)) }
-            handle(trigger)
+            if case .adapterReturned? = trigger { try await pause(.milliseconds(250)) }
+        }
+        if let trigger { offer(trigger) }
+    }
+
+    /// Waits until the closure has an answer; `nil` when the program waits no longer.
+    private func untilResumed(_ answer: () -> SessionTrigger?) async throws -> SessionTrigger? {
+        try await until { () -> SessionTrigger?? in
+            guard session.state.kind == .waitingToReconnect else { return .some(nil) }
+            return answer().map { .some($0) }
         }
     }
 
@@ -178,6 +202,7 @@ final class SessionDriver: Sendable {
         case .adapterPoweredOff: return .poweredOff
         case .adapterBlocked: return .blocked
         case .adapterNotFound: return .absent
+        case .adapterNotReady: return .resetting
         default: return error.reason?.kind == .adapterOff ? .poweredOff : nil
         }
     }

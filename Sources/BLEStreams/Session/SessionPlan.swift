@@ -33,9 +33,14 @@ public struct SessionPlan: Hashable, Sendable {
     /// For how long each step is tried.
     public var limits = SessionLimits()
 
-    /// How often and how soon to reconnect when a link is lost or can't be made; `nil`: not at all.
+    /// How often and how soon to reconnect when a link is lost or can't be made.
     ///
-    /// The attempts are counted from the last time that the session was ready.
+    /// Failures are counted until a link has been ready for ``RetryPolicy/stableAfter``: a peripheral that drops link after
+    /// link is left alone for longer each time, and given up where the policy limits the attempts. An adapter that is
+    /// switched off or unplugged is waited for without counting.
+    ///
+    /// `nil`: not at all. Any lost link is a failure of the session then, and so is an adapter that can't be used, when
+    /// the session begins or later: nothing goes on by itself when it returns, only after ``Session/reset()``.
     public var reconnecting: RetryPolicy? = .exponential()
 
     /// How often an attempt is repeated at once when the connection failed to be established.

@@ -16,6 +16,8 @@ struct SessionRecord: Codable, Equatable, Sendable {
         var factor: Double
         var longestDelay: Double
         var jitter: Double
+        /// Absent in older files.
+        var stableAfter: Double?
     }
 
     /// Durations in seconds.
@@ -65,7 +67,8 @@ struct SessionRecord: Codable, Equatable, Sendable {
                 firstDelay: policy.firstDelay.seconds,
                 factor: policy.factor,
                 longestDelay: policy.longestDelay.seconds,
-                jitter: policy.jitter
+                jitter: policy.jitter,
+                stableAfter: policy.stableAfter.seconds
             )
         }
         immediateAttempts = plan.immediateAttempts
@@ -98,13 +101,15 @@ struct SessionRecord: Codable, Equatable, Sendable {
         plan.limits.initialise = .seconds(limits.initialise)
         plan.limits.subscribe = .seconds(limits.subscribe)
         plan.reconnecting = reconnecting.map { kept in
-            RetryPolicy(
+            var policy = RetryPolicy(
                 attempts: kept.attempts,
                 firstDelay: .seconds(kept.firstDelay),
                 factor: kept.factor,
                 longestDelay: .seconds(kept.longestDelay),
                 jitter: kept.jitter
             )
+            if let stableAfter = kept.stableAfter { policy.stableAfter = .seconds(stableAfter) }
+            return policy
         }
         plan.immediateAttempts = immediateAttempts
         return plan

@@ -23,6 +23,9 @@ final class SessionStates: Sendable {
 
     var current: SessionState { state.withLock { $0.machine.state } }
 
+    /// Whether the program has taken leave, and nothing is to begin by itself.
+    var isHeld: Bool { state.withLock { $0.machine.isHeld } }
+
     /// Lets the machine make a transition, and tells everybody who watches; none is merged away.
     ///
     /// - Parameter adjust: changes what the machine knows before it decides.
@@ -38,7 +41,7 @@ final class SessionStates: Sendable {
                 adjust(&state.machine)
                 let previous = state.machine.state
                 do throws(IllegalTrigger) {
-                    let effects = try state.machine.handle(trigger, random: random)
+                    let effects = try state.machine.handle(trigger, random: random, now: now)
                     let new = state.machine.state
                     state.last = SessionTransition(state: new, previous: previous, cause: trigger, time: now)
                     // Under the lock, so that all watchers see one order.

@@ -6,7 +6,8 @@ import Testing
     /// change of the table doesn't pass unseen.
     static let expected: [SessionState.Kind: [SessionTrigger.Kind: Set<SessionState.Kind>]] = {
         let linked: [SessionTrigger.Kind: Set<SessionState.Kind>] = [
-            .linkLost: [.waitingToReconnect, .failed], .adapterLost: [.waitingToReconnect], .disconnect: [.initial],
+            .linkLost: [.waitingToReconnect, .failed], .adapterLost: [.waitingToReconnect, .failed],
+            .disconnect: [.initial],
         ]
         func connected(
             _ own: [SessionTrigger.Kind: Set<SessionState.Kind>]
@@ -18,19 +19,21 @@ import Testing
             .idle, .servicesReady, .discoveredCharacteristic, .notificationsEnabled, .ready,
         ]
         return [
-            .initial: [.scan: [.scanning], .connect: [.connecting], .adapterLost: [.waitingToReconnect]],
+            .initial: [
+                .scan: [.scanning], .connect: [.connecting], .adapterLost: trouble, .disconnect: [.initial],
+            ],
             .scanning: [
-                .discovered: [.discovered], .searchFailed: trouble, .adapterLost: [.waitingToReconnect],
+                .discovered: [.discovered], .searchFailed: trouble, .adapterLost: trouble,
                 .disconnect: [.initial],
             ],
-            .discovered: [.connect: [.connecting], .adapterLost: [.waitingToReconnect], .disconnect: [.initial]],
+            .discovered: [.connect: [.connecting], .adapterLost: trouble, .disconnect: [.initial]],
             .connecting: [
                 .linkEstablished: [.idle], .connectFailed: [.connecting, .waitingToReconnect, .failed],
-                .adapterLost: [.waitingToReconnect], .disconnect: [.initial],
+                .adapterLost: trouble, .disconnect: [.initial],
             ],
             .waitingToReconnect: [
                 .resume: [.connecting, .scanning], .adapterReturned: [.connecting, .scanning],
-                .adapterLost: [.waitingToReconnect], .disconnect: [.initial],
+                .adapterLost: trouble, .disconnect: [.initial], .connect: [.connecting], .scan: [.scanning],
             ],
             .idle: connected([
                 .discoverServices: [.discoveringServices], .read: [.reading], .write: [.writing],
@@ -63,10 +66,11 @@ import Testing
                 .subscriptionFailed: trouble, .notFound: trouble, .notSupported: trouble,
             ]),
             .notificationsEnabled: connected([
-                .subscribe: [.subscribing], .read: [.reading], .write: [.writing], .becomeReady: [.ready],
+                .subscribe: [.subscribing], .unsubscribe: [.discoveredCharacteristic], .read: [.reading],
+                .write: [.writing], .becomeReady: [.ready],
             ]),
             .ready: connected([
-                .read: [.reading], .write: [.writing], .subscribe: [.subscribing],
+                .read: [.reading], .write: [.writing], .subscribe: [.subscribing], .unsubscribe: [.ready],
                 .discoverServices: [.discoveringServices],
             ]),
             .failed: [.reset: [.initial]],
@@ -140,7 +144,7 @@ import Testing
         )
     }
 
-    @Test func `pauses follow the policy, and being ready starts them afresh`() throws {
+    @Test func `pauses follow the policy, and being ready for long enough starts them afresh`() throws {
         let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), jitter: 0.5, attempts: 5)
         var machine = ConnectionMachine(policy: .init(reconnecting: policy), isPeerKnown: true)
         try machine.handle(.connect)
@@ -156,10 +160,39 @@ import Testing
         var exhausted = machine
         try exhausted.handle(.connectFailed(Paths.timeout))
         #expect(exhausted.state == .failed(Paths.timeout))
-        try machine.handle(.linkEstablished(mtu: 23))
-        try machine.handle(.becomeReady)
-        try machine.handle(.linkLost(DisconnectReason(.supervisionTimeout)))
+        try machine.handle(.linkEstablished(mtu: 23), now: .seconds(100))
+        try machine.handle(.becomeReady, now: .seconds(101))
+        // Reading doesn't begin the time anew.
+        try machine.handle(.read, now: .seconds(105))
+        try machine.handle(.readFinished, now: .seconds(106))
+        var flapping = machine
+        try flapping.handle(.linkLost(DisconnectReason(.supervisionTimeout)), now: .seconds(111) - .nanoseconds(1))
+        #expect(flapping.state.kind == .failed, "the sixth failure in a row is one too many")
+        try machine.handle(.linkLost(DisconnectReason(.supervisionTimeout)), now: .seconds(111))
         #expect(machine.failures == 1)
+        let first = try #require(policy.delay(afterFailure: 1, random: 0))
+        #expect(machine.state == .disconnected(.waitingToReconnect(attempt: 1, until: .delay(first))))
+        try machine.handle(.resume, now: .seconds(112))
+        #expect(machine.state == .disconnected(.connecting(attempt: 1)))
+    }
+
+    @Test func `a link that is lost soon after it was ready is a failure in a row, and the pause is longer`() throws {
+        var machine = ConnectionMachine(policy: .init(reconnecting: .exponential(jitter: 0)), isPeerKnown: true)
+        try machine.handle(.connect)
+        var now = Duration.zero
+        for milliseconds in [250, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000] {
+            try machine.handle(.linkEstablished(mtu: 23), now: now)
+            try machine.handle(.becomeReady, now: now)
+            now += .milliseconds(9999)
+            try machine.handle(.linkLost(DisconnectReason(.supervisionTimeout)), now: now)
+            guard case .disconnected(.waitingToReconnect(_, .delay(let delay))) = machine.state else {
+                Issue.record("\(machine.state)")
+                return
+            }
+            #expect(delay == .milliseconds(milliseconds))
+            now += delay
+            try machine.handle(.resume, now: now)
+        }
     }
 
     @Test func `a connection that fails to be established is repeated at once a few times`() throws {
@@ -201,7 +234,7 @@ import Testing
     }
 
     @Test func `an adapter that is gone is waited for without counting a failure`() throws {
-        var machine = ConnectionMachine(policy: .init(reconnecting: nil), isPeerKnown: true)
+        var machine = ConnectionMachine(isPeerKnown: true)
         try machine.handle(.connect)
         try machine.handle(.adapterLost(.poweredOff))
         #expect(machine.state == .disconnected(.waitingToReconnect(attempt: 0, until: .adapter(.poweredOff))))
@@ -209,5 +242,52 @@ import Testing
         #expect("\(machine.state)".contains("not plugged in"))
         try machine.handle(.adapterReturned)
         #expect(machine.state.kind == .connecting && machine.failures == 0)
+    }
+
+    @Test(arguments: AdapterState.allCases.filter { $0 != .poweredOn })
+    func `without reconnecting an adapter that can't be used is a failure in every state, and says what to do`(
+        _ adapter: AdapterState
+    ) throws {
+        for kind in SessionState.Kind.allCases where kind != .failed {
+            for way in Paths.all(to: kind) {
+                var machine = way
+                let waits = machine.policy.reconnecting != nil && !adapter.isFinal
+                let effects = try machine.handle(.adapterLost(adapter))
+                #expect(effects.contains(.wait) == waits, "\(kind)")
+                guard !waits else { continue }
+                guard case .failed(let error) = machine.state else {
+                    Issue.record("\(kind): \(machine.state)")
+                    return
+                }
+                let words = adapter == .unknown ? "not known yet" : adapter.words
+                #expect(error.cause.contains(words) && !error.remedy.isEmpty)
+            }
+        }
+    }
+
+    @Test func `after disconnecting nothing is to begin by itself before it is asked for`() throws {
+        for begin in [SessionTrigger.connect, .scan] {
+            var machine = ConnectionMachine(isPeerKnown: true)
+            #expect(!machine.isHeld)
+            try machine.handle(.disconnect)
+            #expect(machine.isHeld && machine.state == .disconnected(.initial))
+            try machine.handle(begin)
+            #expect(!machine.isHeld)
+        }
+        var failed = ConnectionMachine(policy: .init(reconnecting: nil))
+        try failed.handle(.adapterLost(.absent))
+        try failed.handle(.reset)
+        #expect(!failed.isHeld)
+    }
+
+    @Test func `without reconnecting a stale cache is dropped with the failure, for whoever begins anew`() throws {
+        var machine = ConnectionMachine(policy: .init(reconnecting: nil), isPeerKnown: true)
+        for trigger in [.connect, .linkEstablished(mtu: 23), .discoverServices] as [SessionTrigger] {
+            try machine.handle(trigger)
+        }
+        try machine.handle(.servicesDiscovered(fromCache: true))
+        try machine.handle(.discoverCharacteristics)
+        let effects = try machine.handle(.notFound(Paths.notFound))
+        #expect(effects == [.closeLink, .dropCache] && machine.state == .failed(Paths.notFound))
     }
 }

@@ -30,6 +30,7 @@ enum Paths {
         case .read: [.read]
         case .write: [.write]
         case .subscribe: [.subscribe]
+        case .unsubscribe: [.unsubscribe("2A37")]
         case .becomeReady: [.becomeReady]
         case .disconnect: [.disconnect]
         case .reset: [.reset]
@@ -52,7 +53,7 @@ enum Paths {
         case .subscriptionFailed: errors.map { .subscriptionFailed($0) }
         case .subscriptionRefused: errors.map { .subscriptionRefused($0) }
         case .linkLost: [.linkLost(DisconnectReason(.supervisionTimeout))]
-        case .adapterLost: [.adapterLost(.poweredOff)]
+        case .adapterLost: [.adapterLost(.poweredOff), .adapterLost(.unsupported)]
         }
     }
 
@@ -90,7 +91,7 @@ enum Paths {
         var parts = ["\(kind)"]
         for child in Mirror(reflecting: machine).children {
             switch child.label {
-            case "state", "failures", "attempt": continue
+            case "state", "failures", "attempt", "readySince": continue
             case "immediateAttemptsLeft" where kind != .connecting: continue
             case "usesCache" where kind.phase != .connected: continue
             case "origin" where ![.reading, .writing, .subscribing].contains(kind): continue

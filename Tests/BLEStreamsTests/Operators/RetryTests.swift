@@ -18,15 +18,46 @@ import Testing
         #expect((played.error as? BLEError)?.code == .disconnected)
     }
 
-    @Test func `an element starts the count of failures afresh`() async throws {
-        let enough = try await play { $0.source("#", "a#", "#", "b|").retry(.constant(.seconds(1), attempts: 2)) }
+    @Test func `an element starts the count of failures afresh where no stability is asked for`() async throws {
+        @Sendable func policy(_ attempts: Int) -> RetryPolicy {
+            .constant(.seconds(1), attempts: attempts, stableAfter: .zero)
+        }
+        let enough = try await play { $0.source("#", "a#", "#", "b|").retry(policy(2)) }
         #expect(enough.output == "-a--b|")
-        let tooFew = try await play { $0.source("#", "a#", "#", "b|").retry(.constant(.seconds(1), attempts: 1)) }
+        let tooFew = try await play { $0.source("#", "a#", "#", "b|").retry(policy(1)) }
         #expect(tooFew.output == "-a-#")
     }
 
+    @Test func `failures are counted on until the stream was well for long enough, from its first element on`()
+        async throws
+    {
+        @Sendable func policy(_ stability: Int) -> RetryPolicy {
+            .constant(.seconds(1), attempts: 2, stableAfter: .seconds(stability))
+        }
+        // Well for four seconds, after a silence that doesn't count.
+        let stable = try await play { $0.source("#", "----a---#", "#", "b|").retry(policy(4)) }
+        #expect(stable.output == "-----a-----b|")
+        let flapping = try await play { $0.source("#", "----a---#", "#", "b|").retry(policy(5)) }
+        #expect(flapping.output == "-----a----#")
+    }
+
+    @Test func `a stream that fails soon after each first element is opened ever less often`() async throws {
+        let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), jitter: 0)
+        let played = try await play { stage in
+            stage.source("a-#", "a-#", "a-#", "a-#", "a-#", "a----------#", "a-#", "|").retry(policy)
+        }
+        // Pauses of 1, 2, 4, 8, 8, and 1 after eleven good seconds.
+        #expect(played.openings.map { $0.prefix { $0 != "." } } == ["0", "3", "7", "13", "23", "33", "45", "49"])
+    }
+
     @Test func `pauses grow as the policy says, and start afresh after an element`() async throws {
-        let policy = RetryPolicy.exponential(from: .seconds(1), to: .seconds(8), jitter: 0, attempts: 20)
+        let policy = RetryPolicy.exponential(
+            from: .seconds(1),
+            to: .seconds(8),
+            jitter: 0,
+            attempts: 20,
+            stableAfter: .zero
+        )
         let played = try await play { stage in
             stage.source("#", "#", "#", "#", "#", "#", "a#", "#", "|").retry(policy)
         }

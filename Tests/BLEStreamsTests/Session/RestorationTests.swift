@@ -12,7 +12,7 @@ import Testing
         plan.requiredServices = [BluetoothUUID(0xA000), .heartRate]
         plan.limits.search = nil
         plan.limits.connect = .milliseconds(12_500)
-        plan.reconnecting = .exponential(from: .seconds(1), attempts: 7)
+        plan.reconnecting = .exponential(from: .seconds(1), attempts: 7, stableAfter: .seconds(42))
         plan.immediateAttempts = 5
         plan.isKept = true
         return plan
@@ -26,6 +26,11 @@ import Testing
             let record = try JSONDecoder().decode(SessionRecord.self, from: data)
             #expect(record.plan(for: address) == plan && record.name == "Sensor")
         }
+        // Files of before that say nothing of it.
+        let old = try JSONEncoder().encode(SessionRecord(Self.plan(address), name: nil))
+        let text = String(decoding: old, as: UTF8.self).replacing(#","stableAfter":42"#, with: "")
+        let plan = try JSONDecoder().decode(SessionRecord.self, from: Data(text.utf8)).plan(for: address)
+        #expect(text.count < old.count && plan?.reconnecting?.stableAfter == .seconds(10))
         var damaged = SessionRecord(Self.plan(address), name: nil)
         damaged.requiredServices = ["nonsense"]
         #expect(damaged.plan(for: address) == nil)

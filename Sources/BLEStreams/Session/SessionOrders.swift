@@ -1,0 +1,89 @@
+import Synchronization
+
+/// What the program has asked the one who drives a session to do, beside what the session's state says.
+final class SessionOrders: Sendable {
+    enum Order: Sendable {
+        /// To take leave for good.
+        case stop
+        /// To take leave, stay, and call each of these.
+        case disconnect([@Sendable () -> Void])
+    }
+
+    private struct State {
+        /// Wakes the one who drives the session; `nil`: nobody does.
+        var wake: (@Sendable () -> Void)?
+        var isStopped = false
+        var disconnects: [@Sendable () -> Void] = []
+        var whenOrdered: (@Sendable () -> Void)?
+    }
+
+    private let state = Mutex(State())
+
+    var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// Takes over driving; `false` where somebody does already.
+    func beginDriving(_ wake: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            guard state.wake == nil else { return false }
+            state.wake = wake
+            return true
+        }
+    }
+
+    func endDriving() {
+        let disconnects = state.withLock { state in
+            state.wake = nil
+            defer { state.disconnects = [] }
+            return state.disconnects
+        }
+        for done in disconnects { done() }
+    }
+
+    /// Whoever drives the session looks again for what there is to do.
+    func wake() {
+        let wake = state.withLock { $0.wake }
+        wake?()
+    }
+
+    func stop() {
+        let action = state.withLock { state in
+            state.isStopped = true
+            return state.whenOrdered.take()
+        }
+        action?()
+    }
+
+    /// Asks for the end of the link.
+    ///
+    /// - Parameter done: called when that is done.
+    /// - Returns: whether there is somebody who does it; `done` is not called otherwise.
+    func disconnect(_ done: @escaping @Sendable () -> Void) -> Bool {
+        let (isDriven, action) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
+            guard state.wake != nil else { return (false, nil) }
+            state.disconnects.append(done)
+            return (true, state.whenOrdered.take())
+        }
+        action?()
+        return isDriven
+    }
+
+    /// Calls the closure once there is an order; at once where there is one.
+    func whenOrdered(_ action: @escaping @Sendable () -> Void) {
+        let isOrdered = state.withLock { state in
+            let isOrdered = state.isStopped || !state.disconnects.isEmpty
+            if !isOrdered { state.whenOrdered = action }
+            return isOrdered
+        }
+        if isOrdered { action() }
+    }
+
+    /// The order to be carried out now; `nil` where there is none.
+    func take() -> Order? {
+        state.withLock { state in
+            if state.isStopped { return .stop }
+            guard !state.disconnects.isEmpty else { return nil }
+            defer { state.disconnects = [] }
+            return .disconnect(state.disconnects)
+        }
+    }
+}

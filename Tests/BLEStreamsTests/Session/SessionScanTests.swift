@@ -1,0 +1,109 @@
+import BLERadio
+import BLESimulator
+import RadioDoubles
+import Testing
+
+@testable import BLEStreams
+
+/// What sessions ask of the radio while they search.
+@Suite struct SessionScanTests {
+    /// A simulated adapter that notes what scans ask for.
+    private struct WatchedRadio: Radio {
+        let radio: SimulatedAdapter
+        let requests = Recorder<ScanRequest>()
+
+        var timeline: any Timeline { radio.timeline }
+        var adapterInfo: AdapterInfo { radio.adapterInfo }
+
+        func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
+            radio.observeAdapter(events)
+        }
+
+        func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
+            requests.add(request)
+            return radio.scan(request, events: events)
+        }
+
+        func connect(
+            to peer: BluetoothAddress,
+            result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
+        ) -> RadioActivity { radio.connect(to: peer, result: result) }
+
+        func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity { radio.listen(events: events) }
+
+        func advertise(
+            _ request: AdvertiseRequest,
+            events: @escaping @Sendable (AdvertiseEvent) -> Void
+        ) -> RadioActivity { radio.advertise(request, events: events) }
+
+        func pair(
+            with peer: BluetoothAddress,
+            result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+        ) -> RadioActivity { radio.pair(with: peer, result: result) }
+
+        func restore(_ bonds: [Bond], result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
+            radio.restore(bonds, result: result)
+        }
+
+        func unpair(
+            _ peer: BluetoothAddress,
+            result: @escaping @Sendable (Result<Bool, BLEError>) -> Void
+        ) -> RadioActivity { radio.unpair(peer, result: result) }
+    }
+
+    @Test(
+        arguments: [
+            (SearchChoice.first, [ScanFilter.service(BluetoothUUID(0xA000))], false),
+            (.first, [.namePrefix("Be"), .service(BluetoothUUID(0xA000))], false),
+            // What was heard from afar first may come nearer.
+            (.first, [.rssi(atLeast: -100)], true),
+            (.strongest(within: .seconds(1)), [.service(BluetoothUUID(0xA000))], true),
+        ] as [(SearchChoice, [ScanFilter], Bool)]
+    )
+    func `a search asks for every advertisement only where it needs them`(
+        _ choice: SearchChoice,
+        _ filters: [ScanFilter],
+        _ needsDuplicates: Bool
+    ) async throws {
+        try await Bench.run { bench in
+            let radio = WatchedRadio(radio: bench.centralAdapter)
+            let central = try await Central.open(.radio(radio))
+            try await central.withSession(SessionPlan(finding: filters, choosing: choice)) { session in
+                try await session.ready(timeout: .seconds(30))
+            }
+            #expect(!radio.requests.all.isEmpty)
+            #expect(radio.requests.all.allSatisfy { $0.reportsDuplicates == needsDuplicates })
+        }
+    }
+
+    @Test func `a signal window lets through what lies within both bounds, and the bounds themselves`() async throws {
+        try await Bench.run { bench in
+            let filter = ScanFilter.rssi(-80 ... -60)
+            for (level, isHeard) in [(-81, false), (-80, true), (-70, true), (-60, true), (-59, false)] {
+                bench.air.setSignal(.dBm(level), between: bench.centralAdapter, and: bench.peripheralAdapter)
+                let heard = try await bench.central.scan(for: filter).take(until: bench.time.after(.seconds(5)))
+                    .collect()
+                #expect(heard.count == (isHeard ? 1 : 0), "\(level) dBm")
+                #expect(heard.allSatisfy { $0.rssi == level })
+            }
+            bench.air.setSignal(.unknown, between: bench.centralAdapter, and: bench.peripheralAdapter)
+            let unknown = try await bench.central.scan(for: filter).take(until: bench.time.after(.seconds(5))).collect()
+            #expect(unknown.isEmpty)
+        }
+    }
+
+    @Test func `a session with a signal window waits until the peripheral is in it`() async throws {
+        try await Bench.run { bench in
+            bench.air.setSignal(.dBm(-90), between: bench.centralAdapter, and: bench.peripheralAdapter)
+            let timer = bench.time.schedule(after: .seconds(20)) {
+                bench.air.setSignal(.dBm(-50), between: bench.centralAdapter, and: bench.peripheralAdapter)
+            }
+            try await bench.central.withSession(SessionPlan(finding: .rssi(-60 ... -40))) { session in
+                try await bench.time.sleep(for: .seconds(19))
+                #expect(session.state.kind == .scanning)
+                try await session.ready(timeout: .seconds(3))
+            }
+            timer.cancel()
+        }
+    }
+}
