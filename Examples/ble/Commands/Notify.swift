@@ -190,8 +190,8 @@ extension BLEError {
             .timedOut,
             operation: "connect",
             object: "to \(peripheral)",
-            cause: "the peripheral did not accept a connection",
-            remedy: "Check that it is switched on, near, advertising, and not connected to another central."
+            cause: "the peripheral did not accept a connection within \(limit.secondsText)",
+            remedy: "Look whether it is switched on, near, advertising, and not connected to another central."
         )
         error.elapsed = limit
         return error

@@ -11,7 +11,8 @@ extension BLEError {
         if !object.isEmpty { text += " \(object)" }
         text += ": \(code.words): \(cause)"
         if let received { text += "; \(received.count) octets had been received" }
-        if let elapsed { text += " (after \(elapsed.secondsText))" }
+        // A cause that names the limit has told the time.
+        if let elapsed, !cause.contains(" within ") { text += " (after \(elapsed.secondsText))" }
         return text + "."
     }
 

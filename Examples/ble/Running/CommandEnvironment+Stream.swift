@@ -88,7 +88,7 @@ extension BLEError {
         var error = BLEError(
             .timedOut,
             operation: operation,
-            cause: "\(received) of \(count) came",
+            cause: "\(received) of \(count) came within \(limit.secondsText)",
             remedy: "Allow more time with --timeout, or look whether the device is near and sends."
         )
         error.elapsed = limit

@@ -122,7 +122,8 @@ extension BLEError: CustomStringConvertible {
         if !object.isEmpty { text += " \(object)" }
         text += ": \(cause)"
         if let received { text += "; \(received.count) octets had been received" }
-        if let elapsed { text += " (after \(elapsed))" }
+        // A cause that names the limit has told the time.
+        if let elapsed, !cause.contains(" within ") { text += " (after \(elapsed))" }
         text += "."
         if !remedy.isEmpty { text += " \(remedy)" }
         return text

@@ -274,7 +274,7 @@ extension BLEError {
             .timedOut,
             operation: "connect",
             object: "to \(address)",
-            cause: "the peripheral did not accept a connection",
+            cause: "the peripheral did not accept a connection within \(limit)",
             remedy: "Check that it is switched on, near, advertising, and not connected to another central."
         )
         error.elapsed = limit

@@ -29,8 +29,8 @@ extension BLEError {
                 .timedOut,
                 operation: operation,
                 object: object,
-                cause: "the peer left the request unanswered, so the link was closed, as the specification asks",
-                remedy: "Connect again; if it happens again the peer's firmware has to be looked at."
+                cause: "the peer did not answer within 30 s, so the link was closed, as the specification asks",
+                remedy: "Connect again. If it happens again, the peer's firmware is at fault: report it to its maker."
             )
             elapsed = .seconds(30)
             reason = DisconnectReason(.transactionTimeout)
@@ -47,7 +47,7 @@ extension BLEError {
                 operation: operation,
                 object: object,
                 cause: "\(failure)",
-                remedy: "The peer does not follow the Attribute Protocol; its firmware has to be looked at."
+                remedy: "The peer does not follow the Attribute Protocol: report this to its maker."
             )
         }
     }
@@ -69,9 +69,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "the link ended: \(reason)",
-            remedy:
-                "Connect again with Peripheral.withLink; Peripheral.stream(_:) with retry, Peripheral.withQueue and "
-                + "Session do it by themselves."
+            remedy: "Connect again; BLEStream.retry(_:when:) and sessions do so by themselves."
         )
         error.reason = reason
         error.systemError = reason.systemError
@@ -85,7 +83,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "the peripheral's services changed, and what was meant is gone or can't be told for sure",
-            remedy: "Look for it again with Link.discover(), and name it by its UUID where you can."
+            remedy: "Find it again with Link.discover(), and name it by its UUID where you can."
         )
     }
 
@@ -103,12 +101,13 @@ extension BLEError {
         switch error {
         case .insufficientAuthentication, .insufficientEncryption: "Pair with the peripheral first: Link.pair()."
         case .encryptionKeySizeTooShort: "Pair with the peripheral again; both sides must allow keys of 16 octets."
-        case .insufficientAuthorization: "The peripheral must grant access: look for how it is authorized."
+        case .insufficientAuthorization:
+            "The peripheral grants access in a way of its own: its documentation tells which."
         case .readNotPermitted: "This attribute can't be read."
         case .writeNotPermitted: "This attribute can't be written."
         case .invalidHandle: "Check the handle: Link.discover() finds those that the peripheral has now."
         case .databaseOutOfSync: "The peripheral's services have changed: discover them again."
-        case .invalidAttributeValueLength: "Look up the length that the characteristic asks for."
+        case .invalidAttributeValueLength: "Write as many octets as the specification of the characteristic asks for."
         case .insufficientResources, .prepareQueueFull: "Try again later, or with a smaller value."
         default: ""
         }

@@ -18,8 +18,8 @@ extension BLEError {
             .timedOut,
             operation: operation,
             object: object,
-            cause: waitingFor,
-            remedy: "Allow more time, or check that the peer is in range and answers."
+            cause: "\(waitingFor) within \(limit)",
+            remedy: "Allow more time, and check that the peer is in range and answers."
         )
         error.elapsed = limit
         return error

@@ -187,8 +187,7 @@ import Testing
             }
             #expect(within?.code == .notSupported && within?.operation == "connect")
             let before = await bleError { try await link.run(.connect) }
-            #expect(before?.code == .disconnected && before?.remedy.contains("Peripheral.withQueue") == true)
-            #expect(before?.remedy.contains("ble notify") == false)
+            #expect(before?.code == .disconnected && before?.remedy.contains("ble notify") == false)
         }
     }
 }
