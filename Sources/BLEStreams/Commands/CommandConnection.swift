@@ -126,6 +126,8 @@ final class CommandConnection: Sendable {
 
     private func hold() async throws -> LinkHold? {
         guard let link else { return nil }
+        // Whoever gave it holds it: its commands come one after the other all the same.
+        if link.lane.isHeld(by: link.pass) { return LinkHold(link: link) }
         do {
             let entry = try await link.acquire()
             return LinkHold(link: Link(link, pass: entry.id), entry: entry)

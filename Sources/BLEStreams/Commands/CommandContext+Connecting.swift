@@ -113,17 +113,15 @@ extension CommandContext {
 
     /// Waits for the adapter; whether there is time left once it is back.
     private func adapterReturns(_ peripheral: Peripheral, before end: Duration) async throws -> Bool {
-        let (timeline, radio) = (timeline, peripheral.core.radio)
-        let isBack: Bool = try await reply(on: timeline) { finish in
-            let timer = timeline.schedule(after: max(.zero, end - timeline.now)) { finish(.success(false)) }
-            let activity = radio.observeAdapter { if $0.state == .poweredOn { finish(.success(true)) } }
-            return {
-                timer.cancel()
-                activity.cancel()
-            }
+        let states = Central(core: peripheral.core).adapterStates
+        do {
+            let left = max(.zero, end - timeline.now)
+            _ = try await states.timeout(left, for: .wholeStream).first { $0 == .poweredOn }
+        } catch let error as BLEError where error.code == .timedOut {
+            return false
         }
         // A controller that has just come back may refuse its first commands.
-        guard isBack, timeline.now + .milliseconds(250) < end else { return false }
+        guard timeline.now + .milliseconds(250) < end else { return false }
         try await pause(for: .milliseconds(250), on: timeline)
         return true
     }

@@ -203,6 +203,23 @@ import Testing
         }
     }
 
+    @Test func `a link that is held already has a queue too`() async throws {
+        try await Bench.run { bench in
+            try await bench.peripheral.withLink { link in
+                try await link.exclusively { link in
+                    try await link.withQueue { queue in
+                        let write = queue.enqueue(.write([6], to: Bench.readable))
+                        let value = try await queue.run(.read(Bench.readable))
+                        try await write.value
+                        #expect(Array(value) == [6])
+                    }
+                    try await link.expect(Bench.readable, reads: [6])
+                }
+                try await link.expect(Bench.readable, reads: [6])
+            }
+        }
+    }
+
     @Test func `a link of one's own has a queue too, which neither makes nor ends it`() async throws {
         try await Bench.run { bench in
             try await bench.peripheral.withLink { link in
