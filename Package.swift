@@ -37,7 +37,11 @@ let package = Package(
             path: "Examples/ble"
         ),
         .systemLibrary(name: "CGetopt", path: "Examples/CGetopt"),
-        .executableTarget(name: "Transfer", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/Transfer"),
+        .executableTarget(
+            name: "Transfer",
+            dependencies: ["BLEStreams", "BLESimulator", "Interruption"],
+            path: "Examples/Transfer"
+        ),
         .executableTarget(
             name: "Fleet",
             dependencies: ["BLEStreams", "BLESimulator", "Interruption"],
@@ -49,7 +53,11 @@ let package = Package(
             dependencies: ["BLEStreams", "BLESimulator"],
             path: "Examples/UpdateTiming"
         ),
-        .executableTarget(name: "HeartRate", dependencies: ["BLEStreams", "BLESimulator"], path: "Examples/HeartRate"),
+        .executableTarget(
+            name: "HeartRate",
+            dependencies: ["BLEStreams", "BLESimulator", "Interruption"],
+            path: "Examples/HeartRate"
+        ),
 
         // Radios without air, for tests and benchmarks.
         .target(name: "RadioDoubles", dependencies: ["BLEProtocol", "BLERadio"], path: "Tests/RadioDoubles"),

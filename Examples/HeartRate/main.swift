@@ -1,30 +1,60 @@
 // Follows a heart-rate sensor for as long as it lives: through lost links, until it stays away.
 //
 //   swift run HeartRate               the strongest sensor nearby; where no adapter is, a simulated one
-//   swift run HeartRate --simulated   a simulated sensor, whose battery is nearly empty
+//   swift run HeartRate --simulated   a simulated sensor: it loses its link after five beats, and its life after ten
+//
+// Ctrl-C takes the subscription back and drops the link before the program ends.
 
 import BLESimulator
 import BLEStreams
+import Glibc
+import Interruption
 
-/// Prints beats until the sensor can't be reached in five attempts.
-func follow(on adapter: AdapterChoice) async throws {
-    let central = try await Central.open(adapter)
-    let sensor = try await central.scan(for: .service(.heartRate)).timeout(.seconds(10)).first()
-    print("Following \(sensor.name ?? "a sensor") at \(sensor.address).")
+let signals = TerminationSignals()
 
-    let beats = sensor.peripheral
-        .stream(timeout: .seconds(5)) { link in link.notifications(of: .heartRateMeasurement).timeout(.seconds(5)) }
+/// The sensor that is received most strongly, of those that are heard within two seconds of the first one.
+func strongestSensor(_ central: Central) async throws -> Discovery {
+    let sensors = central.scan(for: .service(.heartRate), .connectable, duplicates: true)
+    var best = try await sensors.timeout(.seconds(10)).first()
+    do {
+        for try await sensor in sensors.timeout(.seconds(2), for: .wholeStream) {
+            if let rssi = sensor.rssi, rssi > best.rssi ?? .min { best = sensor }
+        }
+    } catch let error as BLEError where error.code == .timedOut {
+        // That was the time to compare them.
+    }
+    return best
+}
+
+/// Prints beats until the sensor can't be connected to in five attempts.
+func printBeats(of sensor: Peripheral) async throws {
+    let beats =
+        sensor
+        .stream(timeout: .seconds(3)) { link in link.notifications(of: .heartRateMeasurement).timeout(.seconds(5)) }
         .retry(
-            .exponential(attempts: 3),
+            .exponential(to: .seconds(2), attempts: 5),
             when: { error in
-                print("  interrupted: \(error)")
-                return (error as? BLEError)?.isFinal != true
+                guard let error = error as? BLEError else { return false }
+                print("  \(error.cause)")
+                return !error.isFinal
             }
         )
     do {
         for try await beat in beats { print("\(beat.beatsPerMinute) beats per minute") }
     } catch let error as BLEError {
-        print("The sensor is gone. \(error)")
+        print("The sensor is gone. \(error.remedy)")
+    }
+}
+
+func follow(on adapter: AdapterChoice) async throws {
+    let central = try await Central.open(adapter)
+    let sensor = try await signals.interrupt { try await strongestSensor(central) }
+    print("Following \(sensor.name ?? "a sensor") at \(sensor.address).")
+    do {
+        try await signals.interrupt { try await printBeats(of: sensor.peripheral) }
+    } catch {
+        await sensor.peripheral.waitUntilLeft()
+        throw error
     }
 }
 
@@ -57,9 +87,11 @@ func simulate() async throws {
     print("This is a simulation. With a Bluetooth adapter and a sensor nearby: `swift run HeartRate`.")
     let air = SimulatedAir()
     try await withThrowingTaskGroup { group in
-        group.addTask { try await liveAndDie(on: air) }
+        // Whoever interrupts it takes the subscription back, and the sensor has nobody to send to.
+        group.addTask { try? await liveAndDie(on: air) }
+        defer { group.cancelAll() }
+        // Within the rest: the sensor lives until it has been left properly.
         try await follow(on: .radio(air.adapter()))
-        group.cancelAll()
     }
 }
 
@@ -67,9 +99,16 @@ do {
     if CommandLine.arguments.contains("--simulated") {
         try await simulate()
     } else {
-        try await follow(on: .default)
+        do {
+            try await follow(on: .default)
+        } catch let error as BLEError where error.code == .adapterNotFound || error.code == .unsupportedSystem {
+            print("No adapter: \(error)")
+            try await simulate()
+        }
     }
-} catch let error as BLEError where error.code == .adapterNotFound || error.code == .unsupportedSystem {
-    print("No adapter: \(error)")
-    try await simulate()
+} catch is Interrupted {
+    exit(Interrupted.exitStatus)
+} catch {
+    print("HeartRate failed: \(error)")
+    exit(1)
 }

@@ -47,22 +47,22 @@ package final class TerminationSignals: Sendable {
 
     deinit { for source in sources { source.cancel() } }
 
-    /// Does some work, and cancels it at the first signal.
+    /// Does some work, and cancels it at the first signal, also at one that came before.
     ///
+    /// - Returns: what the work returns.
     /// - Throws: what the work throws; ``Interrupted`` when it was interrupted, after it has ended.
-    package func interrupt(_ work: @escaping @Sendable () async throws -> Void) async throws {
-        try await withThrowingTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                try await work()
-                return false
-            }
+    package func interrupt<Output: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Output
+    ) async throws -> Output {
+        try await withThrowingTaskGroup(of: Output?.self) { group in
+            group.addTask { try await work() }
             group.addTask {
                 _ = try await self.stream.first()
-                return true
+                return nil
             }
-            let wasInterrupted = try await group.next() ?? false
+            let output = try await group.next() ?? nil
             group.cancelAll()
-            guard wasInterrupted else { return }
+            if let output { return output }
             // The work switches off what it has switched on, and drops its link.
             while await group.nextResult() != nil {}
             throw Interrupted()

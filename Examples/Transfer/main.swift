@@ -3,9 +3,15 @@
 //   swift run Transfer               receives from a peripheral nearby; where no adapter is, both roles run simulated
 //   swift run Transfer send          is the peripheral, on this machine's adapter
 //   swift run Transfer --simulated   both roles, on a simulated air
+//
+// Ctrl-C takes the subscription back and drops the link before the program ends.
 
 import BLESimulator
 import BLEStreams
+import Glibc
+import Interruption
+
+let signals = TerminationSignals()
 
 extension BluetoothUUID {
     static let transferService = BluetoothUUID(high: 0x7A1C_0001_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
@@ -26,7 +32,11 @@ let message = (1...40).map { "Line \($0) of a message that doesn't fit into one 
 func send(on adapter: AdapterChoice) async throws {
     try await peripheral.run(on: adapter) { server in
         for try await change in server.subscriptions(of: .transfer) where change.isSubscribed {
-            try await server.send(message.utf8, of: .transfer, to: change.central, endMark: "EOM")
+            do {
+                try await server.send(message.utf8, of: .transfer, to: change.central)
+            } catch let error as BLEError where error.code == .disconnected || error.code == .notSupported {
+                print("\(change.central) left in the middle of the message.")
+            }
         }
     }
 }
@@ -59,26 +69,29 @@ func simulate() async throws {
     let air = SimulatedAir()
     try await withThrowingTaskGroup { group in
         group.addTask { try await send(on: .radio(air.adapter())) }
-        try await receive(on: .radio(air.adapter()))
-        group.cancelAll()
+        defer { group.cancelAll() }
+        // Within the rest: the sender lives until it has been left properly.
+        try await signals.interrupt { try await receive(on: .radio(air.adapter())) }
     }
 }
 
 do {
     switch CommandLine.arguments.dropFirst().first {
     case "send":
-        try await send(on: .default)
+        try await signals.interrupt { try await send(on: .default) }
     case "--simulated":
         try await simulate()
     default:
         do {
-            try await receive(on: .default)
+            try await signals.interrupt { try await receive(on: .default) }
         } catch let error as BLEError where error.code == .adapterNotFound || error.code == .unsupportedSystem {
             print("No adapter: \(error)")
             try await simulate()
         }
     }
+} catch is Interrupted {
+    exit(Interrupted.exitStatus)
 } catch {
     print("Transfer failed: \(error)")
-    throw error
+    exit(1)
 }

@@ -16,10 +16,13 @@ struct Child {
     /// One at a time, so that no child inherits the pipes of another one.
     private static let starting = Mutex(())
 
-    /// - Parameter sink: where its results go; to a pipe where nothing is said.
-    init(_ program: String, _ arguments: [String], sink: Int32? = nil) throws {
+    /// - Parameters:
+    ///   - sink: where its results go; to a pipe where nothing is said.
+    ///   - columns: how wide the terminals are that its standard output and error are; `nil`: they are pipes.
+    init(_ program: String, _ arguments: [String], sink: Int32? = nil, columns: UInt16? = nil) throws {
         (process, output, errors) = try Self.starting.withLock { _ in
-            let (output, errors) = (try Self.makePipe(), try Self.makePipe())
+            let makeEnds = { try columns.map(Self.makeTerminal) ?? Self.makePipe() }
+            let (output, errors) = (try makeEnds(), try makeEnds())
             defer {
                 close(output.writing)
                 close(errors.writing)
@@ -35,6 +38,20 @@ struct Child {
         guard pipe(&ends) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EMFILE) }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         return (ends[0], ends[1])
+    }
+
+    private static func makeTerminal(columns: UInt16) throws -> (reading: Int32, writing: Int32) {
+        var (reading, writing): (Int32, Int32) = (0, 0)
+        var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+        // A line ends as it does in a pipe.
+        var mode = termios()
+        cfmakeraw(&mode)
+        cfsetspeed(&mode, speed_t(B38400))
+        guard openpty(&reading, &writing, nil, &mode, &size) == 0 else {
+            throw POSIXError(.init(rawValue: errno) ?? .EMFILE)
+        }
+        for end in [reading, writing] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (reading, writing)
     }
 
     private static func spawn(_ words: [String], output: Int32, errors: Int32) throws -> pid_t {

@@ -16,8 +16,18 @@ final class CommandRun: Sendable {
     }
 
     /// Beside the test bundle: both are products of the same build.
-    static let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        .deletingLastPathComponent().appending(path: "ble").path
+    static let program = program("ble")
+
+    private static func program(_ name: String) -> String {
+        URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+            .deletingLastPathComponent().appending(path: name).path
+    }
+
+    /// What is listened to for the moment to interrupt it.
+    enum Channel {
+        case output
+        case errors
+    }
 
     private let process: pid_t
     private let output: LineReader
@@ -25,15 +35,25 @@ final class CommandRun: Sendable {
 
     /// Starts it; with `--simulated` unless told otherwise.
     ///
-    /// - Parameter words: as soon as it says these on standard error it is interrupted, as by Ctrl-C. What it waits for
-    ///   has limits in real time, so this doesn't wait for a thread of the tests.
-    init(_ arguments: [String], simulated: Bool = true, interruptedAt words: String? = nil) throws {
-        let child = try Child(Self.program, arguments + (simulated ? ["--simulated"] : []))
+    /// - Parameters:
+    ///   - name: which program it is.
+    ///   - words: as soon as it says these it is interrupted, as by Ctrl-C. What it waits for has limits in real time, so
+    ///     this doesn't wait for a thread of the tests.
+    ///   - channel: where it says them.
+    ///   - columns: how wide the terminals are that its output and errors go to; `nil`: they are pipes.
+    init(
+        _ arguments: [String],
+        simulated: Bool = true,
+        of name: String = "ble",
+        interruptedAt words: String? = nil,
+        in channel: Channel = .errors,
+        columns: UInt16? = nil
+    ) throws {
+        let child = try Child(Self.program(name), arguments + (simulated ? ["--simulated"] : []), columns: columns)
         let process = child.process
         self.process = process
-        output = LineReader(child.output)
         let isInterrupted = Mutex(words == nil)
-        errors = LineReader(child.errors) { line in
+        let interrupt: @Sendable (String) -> Void = { line in
             guard let words, line.contains(words) else { return }
             // Once: a second Ctrl-C would spare it the cleaning up.
             let isFirst = isInterrupted.withLock { isInterrupted in
@@ -42,6 +62,9 @@ final class CommandRun: Sendable {
             }
             if isFirst { kill(process, SIGINT) }
         }
+        let ignore: @Sendable (String) -> Void = { _ in }
+        output = LineReader(child.output, onLine: channel == .output ? interrupt : ignore)
+        errors = LineReader(child.errors, onLine: channel == .errors ? interrupt : ignore)
     }
 
     /// Runs it to its end.

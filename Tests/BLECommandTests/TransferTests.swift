@@ -37,6 +37,12 @@ import Testing
         #expect(try object(run.output.first)["value"] as? String == "000102")
     }
 
+    @Test func `a mark at the end of a chunk is asked for by its own name`() async throws {
+        let run = try await CommandRun.run("transfer", Demo.transfer, Demo.message, "--eom-at-end", "M", "--json")
+        #expect(run.status == 0)
+        #expect(try object(run.output.first)["text"] as? String == Demo.text + "EO")
+    }
+
     @Test func `what came of a message that broke off is kept, and the old file too`() async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "message")

@@ -72,6 +72,8 @@ import Testing
         (["write", Demo.values, Demo.short, "0g"], "0g"),
         (["write", Demo.values, Demo.short, "00", "--reliable", "--without-response"], "--reliable"),
         (["transfer", Demo.transfer, Demo.message, "--eom", ""], "--eom"),
+        (["transfer", Demo.transfer, Demo.message, "--eom-at-end", ""], "--eom-at-end"),
+        (["transfer", Demo.transfer, Demo.message, "--eom", "a", "--eom-at-end", "b"], "--eom-at-end"),
         (["transfer", Demo.transfer, Demo.message, "--output", ""], "--output"),
     ])
     func `a wrong call is refused with status 2 and names the culprit`(

@@ -7,14 +7,16 @@ struct Transfer: Command {
     static let summary = "take one message that a device sends in chunks, up to its end mark"
     static let parameters = ["ADDRESS", "CHARACTERISTIC"]
     static let options = [
-        Option("eom", value: "EOM", help: "the text at whose arrival the message ends: EOM, unless another is given"),
+        Option("eom", value: "MARK", help: "the message ends with the chunk that is MARK; EOM unless another is given"),
+        Option("eom-at-end", value: "MARK", help: "it ends where MARK ends a chunk, also one with data in front of it"),
         Option("output", value: "FILE", help: "write the message to a file, which is there whole or not at all"),
         Option.fresh,
         Option.deadline,
     ]
     static let notes = """
         Without --output the message goes to standard output as it came, with --json as an object. When it breaks off
-        in the middle, what has come is kept beside the file as FILE.partial.
+        in the middle, what has come is kept beside the file as FILE.partial. With --eom-at-end a message whose data
+        happens to end in MARK at the end of a chunk ends there, too early: use it only where the device asks for it.
         """
 
     /// A message without an end must not fill the memory.
@@ -22,7 +24,7 @@ struct Transfer: Command {
 
     private let peripheral: PeripheralName
     private let characteristic: CharacteristicName
-    private let endMark: String
+    private let endMark: EndMark
     private let path: String?
     private let limit: Duration?
 
@@ -30,11 +32,20 @@ struct Transfer: Command {
         let words = try arguments.parameters(Self.parameters)
         peripheral = try PeripheralName(words[0])
         characteristic = try CharacteristicName(words[1])
-        endMark = arguments.last("eom") ?? "EOM"
+        endMark = try Self.endMark(arguments)
         path = arguments.last("output")
         limit = try arguments.seconds("timeout")
-        if endMark.isEmpty { throw UsageError("--eom '': an end mark has at least one character") }
         if path == "" { throw UsageError("--output needs the name of a file") }
+    }
+
+    private static func endMark(_ arguments: Arguments) throws(UsageError) -> EndMark {
+        let (own, atEnd) = (arguments.last("eom"), arguments.last("eom-at-end"))
+        for (name, mark) in [("eom", own), ("eom-at-end", atEnd)] where mark == "" {
+            throw UsageError("--\(name) '': an end mark has at least one character")
+        }
+        guard let atEnd else { return .endOfMessage(own ?? "EOM") }
+        guard own == nil else { throw UsageError("--eom and --eom-at-end exclude each other") }
+        return .endOfMessage(atEndOfChunk: atEnd)
     }
 
     func run(in environment: CommandEnvironment) async throws {
@@ -50,7 +61,7 @@ struct Transfer: Command {
                 let messages = values.onEach {
                     chunks.add($0.bytes, dropped: values.counters.dropped + link.droppedPDUs)
                 }
-                .assembled(until: .endOfMessage(endMark), maximumSize: Self.largestMessage)
+                .assembled(until: endMark, maximumSize: Self.largestMessage)
                 guard let deadline else { return try await messages.first() }
                 return try await messages.timeout(deadline.remaining, for: .wholeStream).first()
             }

@@ -67,7 +67,7 @@ struct HeartRateProfile: ServedProfile {
     }
 }
 
-/// Sends a message in chunks, closed by `EOM`, to whoever subscribes; the UUIDs are those of the example Transfer.
+/// Sends a message in chunks, closed by a chunk that is `EOM`, to whoever subscribes; the UUIDs are those of the example Transfer.
 struct TransferProfile: ServedProfile {
     static let name = "transfer"
 
@@ -90,7 +90,7 @@ struct TransferProfile: ServedProfile {
                     for try await change in server.subscriptions(of: .demo(2)) where change.isSubscribed {
                         transfers.addTask {
                             do {
-                                try await server.send(message.utf8, of: .demo(2), to: change.central, endMark: "EOM")
+                                try await server.send(message.utf8, of: .demo(2), to: change.central)
                             } catch let error as BLEError where error.concernsOneCentral {}
                         }
                     }

@@ -1,6 +1,6 @@
 import BLEStreams
 
-/// Sends a message in chunks, closed by `EOM`, to whoever subscribes.
+/// Sends a message in chunks, closed by a chunk that is `EOM`, to whoever subscribes.
 struct DemoTransfer: DemoDevice {
     let address = BluetoothAddress.demo(0xBC)
 
@@ -15,7 +15,7 @@ struct DemoTransfer: DemoDevice {
     func live(_ server: PeripheralServer) async throws {
         for try await change in server.subscriptions(of: .demo(2)) where change.isSubscribed {
             do {
-                try await server.send(message.utf8, of: .demo(2), to: change.central, endMark: "EOM")
+                try await server.send(message.utf8, of: .demo(2), to: change.central)
             } catch is BLEError {
                 // It has left; the next one is waited for.
             }

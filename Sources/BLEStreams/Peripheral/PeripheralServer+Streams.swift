@@ -75,29 +75,4 @@ extension PeripheralServer {
         let subject = StreamSubject(operation: operation, object: name.map { "of \($0)" } ?? "")
         return events(of: { [database] in name.map { database.handles(of: $0) } }, subject, choose)
     }
-
-    // MARK: - Messages
-
-    /// Sends a message in chunks as large as the link carries, then the end mark as a chunk of its own.
-    ///
-    /// - Parameters:
-    ///   - message: any number of octets.
-    ///   - uuid: the characteristic, to which the central has subscribed.
-    ///   - central: who gets it.
-    ///   - mark: what tells the central that the message is complete.
-    /// - Throws: as ``notify(_:of:to:)``.
-    public func send(
-        _ message: some Collection<UInt8>,
-        of uuid: BluetoothUUID,
-        to central: ConnectedCentral,
-        endMark mark: String = "EOM"
-    ) async throws {
-        var rest = Array(message)[...]
-        while !rest.isEmpty {
-            let chunk = rest.prefix(central.maximumValueLength)
-            try await notify(chunk, of: uuid, to: central)
-            rest.removeFirst(chunk.count)
-        }
-        try await notify(Array(mark.utf8), of: uuid, to: central)
-    }
 }

@@ -63,7 +63,7 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
 }
 
 extension BLEError {
-    private static let otherMark = "Look whether the end mark is the one that the peer sends"
+    private static let otherMark = "Check that the end mark is the one that the peer sends"
 
     fileprivate static func endedInMessage(_ subject: StreamSubject) -> BLEError {
         BLEError(

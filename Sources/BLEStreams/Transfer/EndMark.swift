@@ -1,8 +1,11 @@
-/// How a peer says where a message that arrives in chunks ends.
+/// How a message that travels in chunks says where it ends: what a receiver looks for, and a sender sends.
+///
+/// See ``BLEStream/assembled(until:maximumSize:)`` for receiving, ``PeripheralServer/send(_:of:to:endingWith:)`` and
+/// ``Link/send(_:to:endingWith:_:)`` for sending.
 public struct EndMark: Hashable, Sendable {
     enum Rule: Hashable, Sendable {
-        case suffix([UInt8])
         case ownChunk([UInt8])
+        case endOfChunk([UInt8])
         case delimiter([UInt8])
         case lengthPrefix(octets: Int, order: ByteOrder)
     }
@@ -17,28 +20,36 @@ public struct EndMark: Hashable, Sendable {
 
     let rule: Rule
 
-    /// The message ends with the chunk that ends with the mark: a chunk of its own, the end of the last chunk, or
-    /// split over several chunks. The mark is taken off.
+    /// The message ends with a chunk of its own that is exactly the mark.
     ///
-    /// A mark in the middle of a chunk is part of the message. An empty mark traps.
+    /// A mark that is part of a chunk, at its end too, is part of the message. An empty mark traps.
     public static func endOfMessage(_ mark: String = "EOM") -> EndMark { endOfMessage(Array(mark.utf8)) }
 
     /// As ``endOfMessage(_:)-(String)``, with octets.
     public static func endOfMessage(_ mark: [UInt8]) -> EndMark {
         precondition(!mark.isEmpty, "an end mark has at least one octet")
-        return EndMark(rule: .suffix(mark))
-    }
-
-    /// The message ends with the chunk that is exactly the mark; for data that may itself end like the mark.
-    public static func ownChunk(_ mark: String) -> EndMark { ownChunk(Array(mark.utf8)) }
-
-    /// As ``ownChunk(_:)-(String)``, with octets.
-    public static func ownChunk(_ mark: [UInt8]) -> EndMark {
-        precondition(!mark.isEmpty, "an end mark has at least one octet")
         return EndMark(rule: .ownChunk(mark))
     }
 
-    /// A message ends wherever the mark stands, and what follows begins the next one: `"\n"` for lines.
+    /// The message ends as soon as what has come of it ends in the mark: with a chunk of its own, at the end of the last
+    /// chunk, or split over several chunks. The mark is taken off.
+    ///
+    /// For peers that send the mark behind the message without a cut. The risk: where data happens to end in the mark at
+    /// the end of any chunk, the message ends there, too early and without an error. The senders of this library cut the
+    /// message so that this can't happen; another one may not know of it. A mark in the middle of a chunk is part of the
+    /// message. An empty mark traps.
+    public static func endOfMessage(atEndOfChunk mark: String) -> EndMark {
+        endOfMessage(atEndOfChunk: Array(mark.utf8))
+    }
+
+    /// As ``endOfMessage(atEndOfChunk:)-(String)``, with octets.
+    public static func endOfMessage(atEndOfChunk mark: [UInt8]) -> EndMark {
+        precondition(!mark.isEmpty, "an end mark has at least one octet")
+        return EndMark(rule: .endOfChunk(mark))
+    }
+
+    /// A message ends wherever the mark stands, and what follows begins the next one: `"\n"` for lines. An empty mark
+    /// traps.
     public static func delimiter(_ mark: String) -> EndMark { delimiter(Array(mark.utf8)) }
 
     /// As ``delimiter(_:)-(String)``, with octets.
@@ -47,7 +58,8 @@ public struct EndMark: Hashable, Sendable {
         return EndMark(rule: .delimiter(mark))
     }
 
-    /// A message begins with its length in octets, the prefix not counted, as a number of 1 to 8 octets.
+    /// A message begins with its length in octets, the prefix not counted, as a number of 1 to 8 octets; another number
+    /// of octets traps.
     public static func lengthPrefix(octets: Int, order: ByteOrder = .littleEndian) -> EndMark {
         precondition((1...8).contains(octets), "a length has 1 to 8 octets")
         return EndMark(rule: .lengthPrefix(octets: octets, order: order))

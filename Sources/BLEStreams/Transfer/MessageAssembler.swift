@@ -45,7 +45,7 @@ struct MessageAssembler {
     /// - Throws: `TooLong` when the one under way can't come any more; those before it have been handed out.
     mutating func next() throws(TooLong) -> [UInt8]? {
         switch rule {
-        case .suffix(let mark): try next(endingWith: mark)
+        case .endOfChunk(let mark): try next(endingWith: mark)
         case .ownChunk: try nextMarked()
         case .delimiter(let mark): try next(before: mark)
         case .lengthPrefix(let octets, let order): try next(behindLengthOf: octets, order)

@@ -17,8 +17,8 @@ import Testing
             try await withThrowingTaskGroup { group in
                 group.addTask {
                     try await thermometer.run(on: air.adapter()) { server in
-                        for minute in UInt8(0)... {
-                            try await server.notify([minute, 0], of: temperature)
+                        for minute in 0... {
+                            try await server.notify([UInt8(minute % 60), 0], of: temperature)
                             try await time.sleep(for: .seconds(60))
                         }
                     }

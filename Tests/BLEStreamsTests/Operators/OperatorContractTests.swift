@@ -34,7 +34,7 @@ import Testing
         Operator("merged with source") { [$0].merged { $0 }.map { $0.value } },
         Operator("withGaps") { $0.withGaps().compactMap(\.value) },
         Operator("assembled") { stream in
-            stream.map { Array($0.utf8) + [0] }.assembled(until: .endOfMessage([0])).map {
+            stream.map { Array($0.utf8) + [0] }.assembled(until: .endOfMessage(atEndOfChunk: [0])).map {
                 String(decoding: $0, as: UTF8.self)
             }
         },

@@ -35,7 +35,7 @@ import Testing
         Self.assemble(chunks, mark, maximumSize: maximumSize)
     }
 
-    // MARK: - End of message
+    // MARK: - At the end of a chunk
 
     @Test(arguments: [
         ["hel", "lo", "EOM"],
@@ -47,45 +47,47 @@ import Testing
         ["", "hello", "", "EOM"],
     ])
     func `an end mark is found however it is split`(chunks: [String]) {
-        #expect(assemble(chunks, .endOfMessage("EOM")) == Outcome(messages: ["hello"]))
+        #expect(assemble(chunks, .endOfMessage(atEndOfChunk: "EOM")) == Outcome(messages: ["hello"]))
     }
 
     @Test func `a mark in the middle of a chunk is part of the message`() {
-        #expect(assemble(["aEOMb", "EOM"], .endOfMessage("EOM")) == Outcome(messages: ["aEOMb"]))
+        #expect(assemble(["aEOMb", "EOM"], .endOfMessage(atEndOfChunk: "EOM")) == Outcome(messages: ["aEOMb"]))
     }
 
     @Test func `what looks like the beginning of a mark is part of the message`() {
-        #expect(assemble(["aEO", "OM", "EEOM"], .endOfMessage("EOM")) == Outcome(messages: ["aEOOME"]))
+        #expect(assemble(["aEO", "OM", "EEOM"], .endOfMessage(atEndOfChunk: "EOM")) == Outcome(messages: ["aEOOME"]))
     }
 
     @Test func `a mark alone is an empty message`() {
-        #expect(assemble(["EOM", "aEOM", "EOM"], .endOfMessage("EOM")) == Outcome(messages: ["", "a", ""]))
+        #expect(
+            assemble(["EOM", "aEOM", "EOM"], .endOfMessage(atEndOfChunk: "EOM")) == Outcome(messages: ["", "a", ""])
+        )
     }
 
     @Test func `without a mark the message is unfinished, with what may be its beginning`() {
-        #expect(assemble(["abc", "EO"], .endOfMessage("EOM")) == Outcome(left: "abcEO"))
+        #expect(assemble(["abc", "EO"], .endOfMessage(atEndOfChunk: "EOM")) == Outcome(left: "abcEO"))
     }
 
     @Test func `the mark doesn't count for the maximum, however it is split`() {
         let exact = Outcome(messages: ["abcde"])
-        #expect(assemble(["abcdeEOM"], .endOfMessage("EOM"), maximumSize: 5) == exact)
-        #expect(assemble(["abcde", "E", "O", "M"], .endOfMessage("EOM"), maximumSize: 5) == exact)
-        #expect(assemble(["abcdefEOM"], .endOfMessage("EOM"), maximumSize: 5).tooLong == "abcdefEOM")
-        #expect(assemble(["abcde", "fgh"], .endOfMessage("EOM"), maximumSize: 5).tooLong == "abcdefgh")
+        #expect(assemble(["abcdeEOM"], .endOfMessage(atEndOfChunk: "EOM"), maximumSize: 5) == exact)
+        #expect(assemble(["abcde", "E", "O", "M"], .endOfMessage(atEndOfChunk: "EOM"), maximumSize: 5) == exact)
+        #expect(assemble(["abcdefEOM"], .endOfMessage(atEndOfChunk: "EOM"), maximumSize: 5).tooLong == "abcdefEOM")
+        #expect(assemble(["abcde", "fgh"], .endOfMessage(atEndOfChunk: "EOM"), maximumSize: 5).tooLong == "abcdefgh")
         // It can't become a mark any more, though it is no longer than a message and a mark.
-        #expect(assemble(["abcde", "xxx"], .endOfMessage("EOM"), maximumSize: 5).tooLong == "abcdexxx")
+        #expect(assemble(["abcde", "xxx"], .endOfMessage(atEndOfChunk: "EOM"), maximumSize: 5).tooLong == "abcdexxx")
     }
 
-    // MARK: - Own chunk
+    // MARK: - A chunk of its own
 
     @Test func `a mark that must be a chunk of its own is data elsewhere`() {
-        let outcome = assemble(["aEOM", "E", "OM", "EOM", "b", "EOM", "EOM", "c"], .ownChunk("EOM"))
+        let outcome = assemble(["aEOM", "E", "OM", "EOM", "b", "EOM", "EOM", "c"], .endOfMessage("EOM"))
         #expect(outcome == Outcome(messages: ["aEOMEOM", "b", ""], left: "c"))
     }
 
-    @Test func `own chunks have a maximum too`() {
-        #expect(assemble(["abc", "de", "EOM"], .ownChunk("EOM"), maximumSize: 5) == Outcome(messages: ["abcde"]))
-        #expect(assemble(["abc", "def"], .ownChunk("EOM"), maximumSize: 5).tooLong == "abcdef")
+    @Test func `a message whose mark is a chunk of its own has a maximum too`() {
+        #expect(assemble(["abc", "de", "EOM"], .endOfMessage("EOM"), maximumSize: 5) == Outcome(messages: ["abcde"]))
+        #expect(assemble(["abc", "def"], .endOfMessage("EOM"), maximumSize: 5).tooLong == "abcdef")
     }
 
     // MARK: - Delimiter
@@ -149,7 +151,7 @@ import Testing
     // MARK: - Any
 
     @Test func `reset forgets the message under way`() throws {
-        for (mark, whole) in [(EndMark.delimiter("\n"), "ab\n"), (.endOfMessage("\n"), "ab\n")] {
+        for (mark, whole) in [(EndMark.delimiter("\n"), "ab\n"), (.endOfMessage(atEndOfChunk: "\n"), "ab\n")] {
             var assembler = MessageAssembler(mark, maximumSize: 100)
             assembler.append(Array("forgotten".utf8))
             #expect(try assembler.next() == nil)
@@ -160,7 +162,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [EndMark.endOfMessage("EOM"), .ownChunk("EOM"), .delimiter("\n"), .lengthPrefix(octets: 4)])
+    @Test(arguments: [
+        EndMark.endOfMessage(atEndOfChunk: "EOM"), .endOfMessage("EOM"), .delimiter("\n"), .lengthPrefix(octets: 4),
+    ])
     func `a message of 10 MB in chunks of 20 octets is put together in no time`(mark: EndMark) throws {
         // Copying what has come with each chunk would take hours.
         let size = 10_000_000
@@ -174,7 +178,7 @@ import Testing
         let chunk = [UInt8](repeating: 0x41, count: 20)
         for _ in 0..<size / 20 { try feed(chunk) }
         switch mark.rule {
-        case .suffix, .ownChunk: try feed(Array("EOM".utf8))
+        case .endOfChunk, .ownChunk: try feed(Array("EOM".utf8))
         case .delimiter: try feed([10])
         case .lengthPrefix: break
         }
@@ -201,7 +205,8 @@ import Testing
     @Test(arguments: 1...200) func `no octets of a peer do harm`(seed: UInt64) {
         var random = Chance(seed: seed)
         let marks: [EndMark] = [
-            .endOfMessage("ab"), .ownChunk("a"), .delimiter("ab"), .lengthPrefix(octets: 1 + random.below(8)),
+            .endOfMessage(atEndOfChunk: "ab"), .endOfMessage("a"), .delimiter("ab"),
+            .lengthPrefix(octets: 1 + random.below(8)),
         ]
         let mark = marks[random.below(marks.count)]
         var assembler = MessageAssembler(mark, maximumSize: random.below(40))

@@ -68,6 +68,13 @@ def test_another_end_mark(ble, bumble, tmp_path):
     assert file.read_bytes() == b"".join(names.EARLY_VALUES[:4])
 
 
+def test_an_end_mark_at_the_end_of_a_chunk(ble, bumble, tmp_path):
+    """By default that is data; asked for by its own name it ends the message."""
+    file = tmp_path / "message"
+    ble.good("transfer", names.NEAR, names.EARLY, "--eom-at-end", "ate 3", "--output", file)
+    assert file.read_bytes() == b"".join(names.EARLY_VALUES[:3]) + b"l"
+
+
 def without_separators(text):
     return text.replace(",", "").replace("_", "").replace("\u202f", "")
 

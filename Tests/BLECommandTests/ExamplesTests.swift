@@ -1,0 +1,45 @@
+import Glibc
+import Testing
+
+/// The other examples, as somebody runs them who has no adapter.
+@Suite(.timeLimit(.minutes(2))) struct ExamplesTests {
+    private func run(_ name: String, interruptedAt words: String? = nil) async throws -> CommandRun.Result {
+        // To a pipe a line would go when there are many.
+        try await CommandRun(
+            ["--simulated"],
+            simulated: false,
+            of: name,
+            interruptedAt: words,
+            in: .output,
+            columns: 80
+        )
+        .end()
+    }
+
+    @Test func `HeartRate follows a sensor through a lost link, until it stays away for five attempts`() async throws {
+        let run = try await run("HeartRate")
+        #expect(run.status == 0)
+        let beats = run.output.filter { $0.hasSuffix("beats per minute") }.compactMap { Int($0.prefix { $0.isNumber }) }
+        #expect(beats == Array(60...69))
+        #expect(run.output.filter { $0.contains("the link ended") }.count == 2)
+        #expect(run.output.filter { $0.contains("did not accept a connection") }.count == 5)
+        #expect(run.output.last?.hasPrefix("The sensor is gone.") == true)
+    }
+
+    @Test func `HeartRate takes its leave on Ctrl-C`() async throws {
+        let run = try await run("HeartRate", interruptedAt: "62 beats")
+        #expect(run.status == 130 && run.output.count < 12, "\(run.output)")
+    }
+
+    @Test func `Transfer receives a whole message`() async throws {
+        let run = try await run("Transfer")
+        #expect(run.status == 0)
+        #expect(run.output.contains("  a chunk of 512 octets") && run.output.contains("  a chunk of 3 octets"))
+        #expect(run.output.last == "2430 octets received.")
+    }
+
+    @Test func `Transfer takes its leave on Ctrl-C`() async throws {
+        let run = try await run("Transfer", interruptedAt: "Found")
+        #expect(run.status == 130 && run.output.last != "2430 octets received.", "\(run.output)")
+    }
+}
