@@ -29,8 +29,32 @@ package struct SMPFailure: Error, Hashable, Sendable {
     /// Whether the device doesn't know the command.
     package var isUnsupported: Bool { group == nil && code == 8 }
 
-    /// Whether the device is busy now.
-    package var isBusy: Bool { group == nil && code == 10 }
+    /// Whether the same may succeed after a while: the device is busy, has run out of time, or has the memory for an
+    /// upload in use.
+    package var isPassing: Bool {
+        switch group {
+        case nil, 0: code == 10 || code == 4
+        case 1: code == 15 || code == 16
+        default: false
+        }
+    }
+
+    /// What keeps a device from taking another image.
+    package enum SlotUse: Hashable, Sendable {
+        /// Every slot has an image that runs, was confirmed or waits.
+        case taken
+        /// An image waits for the reset that makes it run.
+        case pending
+    }
+
+    /// What is in the image's place; `nil` where that isn't the reason.
+    package var slotInUse: SlotUse? {
+        switch (group, code) {
+        case (1, 9): .taken
+        case (1, 28): .pending
+        default: nil
+        }
+    }
 
     /// Whether the image does not fit into the device.
     package var isTooLarge: Bool { group == 1 && (code == 30 || code == 31) || group == nil && code == 2 }
@@ -47,7 +71,8 @@ package struct SMPFailure: Error, Hashable, Sendable {
     private static let image = [
         1: "unknown error", 3: "no image in the slot", 8: "the image has no hash", 9: "no free slot",
         10: "flash can't be opened", 11: "flash can't be read", 12: "flash can't be written",
-        13: "flash can't be erased", 14: "no such slot", 15: "out of memory", 20: "the offset is missing",
+        13: "flash can't be erased", 14: "no such slot", 15: "out of memory", 16: "another upload is under way",
+        20: "the offset is missing",
         21: "the length is missing", 22: "the image is shorter than its header",
         23: "it is no image for this boot loader", 24: "the hash is invalid",
         25: "the image is linked for another address", 27: "a newer version is installed",

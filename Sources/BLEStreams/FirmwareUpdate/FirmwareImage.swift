@@ -37,7 +37,7 @@ public struct FirmwareImage: Sendable {
 
     init(_ bytes: [UInt8], named name: String) throws {
         guard !bytes.isEmpty else {
-            throw BLEError.image(name, "it is empty", "Look whether it was built or copied whole.")
+            throw BLEError.image(name, "it is empty", "Check that it was built and copied whole.")
         }
         self.bytes = bytes
         sha256 = SHA256.hash(bytes)
@@ -91,7 +91,7 @@ extension BLEError {
             operation: "read firmware",
             object: path,
             cause: String(cString: strerror(number)),
-            remedy: "Look whether the path is right, and whether you may read it."
+            remedy: "Check that the path is right, and that you may read it."
         )
         error.systemError = number
         error.isFinal = true

@@ -11,7 +11,8 @@ import BLEProtocol
 ///
 /// Parts are as large as the MTU allows, and sent without response where the device can: the socket and the window that
 /// the device grants pace them, so the link is kept full and no fuller. When the link is lost, and the queue may make
-/// another one, the upload goes on at the octet that the device says. In the end the device has checked the hash.
+/// another one, the upload goes on at the octet that the device says; a device on MCUmgr that is busy, or leaves a request
+/// unanswered, is asked again after a pause: see ``MCUmgrOptions/retry``. In the end the device has checked the hash.
 ///
 /// Phases of its progress: `prepare`, `upload` (in octets), `verify`, and with MCUmgr `test`, `reset`, `restart`, `confirm`.
 ///
@@ -119,7 +120,7 @@ extension BLEError {
             .notSupported,
             channel,
             "the device has neither the service of MCUmgr nor that of the plain protocol",
-            "List what it has with `ble info \(channel.peripheral)`; it may have to be put into its update mode first."
+            "List what it has with Link.discover(); it may have to be put into its update mode first."
         )
     }
 }

@@ -24,6 +24,9 @@ public struct MCUmgrOptions: Hashable, Sendable {
     public var erasePatience: Duration
     /// How long the device may take until it can be connected to again after its reset.
     public var resetPatience: Duration
+    /// How often in a row, and after what pause, a device that is busy or leaves a request unanswered is asked again; one
+    /// that gets on is counted afresh.
+    public var retry: RetryPolicy
 
     /// Chooses options; the image is tried and confirmed unless said otherwise.
     public init(
@@ -31,13 +34,15 @@ public struct MCUmgrOptions: Hashable, Sendable {
         window: Int? = nil,
         patience: Duration = .seconds(10),
         erasePatience: Duration = .seconds(60),
-        resetPatience: Duration = .seconds(120)
+        resetPatience: Duration = .seconds(120),
+        retry: RetryPolicy = .exponential(attempts: 8)
     ) {
         self.mode = mode
         self.window = window
         self.patience = patience
         self.erasePatience = erasePatience
         self.resetPatience = resetPatience
+        self.retry = retry
     }
 }
 
@@ -91,7 +96,7 @@ struct MCUmgrUpdate: Sendable {
     /// Uploads and marks the image, and resets the device, as far as that is still to be done.
     private func install(_ hash: [UInt8], on channel: FlowChannel) async throws -> Outcome {
         channel.begin("prepare")
-        let exchange = try await SMPExchange(on: channel, patience: options.patience)
+        let exchange = try await SMPExchange(on: channel, patience: options.patience, retry: options.retry)
         defer { channel.unsubscribe(from: SMPExchange.characteristic) }
         var slots = try await slots(exchange)
         if let running = slots.first(where: { $0.isActive && $0.hash == hash }) {
@@ -109,7 +114,7 @@ struct MCUmgrUpdate: Sendable {
                 .updateFailed,
                 channel,
                 "the device does not list the image that was uploaded",
-                "Look whether the image is signed with the key of the device's boot loader."
+                "Check that the image is signed with the key of the device's boot loader."
             )
         }
         guard options.mode != .upload else { return .settled }
@@ -130,7 +135,7 @@ struct MCUmgrUpdate: Sendable {
     /// Connects as soon as the device can be connected to again, looks whether it runs the image, and makes it stay.
     private func confirm(_ hash: [UInt8], on channel: FlowChannel) async throws {
         try await channel.resuming(.constant(.seconds(1), attempts: max(1, Int(options.resetPatience / .seconds(1))))) {
-            let exchange = try await SMPExchange(on: channel, patience: options.patience)
+            let exchange = try await SMPExchange(on: channel, patience: options.patience, retry: options.retry)
             defer { channel.unsubscribe(from: SMPExchange.characteristic) }
             let slots = try await slots(exchange)
             guard let running = slots.first(where: { $0.isActive }), running.hash == hash else {
@@ -138,7 +143,7 @@ struct MCUmgrUpdate: Sendable {
                     .updateFailed,
                     channel,
                     "the device does not run the new image after its reset",
-                    "Its boot loader has refused it, or it crashed: look at the device's log."
+                    "Its boot loader refused it, or it crashed: the device's log may tell."
                 )
             }
             guard !running.isConfirmed else { return }
@@ -199,86 +204,21 @@ struct MCUmgrUpdate: Sendable {
         }
     }
 
-    private func upload(_ exchange: SMPExchange, _ window: Int, _ channel: FlowChannel) async throws {
-        var upload = MCUmgrUpload(size: image.bytes.count, window: window)
-        var isFirst = true
-        channel.begin("upload", total: upload.size)
-        while !upload.isComplete {
-            if let offset = upload.nextOffset {
-                // A whole first part, again, where the device had nothing: its answer may have been lost.
-                let body = part(offset, exchange.maximumRequest, isFirst: offset == 0)
-                let sequence = try await exchange.send(.write, .imageUpload, body.value)
-                upload.sent(sequence, count: body.count, isFirst: isFirst)
-                isFirst = false
-                continue
-            }
-            let patience = upload.confirmed == 0 ? options.erasePatience : options.patience
-            let answer = try await exchange.answer(patience: patience)
-            guard answer.command == .imageUpload else { continue }
-            if let failure = SMPFailure(answer.body) { throw failure }
-            let before = upload.confirmed
-            guard
-                try faults(
-                    channel,
-                    { () throws(MCUmgrUpload.Fault) in
-                        try upload.answered(answer.sequence, offset: answer.body["off"]?.integer)
-                    }
-                )
-            else { continue }
-            if upload.confirmed > before {
-                channel.achieved()
-                channel.progress(upload.confirmed, of: upload.size)
-            }
-            if upload.isComplete, answer.body["match"]?.bool == false {
-                throw BLEError.update(.updateFailed, channel, "the image that arrived has another hash", "Try again.")
-            }
-        }
-    }
-
-    /// A request with as many octets of the image as fit.
-    private func part(_ offset: Int, _ maximum: Int, isFirst: Bool) -> (value: CBORValue, count: Int) {
-        func body(_ data: [UInt8]) -> CBORValue {
-            var members: [CBORValue.Member] = []
-            if isFirst {
-                members.append(.init(.text("len"), .integer(image.bytes.count)))
-                members.append(.init(.text("sha"), .bytes(image.sha256)))
-            }
-            members.append(.init(.text("off"), .integer(offset)))
-            members.append(.init(.text("data"), .bytes(data)))
-            return .map(members)
-        }
-        // The length of the data takes up to three octets, of which the empty one has one.
-        let overhead = SMPMessage.headerSize + body([]).encoded.count + 2
-        let count = min(max(1, maximum - overhead), image.bytes.count - offset)
-        return (body(Array(image.bytes[offset..<offset + count])), count)
-    }
-
     // MARK: - Errors
 
-    private func faults<Output>(
-        _ channel: FlowChannel,
-        _ body: () throws(MCUmgrUpload.Fault) -> Output
-    ) throws -> Output {
-        do throws(MCUmgrUpload.Fault) {
-            return try body()
-        } catch {
-            let cause =
-                switch error {
-                case .missingOffset: "the device does not say which octet it wants"
-                case .beyondTheEnd(let offset, let size): "the device asks for octet \(offset) of \(size)"
-                case .stuck(let offset): "the device goes back to octet \(offset) again and again"
-                }
-            throw BLEError.update(.protocolViolation, channel, cause, "Its firmware has to be looked at.")
-        }
+    private func error(of failure: SMPFailure, _ channel: FlowChannel) -> BLEError {
+        .update(.updateFailed, channel, "the device says: \(failure)", Self.remedy(for: failure))
     }
 
-    private func error(of failure: SMPFailure, _ channel: FlowChannel) -> BLEError {
-        let isRefused = failure.isTooLarge || failure.isWrongImage
-        return BLEError.update(
-            .updateFailed,
-            channel,
-            "the device says: \(failure)",
-            isRefused ? "Choose the image that is built for this device." : "Reset the device, and try again."
-        )
+    private static func remedy(for failure: SMPFailure) -> String {
+        if failure.isTooLarge || failure.isWrongImage { return "Choose the image that is built for this device." }
+        if failure.isPassing { return "Try again when the device has finished what it is doing now." }
+        return switch failure.slotInUse {
+        case .none: "Reset the device, and try again."
+        case .pending: "Reset the device, so that it runs the image that waits; or erase that image, then try again."
+        case .taken:
+            "Free a slot, then try again: confirm the image that runs, by updating to the same image in the mode "
+                + "testAndConfirm, or erase the other slot with the command image erase of MCUmgr."
+        }
     }
 }

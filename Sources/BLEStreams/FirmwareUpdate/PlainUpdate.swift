@@ -178,7 +178,12 @@ struct PlainUpdate: Sendable {
 
     private func refuseFailure(_ status: PlainUpdateStatus, _ channel: FlowChannel) throws {
         guard status.state == .failed else { return }
-        throw BLEError.update(.updateFailed, channel, "the device says: \(status.failure)", "Look at the device's log.")
+        throw BLEError.update(
+            .updateFailed,
+            channel,
+            "the device says: \(status.failure)",
+            "The device's log may tell more."
+        )
     }
 
     private func faults<Output>(
@@ -194,7 +199,7 @@ struct PlainUpdate: Sendable {
                 case .beyondTheEnd(let offset, let size): "the device asks for octet \(offset) of \(size)"
                 case .notSentYet(let offset, let sent): "the device says it has \(offset) octets; \(sent) were sent"
                 }
-            throw BLEError.update(.protocolViolation, channel, cause, "Its firmware has to be looked at.")
+            throw BLEError.update(.protocolViolation, channel, cause, BLEError.faultyFirmware)
         }
     }
 }

@@ -8,6 +8,7 @@ final class SMPExchange {
     private let channel: FlowChannel
     private let kind: WriteKind
     private let patience: Duration
+    private let retry: RetryPolicy
     private var reassembler = SMPReassembler()
     private var answers: [SMPMessage] = []
     private var lastSequence: UInt8 = 0
@@ -16,9 +17,14 @@ final class SMPExchange {
     private(set) var maximumRequest: Int
 
     /// Subscribes to the answers.
-    init(on channel: FlowChannel, patience: Duration) async throws {
+    ///
+    /// - Parameters:
+    ///   - patience: how long an answer may take.
+    ///   - retry: how often a device that is busy or says nothing is asked again.
+    init(on channel: FlowChannel, patience: Duration, retry: RetryPolicy) async throws {
         self.channel = channel
         self.patience = patience
+        self.retry = retry
         maximumRequest = channel.maximumWriteLength
         let properties = try await channel.properties(of: Self.characteristic)
         kind = properties.contains(.writeWithoutResponse) ? .withoutResponse : .withResponse
@@ -37,18 +43,35 @@ final class SMPExchange {
         return message.sequence
     }
 
-    /// Sends a request and waits for its answer.
+    /// Whether asking again may help: the device is busy, or has not answered in time.
+    static func isPassing(_ error: any Error) -> Bool {
+        if let failure = error as? SMPFailure { return failure.isPassing }
+        guard let error = error as? BLEError else { return false }
+        return error.code == .timedOut && !error.isFinal
+    }
+
+    /// Sends a request and waits for its answer; sends it again, after a pause, to a device that is busy or says nothing.
     ///
     /// - Throws: ``SMPFailure`` where the device says that it can't.
     func request(
         _ operation: SMPMessage.Operation,
         _ command: SMPMessage.Command,
-        _ body: CBORValue = .map([]),
-        patience: Duration? = nil
+        _ body: CBORValue = .map([])
     ) async throws -> CBORValue {
-        let sequence = try await send(operation, command, body)
+        var persistence = Persistence(retry, on: channel.timeline)
         while true {
-            let answer = try await answer(patience: patience)
+            do {
+                return try await response(to: try await send(operation, command, body), command)
+            } catch let error where Self.isPassing(error) {
+                persistence.note(error)
+                try await persistence.pause()
+            }
+        }
+    }
+
+    private func response(to sequence: UInt8, _ command: SMPMessage.Command) async throws -> CBORValue {
+        while true {
+            let answer = try await answer()
             // An answer to what nobody waits for any more is let go.
             guard answer.sequence == sequence, answer.command == command else { continue }
             if let failure = SMPFailure(answer.body) { throw failure }
@@ -69,7 +92,7 @@ final class SMPExchange {
                         .protocolViolation,
                         channel,
                         "an answer of the device can't be read: \(error)",
-                        "Its firmware has to be looked at."
+                        BLEError.faultyFirmware
                     )
                     violation.received = Array(value)
                     throw violation
