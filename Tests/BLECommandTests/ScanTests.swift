@@ -59,6 +59,16 @@ import Testing
         #expect(run.complaint.contains("0 of 1") && run.complaint.contains("--timeout"))
     }
 
+    @Test func `a recording of a scan has the advertisements`() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "scan.btsnoop").path
+            let run = try await CommandRun.run("scan", "--service", "180D", "--count", "1", "--capture", file)
+            #expect(run.status == 0)
+            let octets = try Array(Data(contentsOf: URL(fileURLWithPath: file)))
+            #expect(octets.firstRange(of: "Demo heart rate".utf8) != nil)
+        }
+    }
+
     @Test func `people read a line for each device`() async throws {
         let run = try await CommandRun.run("scan", "--service", "180D", "--count", "1")
         try #require(run.output.count == 1)

@@ -27,7 +27,7 @@ extension Option {
         Option("adapter", value: "hciN", help: "the adapter to use; else the first one that is switched on"),
         Option("simulated", help: "use the demonstration devices of a simulated radio, no adapter"),
         Option("json", help: "print one JSON object a line"),
-        Option("capture", value: "FILE", help: "record the ATT traffic for btmon and Wireshark (btsnoop)"),
+        Option("capture", value: "FILE", help: "record ATT traffic and advertisements for btmon and Wireshark"),
         Option("verbose", letter: "v", help: "say on stderr what happens to the connection"),
         Option("help", letter: "h", help: "show this help"),
     ]

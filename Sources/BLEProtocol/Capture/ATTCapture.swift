@@ -1,8 +1,8 @@
-/// Makes a btsnoop file of the ATT PDUs on some links, which btmon and Wireshark dissect as ATT.
+/// Makes a btsnoop file of the ATT PDUs on some links and of advertisements, which btmon and Wireshark dissect.
 ///
 /// A socket hands over ATT PDUs alone. Each is wrapped in the L2CAP and HCI headers that it had on its way through
-/// the controller; the connection handles are made up, and so are the events that tell when a link began and ended.
-/// The file says so in a note at its beginning.
+/// the controller; the connection handles are made up, and so are the events that tell when a link began and ended,
+/// and those that tell of advertisements. The file says so in a note at its beginning.
 ///
 /// A value without I/O: every function gives back the octets to append to the file.
 package struct ATTCapture: Sendable {
@@ -32,21 +32,19 @@ package struct ATTCapture: Sendable {
     ///
     /// - Parameter name: The adapter's name, of which seven octets are kept, and a zero behind them: `hci0`.
     package func opening(adapter address: BluetoothAddress?, name: String, time: ReceptionTime) -> [UInt8] {
-        let note = Array("BLEStreams: only the ATT PDUs are as they were sent".utf8) + [0]
+        let note = "BLEStreams: ATT PDUs and advertising data are as on air, the rest is made up"
         let octets = address?.littleEndianOctets ?? [0, 0, 0, 0, 0, 0]
         let shortName = Array(name.utf8.prefix(7))
         let padding = [UInt8](repeating: 0, count: 8 - shortName.count)
         // Type 0, a primary controller, on bus 0, a virtual one.
         let newIndex: [UInt8] = [0x00, 0x00] + octets + shortName + padding
         let records = [
-            // A note is about no adapter.
-            BTSnoopRecord(opcode: .systemNote, index: 0xFFFF, time: time.sinceEpoch, data: note),
             record(.newIndex, newIndex, time),
             record(.openIndex, [], time),
             // 0xFFFF is the manufacturer's number that stands for none.
             record(.indexInformation, octets + [0xFF, 0xFF], time),
         ]
-        return BTSnoopHeader(datalink: .linuxMonitor).encoded + records.flatMap(\.encoded)
+        return BTSnoopHeader(datalink: .linuxMonitor).encoded + self.note(note, time: time) + records.flatMap(\.encoded)
     }
 
     /// A link has begun; `nil` when 3,839 links are open and no handle is left.
@@ -81,9 +79,7 @@ package struct ATTCapture: Sendable {
 
     /// PDUs were lost before the next one: the note stands where they would.
     package func dropped(_ count: Int, on link: LinkID, time: ReceptionTime) -> [UInt8] {
-        let text = "\(count) PDUs of connection \(link.handle) were lost"
-        return BTSnoopRecord(opcode: .systemNote, index: 0xFFFF, time: time.sinceEpoch, data: Array(text.utf8) + [0])
-            .encoded
+        note("\(count) PDUs of connection \(link.handle) were lost", time: time)
     }
 
     /// The link has ended.
@@ -97,6 +93,11 @@ package struct ATTCapture: Sendable {
         event.uint16(link.handle)
         event.uint8(status ?? 0x1F)
         return record(.event, event.bytes, time).encoded
+    }
+
+    /// Something to be read by people; it is about no adapter.
+    package func note(_ text: String, time: ReceptionTime) -> [UInt8] {
+        BTSnoopRecord(opcode: .systemNote, index: 0xFFFF, time: time.sinceEpoch, data: Array(text.utf8) + [0]).encoded
     }
 
     private mutating func unusedHandle() -> UInt16? {
@@ -120,7 +121,7 @@ package struct ATTCapture: Sendable {
         return writer.bytes
     }
 
-    private func record(_ opcode: MonitorOpcode, _ data: [UInt8], _ time: ReceptionTime) -> BTSnoopRecord {
+    func record(_ opcode: MonitorOpcode, _ data: [UInt8], _ time: ReceptionTime) -> BTSnoopRecord {
         BTSnoopRecord(opcode: opcode, index: index, time: time.sinceEpoch, data: data)
     }
 }

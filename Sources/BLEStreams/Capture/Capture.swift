@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// A recording of ATT traffic in a btsnoop file, which btmon and Wireshark show.
+/// A recording of ATT traffic and of advertisements in a btsnoop file, which btmon and Wireshark show.
 ///
 /// ```swift
 /// let capture = try Capture(file: "walk.btsnoop")
@@ -11,8 +11,10 @@ import Synchronization
 /// try await capture.close()
 /// ```
 ///
-/// ATT PDUs and their times are as they were sent and received. What lies below them the operating system keeps to
-/// itself, so connection handles and the events that begin and end a link are made up; the file says so in a note.
+/// ATT PDUs and their times are as they were sent and received, and so are advertising data, their senders and signal
+/// strengths. What lies below them the operating system keeps to itself, so connection handles and the events that begin
+/// and end a link or tell of an advertisement are made up; the file says so in a note. An advertisement that the system
+/// has merged with its scan response is one event.
 ///
 /// Recording never waits for the disk: octets are written in the background, within half a second, and the rest by
 /// ``close()``. Where the disk can't follow, PDUs are left out, and a note in the file says how many.
@@ -57,7 +59,7 @@ public final class Capture: Sendable {
 }
 
 extension AdapterChoice {
-    /// The same adapter, with the ATT traffic of all its links recorded.
+    /// The same adapter, with the ATT traffic of all its links and the advertisements that it hears recorded.
     public func captured(in capture: Capture) -> AdapterChoice {
         let (makeRadio, awaitRadio) = (makeRadio, awaitRadio)
         return AdapterChoice(

@@ -148,7 +148,7 @@ extension BLEError {
             operation: "capture",
             object: "to \(path)",
             cause: String(cString: strerror(number)),
-            remedy: "Look whether the folder exists, may be written to, and has room."
+            remedy: "Check that the folder exists, that you may write to it, and that the disk has room."
         )
         error.systemError = number
         return error

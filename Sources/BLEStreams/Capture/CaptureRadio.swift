@@ -1,7 +1,7 @@
 public import BLEProtocol
 public import BLERadio
 
-/// A radio whose ATT traffic is recorded; everything else is as with the radio behind it.
+/// A radio whose ATT traffic and advertisements are recorded; everything else is as with the radio behind it.
 ///
 /// Most programs have it made by ``AdapterChoice/captured(in:)``.
 public final class CaptureRadio: Radio {
@@ -9,7 +9,7 @@ public final class CaptureRadio: Radio {
     private let recorder: CaptureRecorder
     private let adapterState: RadioActivity
 
-    /// Records the links that are made from now on, in either role.
+    /// Records the links that are made from now on, in either role, and what scans report.
     public init(_ radio: any Radio, capture: Capture) {
         self.radio = radio
         recorder = CaptureRecorder(capture, timeline: radio.timeline)
@@ -27,7 +27,14 @@ public final class CaptureRadio: Radio {
     }
 
     public func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
-        radio.scan(request, events: events)
+        radio.scan(request) { [recorder] event in
+            switch event {
+            case .reports(let reports): recorder.reported(reports)
+            case .dropped(let count): recorder.reportsLost(count)
+            case .started, .failed: break
+            }
+            events(event)
+        }
     }
 
     public func connect(

@@ -8,8 +8,10 @@ final class CaptureRecorder: Sendable {
 
     private struct State {
         var adapter = AdapterInfo(name: "", address: nil, state: .unknown)
-        /// Made with the first link: by then the adapter is known.
+        /// Made with the first link or advertisement: by then the adapter is known.
         var machine: ATTCapture?
+        /// Advertisements that the file had no room for, since the last one that it had.
+        var missingReports = 0
     }
 
     private let capture: Capture
@@ -33,14 +35,22 @@ final class CaptureRecorder: Sendable {
     func linkOpened(_ radioLink: any ATTLink, _ role: ATTCapture.Role) -> LinkID? {
         let time = timeline.wallTime
         return state.withLock { state in
-            var info = state.adapter
-            info.address = info.address ?? radioLink.local
-            var machine = state.machine ?? capture.add(info, at: time)
+            var machine = begin(&state, local: radioLink.local, time)
             let opened = machine.linkOpened(peer: radioLink.peer, role: role, time: time)
             state.machine = machine
             if let opened { file.append(opened.octets) }
             return opened?.link
         }
+    }
+
+    /// What makes the records; introduces the adapter where that is new.
+    private func begin(_ state: inout State, local: BluetoothAddress?, _ time: ReceptionTime) -> ATTCapture {
+        if let machine = state.machine { return machine }
+        var info = state.adapter
+        info.address = info.address ?? local
+        let machine = capture.add(info, at: time)
+        state.machine = machine
+        return machine
     }
 
     func linkClosed(_ link: LinkID, _ reason: DisconnectReason) {
@@ -71,6 +81,38 @@ final class CaptureRecorder: Sendable {
     /// Notes that PDUs are missing here; whether there was room for that.
     func lost(_ count: Int, _ link: LinkID) -> Bool {
         append { $0.dropped(count, on: link, time: timeline.wallTime) }
+    }
+
+    /// Advertisements have come, each with its own time.
+    func reported(_ reports: [AdvertisingReport]) {
+        guard let first = reports.first else { return }
+        state.withLock { state in
+            let machine = begin(&state, local: nil, first.time)
+            for report in reports {
+                if state.missingReports > 0 {
+                    let note = "\(state.missingReports) advertisements were not recorded"
+                    guard file.append(machine.note(note, time: report.time)) else {
+                        state.missingReports += 1
+                        continue
+                    }
+                    state.missingReports = 0
+                }
+                let octets = machine.advertised(
+                    by: report.address,
+                    isConnectable: report.isConnectable,
+                    rssi: report.rssi,
+                    data: report.data.bytes,
+                    time: report.time
+                )
+                if !file.append(octets) { state.missingReports += 1 }
+            }
+        }
+    }
+
+    /// Notes that advertisements are missing here.
+    func reportsLost(_ count: Int) {
+        let time = timeline.wallTime
+        _ = append { $0.note("\(count) packets with advertisements were lost", time: time) }
     }
 
     private var machine: ATTCapture? { state.withLock { $0.machine } }

@@ -203,7 +203,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "the value has more than 512 octets, where every attribute's value ends",
-            remedy: "Send it in parts: PeripheralServer.send(_:of:to:endMark:)."
+            remedy: "Send it in parts: PeripheralServer.send(_:of:to:endingWith:)."
         )
     }
 

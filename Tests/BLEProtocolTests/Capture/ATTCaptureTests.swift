@@ -86,4 +86,33 @@ import Testing
         _ = capture.linkClosed(links[7], status: nil, time: time)
         #expect(try open(&capture).link == links[7])
     }
+
+    @Test func `an advertisement is the event of a controller, legacy where it fits and extended where it doesn't`()
+        throws
+    {
+        let capture = ATTCapture(index: 0)
+        func event(_ data: [UInt8], rssi: Int8? = -61, isConnectable: Bool = true) -> [BTSnoopRecord] {
+            let octets = capture.advertised(
+                by: peer,
+                isConnectable: isConnectable,
+                rssi: rssi,
+                data: data,
+                time: time
+            )
+            return records(octets)
+        }
+        let short = try #require(event([2, 1, 6]).first)
+        #expect(short.opcode == .event && short.time == time.sinceEpoch)
+        #expect(WireText.text(short.data) == text("3e0f 02 01 00 01 bb1d1a17f2c4 03 020106 c3"))
+        let beacon = try #require(event([], rssi: nil, isConnectable: false).first)
+        #expect(WireText.text(beacon.data) == text("3e0c 02 01 03 01 bb1d1a17f2c4 00 7f"))
+        let long = try #require(event([UInt8](repeating: 0x41, count: 32)).first)
+        let head = text("3e3a 0d 01 0100 01 bb1d1a17f2c4 01 01 ff 7f c3 0000 00 000000000000 20")
+        #expect(WireText.text(long.data) == head + String(repeating: "41", count: 32))
+        // 300 octets take two events, of which the first says that there is more.
+        let parts = event([UInt8](repeating: 0x41, count: 300))
+        #expect(parts.map { $0.data.dropFirst(4).first } == [0x21, 0x01])
+        #expect(parts.map { $0.data.dropFirst(27).first } == [229, 71])
+        #expect(parts.allSatisfy { $0.data.count == Int($0.data.dropFirst().first ?? 0) + 2 })
+    }
 }

@@ -13,6 +13,8 @@ import Testing
         #expect(text.contains("Peer address: C4:F2:17:1A:1D:BB"))
         #expect(text.contains("Exchange MTU Request (0x02)") && text.contains("Handle Value Notification (0x1b)"))
         #expect(text.contains("3 PDUs of connection 1 were lost"))
+        #expect(text.contains("LE Advertising Report") && text.contains("LE Extended Advertising Report"))
+        #expect(text.contains("Name (complete): Demo") && text.contains("RSSI: -61 dBm"))
         #expect(!text.contains("invalid") && !text.contains("Malformed"))
     }
 
@@ -38,7 +40,13 @@ import Testing
         octets += capture.received([0x03, 0x05, 0x02], on: link, time: time)
         octets += capture.dropped(3, on: link, time: time)
         octets += capture.received([0x1B, 0x10, 0x00, 0x06, 0x48], on: link, time: time)
-        return octets + capture.linkClosed(link, status: 0x13, time: time)
+        octets += capture.linkClosed(link, status: 0x13, time: time)
+        for count in [0, 30, 300] {
+            let name: [UInt8] = [5, 0x09] + Array("Demo".utf8)
+            let data = name + (0..<count / 30).flatMap { _ in [29, 0xFF] + [UInt8](repeating: 0x41, count: 28) }
+            octets += capture.advertised(by: peer, isConnectable: true, rssi: -61, data: data, time: time)
+        }
+        return octets
     }
 
     private func reading(with tool: String, _ arguments: [String]) throws -> String {

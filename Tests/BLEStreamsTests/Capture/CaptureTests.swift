@@ -64,6 +64,22 @@ import Testing
         #expect(Set(records.file.filter { $0.opcode == .dataSent }.map(\.index)) == [0, 1])
     }
 
+    @Test func `advertisements are recorded as the events that a controller tells them by`() async throws {
+        let records = try await recorded { capture, bench in
+            let central = try await Central.open(.radio(bench.centralAdapter).captured(in: capture))
+            let found = try await central.scan().first()
+            return (found.address, found.advertisement.bytes, found.rssi)
+        }
+        let (address, data, rssi) = records.facts
+        let event = try #require(records.file.first { $0.opcode == .event }).data
+        // LE Advertising Report: one, connectable, from a random address.
+        #expect(event.dropFirst().first == UInt8(12 + data.count))
+        #expect([event.first] + event.dropFirst(2).prefix(4).map(Optional.some) == [0x3E, 0x02, 1, 0, 1])
+        #expect(event.dropFirst(6).prefix(6).elementsEqual(address.littleEndianOctets))
+        #expect(event.dropFirst(12).first == UInt8(data.count) && event.dropFirst(13).dropLast().elementsEqual(data))
+        #expect(event.last == rssi.map { UInt8(bitPattern: Int8($0)) })
+    }
+
     @Test func `a recording without any link is a file all the same`() async throws {
         let records = try await recorded { _, _ in }
         #expect(records.file.isEmpty)

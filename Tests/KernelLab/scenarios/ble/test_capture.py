@@ -19,5 +19,13 @@ def test_a_read_is_in_the_capture(ble, bumble, tmp_path):
     assert names.READ_ONLY_BYTES.hex() in text.replace(" ", ""), text[:4000]
 
 
+def test_a_scan_is_in_the_capture(ble, bumble, tmp_path):
+    file = tmp_path / "scan.btsnoop"
+    ble.good("scan", "--count", "1", "--timeout", "30", "--capture", file)
+    text = dissect(file)
+    assert "Advertising Report" in text and "invalid" not in text, text[:4000]
+    assert names.NEAR in text, text[:4000]
+
+
 def test_a_capture_that_cannot_be_written(ble, bumble):
     ble.bad("read", names.NEAR, "2A38", "--capture", "/no/such/folder/x.btsnoop", says=["/no/such/folder"])

@@ -1,0 +1,52 @@
+extension ATTCapture {
+    /// What an advertisement of version 4 holds.
+    private static let legacyLimit = 31
+    /// What one event has room for beside its other fields.
+    private static let eventLimit = 229
+    /// 127 stands for a strength or a power that isn't known.
+    private static let unknownStrength: Int8 = 127
+
+    /// An advertisement was received: the event by which a controller tells of it, or several for one that is long.
+    ///
+    /// One that is longer than an advertisement of version 4, as one is that was merged with its scan response, is told as
+    /// an extended one. Source: Core Specification, Vol 4, Part E, 7.7.65.2 and 7.7.65.13.
+    ///
+    /// - Parameters:
+    ///   - address: Who advertises.
+    ///   - isConnectable: Whether connections are accepted.
+    ///   - rssi: The strength in dBm, where it is known.
+    ///   - data: The AD structures.
+    package func advertised(
+        by address: BluetoothAddress,
+        isConnectable: Bool,
+        rssi: Int8?,
+        data: some Collection<UInt8>,
+        time: ReceptionTime
+    ) -> [UInt8] {
+        let data = Array(data)
+        let strength = UInt8(bitPattern: rssi ?? Self.unknownStrength)
+        let origin: [UInt8] = [address.kind == .public ? 0 : 1] + address.littleEndianOctets
+        guard data.count > Self.legacyLimit else {
+            // One report: connectable and scannable undirected, or non-connectable undirected.
+            let report: [UInt8] =
+                [0x01, isConnectable ? 0x00 : 0x03] + origin + [UInt8(data.count)] + data + [strength]
+            return event(0x02, report, time)
+        }
+        return stride(from: 0, to: data.count, by: Self.eventLimit).flatMap { start in
+            let part = data[start...].prefix(Self.eventLimit)
+            // Bit 0: connectable; bit 5: more of the data follows.
+            let kind: UInt8 = (isConnectable ? 0x01 : 0x00) | (part.endIndex < data.count ? 0x20 : 0x00)
+            var report: [UInt8] = [0x01, kind, 0x00] + origin
+            // LE 1M on both channels, no set number, transmit power not known.
+            report += [0x01, 0x01, 0xFF, UInt8(bitPattern: Self.unknownStrength), strength]
+            // No periodic advertising, nobody in particular addressed.
+            report += [0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(part.count)]
+            return event(0x0D, report + part, time)
+        }
+    }
+
+    /// An LE Meta event.
+    private func event(_ subevent: UInt8, _ parameters: [UInt8], _ time: ReceptionTime) -> [UInt8] {
+        record(.event, [0x3E, UInt8(parameters.count + 1), subevent] + parameters, time).encoded
+    }
+}
