@@ -28,7 +28,19 @@ import Testing
         #expect(said["hex"] as? String == "72656164206d65")
     }
 
-    @Test(arguments: [["--read", "xyz"], ["--read", "2A37", "--read", "2A38"], ["--timeout", "0"]])
+    @Test(arguments: [[], ["--read", Demo.encrypted]])
+    func `a device is found by how its name begins, and paired with`(options: [String]) async throws {
+        let run = try await CommandRun(["pair", "--name-prefix", "Demo val", "--json"] + options).end()
+        #expect(run.status == 0, "\(run.complaint)")
+        let said = try object(run.output.first)
+        #expect(said["address"] as? String == Demo.values && said["encrypted"] as? Bool == true)
+        let nobody = try await CommandRun(["pair", "--name-prefix", "Nobody", "--timeout", "0.3"] + options).end()
+        #expect(nobody.status == 1 && nobody.complaint.contains("Nobody") && nobody.complaint.contains("timed out"))
+    }
+
+    @Test(arguments: [
+        ["--name-prefix", "Demo"], ["--read", "xyz"], ["--read", "2A37", "--read", "2A38"], ["--timeout", "0"],
+    ])
     func `a wrong call has status 2`(options: [String]) async throws {
         let run = try await CommandRun(["pair", Demo.values] + options, simulated: true).end()
         #expect(run.status == 2)

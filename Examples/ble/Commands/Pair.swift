@@ -6,16 +6,33 @@ struct Pair: Command {
     static let summary = "pair with a device that asks for no number; later links to it are encrypted"
     static let parameters = ["ADDRESS"]
     static let options = [
+        Option("name-prefix", value: "P", help: "pair with the first device whose name begins with P; without ADDRESS"),
         Option("read", value: "UUID", help: "pair only if this characteristic is refused, and read it then"),
         .deadline,
     ]
+    static let notes = """
+        A device that hides behind addresses that change tells who it is when it is paired with. The bond is kept under
+        that identity, which is printed: give it to the other commands from then on.
+        """
 
-    private let peripheral: PeripheralName
+    /// With whom.
+    private enum Partner {
+        case named(PeripheralName)
+        case prefixed(String)
+    }
+
+    private let partner: Partner
     private let characteristic: BluetoothUUID?
     private let limit: Duration?
 
     init(_ arguments: Arguments) throws(UsageError) {
-        peripheral = try PeripheralName(try arguments.parameters(Self.parameters)[0])
+        if let prefix = arguments.last("name-prefix") {
+            guard arguments.words.isEmpty else { throw UsageError("--name-prefix and ADDRESS exclude each other") }
+            guard !prefix.isEmpty else { throw UsageError("--name-prefix '': a name begins with something") }
+            partner = .prefixed(prefix)
+        } else {
+            partner = .named(try PeripheralName(try arguments.parameters(Self.parameters)[0]))
+        }
         let characteristics = try arguments.uuids("read")
         guard characteristics.count < 2 else { throw UsageError("--read is given once") }
         characteristic = characteristics.first
@@ -24,42 +41,64 @@ struct Pair: Command {
 
     func run(in environment: CommandEnvironment) async throws {
         if let characteristic {
-            try await run(PairingFlow(reading: characteristic), in: environment)
+            let flow = PairingFlow(reading: characteristic, limit: limit ?? .seconds(60))
+            let outcome = try await run(flow, in: environment)
+            try show(outcome.peripheral, outcome.security, outcome, in: environment)
         } else {
-            let deadline = limit.map { Deadline(in: $0) }
-            let (address, security) = try await environment.withLink(to: peripheral, deadline) { link in
-                try await link.pair(timeout: deadline?.remaining ?? .seconds(60))
-                return (link.peripheral.address, link.security)
+            let deadline = Deadline(in: limit ?? .seconds(60))
+            let name = try await name(environment, deadline)
+            let (peripheral, security) = try await environment.withLink(to: name, deadline) { link in
+                try await link.pair(timeout: deadline.remaining)
+                return (link.peripheral, link.security)
             }
-            try show(address, security, in: environment)
+            try show(peripheral, security, in: environment)
         }
     }
 
-    private func run(_ flow: PairingFlow, in environment: CommandEnvironment) async throws {
-        let peripheral = try environment.peripheral(peripheral)
-        let outcome = try await environment.talkingAbout(peripheral) {
-            try await peripheral.withQueue { queue in
-                try await FlowCoordinator(queue.connecting()).run(flow, deadline: limit) { progress in
-                    environment.log.detail("pairing: \(progress.phase)")
+    /// The device as it could have been named.
+    private func name(_ environment: CommandEnvironment, _ deadline: Deadline) async throws -> PeripheralName {
+        switch partner {
+        case .named(let name): return name
+        case .prefixed(let prefix):
+            let found = try await environment.central.scan(for: .namePrefix(prefix), .connectable)
+                .timeout(deadline.remaining, for: .wholeStream).first()
+            environment.log.say("found \(found.address), \"\((found.name ?? "").harmless)\"")
+            return try PeripheralName(found.address.descriptionWithKind)
+        }
+    }
+
+    private func run(_ flow: PairingFlow, in environment: CommandEnvironment) async throws -> PairingOutcome {
+        let tell: @Sendable (CommandProgress) -> Void = { environment.log.detail("pairing: \($0.phase)") }
+        switch partner {
+        case .prefixed(let prefix):
+            return try await environment.central.pair(with: .namePrefix(prefix), by: flow, onProgress: tell)
+        case .named(let name):
+            let peripheral = try environment.peripheral(name)
+            return try await environment.talkingAbout(peripheral) {
+                try await peripheral.withQueue { queue in
+                    try await FlowCoordinator(queue.connecting()).run(flow, onProgress: tell)
                 }
             }
         }
-        try show(outcome.peripheral.address, outcome.security, outcome, in: environment)
     }
 
     private func show(
-        _ address: BluetoothAddress,
+        _ peripheral: Peripheral,
         _ security: LinkSecurity,
         _ outcome: PairingOutcome? = nil,
         in environment: CommandEnvironment
     ) throws {
+        let address = peripheral.address
+        let identity = peripheral.bond.map(\.peer).flatMap { $0 == address ? nil : $0 }
         // It was not needed where there was a bond, or where the characteristic asks for none.
         let how = outcome?.wasPaired == false ? "not paired anew" : "paired"
-        let text = "\(address)  \(address.kind)  \(how), \(security.isEncrypted ? "encrypted" : "not encrypted")"
+        var text = "\(address)  \(address.kind)  \(how), \(security.isEncrypted ? "encrypted" : "not encrypted")"
+        if let identity { text += "; the bond is kept as \(identity.descriptionWithKind)" }
         try environment.output.print(
             .object(
                 ("address", .string("\(address)")),
                 ("addressType", .string(address.kind.rawValue)),
+                ("identity", identity.map { .string($0.descriptionWithKind) }),
                 ("encrypted", .bool(security.isEncrypted)),
                 ("authenticated", .bool(security.isAuthenticated)),
                 ("wasPaired", outcome.map { .bool($0.wasPaired) }),

@@ -16,13 +16,24 @@ public struct PairingOutcome: Hashable, Sendable {
 /// Pairs with a device: finds it, connects, reads a characteristic that asks for protection, pairs when it is refused,
 /// reads it again, and lets the caller remember the device.
 ///
-/// - Throws (when run): ``BLEError/Code/timedOut`` when the device isn't found; ``BLEError/Code/attributeError`` when the
-///   characteristic is refused after pairing too; what pairing and remembering throw; `CancellationError`.
+/// A queue runs it for a device whose address is known. One that is known by its name or by what it offers is found first:
+/// ``Central/pair(with:by:onProgress:)``.
+///
+/// ```swift
+/// let flow = PairingFlow(reading: BluetoothUUID(0x2A19), limit: .seconds(30))
+/// let outcome = try await peripheral.withQueue { queue in try await queue.run(flow) }
+/// ```
+///
+/// Phases of its progress: `find`, `connect`, `provoke`, `pair`, `verify`, `remember`.
+///
+/// - Throws (when run): ``BLEError/Code/timedOut`` with the phase, when the limit is over;
+///   ``BLEError/Code/attributeError`` when the characteristic is refused after pairing too; what pairing and remembering
+///   throw; `CancellationError`.
 public struct PairingFlow: Flow {
-    public var name: String { "pairing" }
+    public var name: String { PairingStage.operation }
 
     private let characteristic: BluetoothUUID
-    private let patience: Duration
+    let limit: Duration
     private let pair: @Sendable (Link) async throws -> Void
     private let remember: @Sendable (Peripheral, PairingOutcome) async throws -> Void
 
@@ -30,39 +41,38 @@ public struct PairingFlow: Flow {
     ///
     /// - Parameters:
     ///   - characteristic: one that asks for an encrypted link.
-    ///   - patience: how long to look for the device.
+    ///   - limit: how long all of it may take, from finding to remembering, on the radio's clock.
     ///   - pair: makes the keys; ``Link/pair(timeout:)``, which asks nobody, unless said otherwise.
     ///   - remember: is told of the device once all is well.
     public init(
         reading characteristic: BluetoothUUID,
-        patience: Duration = .seconds(30),
+        limit: Duration = .seconds(60),
         pair: @escaping @Sendable (Link) async throws -> Void = { try await $0.pair() },
         remember: @escaping @Sendable (Peripheral, PairingOutcome) async throws -> Void = { _, _ in }
     ) {
         self.characteristic = characteristic
-        self.patience = patience
+        self.limit = limit
         self.pair = pair
         self.remember = remember
     }
 
     public func run(on channel: FlowChannel) async throws -> PairingOutcome {
-        if !channel.context.isConnected {
-            channel.begin("find")
-            try await find(channel.peripheral)
+        let stage = PairingStage("with \(channel.peripheral)")
+        return try await stage.limited(to: limit, on: channel.timeline) {
+            if !channel.context.isConnected {
+                stage.begin("find", on: channel)
+                try await find(channel.peripheral)
+            }
+            return try await run(on: channel, stage)
         }
-        channel.begin("connect")
+    }
+
+    /// Does what is to be done with a device that was found; the limit is the caller's.
+    func run(on channel: FlowChannel, _ stage: PairingStage) async throws -> PairingOutcome {
+        stage.begin("connect", on: channel)
         try await channel.reconnect()
-        channel.begin("provoke")
-        var wasPaired = false
-        var value = try await protectedValue(channel)
-        if value == nil {
-            channel.begin("pair")
-            try await pair(try channel.context.link)
-            wasPaired = true
-            channel.begin("verify")
-            value = try await channel.read(characteristic)
-        }
-        guard let value else { throw CancellationError() }
+        stage.begin("provoke", on: channel)
+        let (value, wasPaired) = try await protectedValue(channel, stage)
         let link = try channel.context.link
         let outcome = PairingOutcome(
             peripheral: link.peripheral,
@@ -70,7 +80,7 @@ public struct PairingFlow: Flow {
             value: value,
             wasPaired: wasPaired
         )
-        channel.begin("remember")
+        stage.begin("remember", on: channel)
         try await remember(outcome.peripheral, outcome)
         return outcome
     }
@@ -78,16 +88,21 @@ public struct PairingFlow: Flow {
     /// Waits until the device advertises.
     private func find(_ peripheral: Peripheral) async throws {
         let addresses = [peripheral.address] + peripheral.alternatives
-        _ = try await Central(core: peripheral.core).scan(for: addresses.map { .address($0) })
-            .timeout(patience, for: .wholeStream).first()
+        _ = try await Central(core: peripheral.core).scan(for: addresses.map { .address($0) }).first()
     }
 
-    /// The value of the characteristic; `nil` where the device asks for protection first.
-    private func protectedValue(_ channel: FlowChannel) async throws -> CharacteristicValue? {
+    /// The value of the characteristic, and whether the device had to be paired with for it.
+    private func protectedValue(
+        _ channel: FlowChannel,
+        _ stage: PairingStage
+    ) async throws -> (CharacteristicValue, wasPaired: Bool) {
         do {
-            return try await channel.read(characteristic)
+            return (try await channel.read(characteristic), false)
         } catch let error as BLEError where error.attError.map(Self.asksForProtection) == true {
-            return nil
+            stage.begin("pair", on: channel)
+            try await pair(try channel.context.link)
+            stage.begin("verify", on: channel)
+            return (try await channel.read(characteristic), true)
         }
     }
 

@@ -42,7 +42,9 @@ extension Link {
     }
 
     private func encrypt(operation: String, timeout: Duration) async throws {
-        let object = "with \(peripheral)"
+        // A bond is kept, and removed, under the identity.
+        let (address, identity) = (peripheral.address, peripheral.bond?.peer ?? peripheral.address)
+        let object = "with \(address)" + (identity == address ? "" : ", which is \(identity)")
         let limit: @Sendable () -> any Error = { BLEError.keysDoNotFit(operation: operation, object: object) }
         try await reply(on: timeline, limit: (timeout, limit)) { finish in
             self.bearer.radioLink.encrypt { finish($0.mapError { $0 as any Error }) }
@@ -84,6 +86,14 @@ extension CentralCore {
     /// The bonds with a peer, of all adapters. Reads a file: not for the radio's thread.
     func bonds(with peer: BluetoothAddress) -> [Bond] {
         store.record(of: peer).bonds(with: peer)
+    }
+
+    /// Who is behind a private address, where there is a bond that can tell; else the address itself.
+    func identity(of address: BluetoothAddress) -> BluetoothAddress {
+        guard address.subkind == .resolvablePrivate else { return address }
+        let bond = store.peers().lazy.flatMap { self.bonds(with: $0) }
+            .first { $0.identityKey?.resolves(address) == true }
+        return bond?.peer ?? address
     }
 
     func remember(_ bond: Bond) {
@@ -146,11 +156,25 @@ extension Central {
 }
 
 extension Peripheral {
+    /// The bond with it that this central's adapter has, made by this library; `nil` where there is none.
+    ///
+    /// A peripheral that was paired with under a private address is kept under its identity, which is the bond's
+    /// ``Bond/peer``; it is found under any private address that the peripheral makes of it. Reads files, so ask elsewhere
+    /// than on ``Central/executor``.
+    public var bond: Bond? {
+        let local = core.radio.adapterInfo.address
+        return identities.flatMap { core.bonds(with: $0) }.first { local == nil || $0.adapter == local }
+    }
+
     /// Whether there is a bond with it, made by this library with any adapter of this machine. Reads a file, so ask elsewhere
     /// than on ``Central/executor``.
-    public var isBonded: Bool { ([address] + alternatives).contains { !core.bonds(with: $0).isEmpty } }
+    public var isBonded: Bool { identities.contains { !core.bonds(with: $0).isEmpty } }
 
-    /// Removes what this machine keeps of bonds with the peripheral, has the adapter forget its key, and drops a link to
+    /// The addresses under which it may be kept: its own, or the identity behind a private one.
+    private var identities: [BluetoothAddress] { ([address] + alternatives).map { core.identity(of: $0) } }
+
+    /// Removes what this machine keeps of bonds with the peripheral (under its identity, where its address is a private
+    /// one), has the adapter forget its key, and drops a link to
     /// it. The peripheral keeps its part until somebody removes it there.
     ///
     /// - Parameter timeout: how long the adapter may take to answer.
@@ -159,7 +183,7 @@ extension Peripheral {
     public func unpair(timeout: Duration = .seconds(10)) async throws {
         var hadBond = false
         let (radio, object) = (core.radio, "from \(self)")
-        for address in [address] + alternatives {
+        for address in identities {
             let limit: @Sendable () -> any Error = {
                 BLEError.timedOut("unpair", object: object, after: timeout, waitingFor: "the adapter did not answer")
             }
@@ -188,7 +212,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "the link could not be encrypted: the peripheral no longer has the keys of the bond",
-            remedy: "Remove the bond with \"ble unpair\" or Peripheral.unpair(), then pair again."
+            remedy: "Remove the bond with Peripheral.unpair(), then pair again."
         )
     }
 
@@ -209,7 +233,7 @@ extension BLEError {
             operation: "unpair",
             object: object,
             cause: "there is no bond with it",
-            remedy: "List the bonds with \"ble bonds\" or Central.bonds."
+            remedy: "List the bonds with Central.bonds."
         )
     }
 }

@@ -154,6 +154,29 @@ struct PairingTests {
         }
     }
 
+    @Test func `a bond is found and removed under a private address too, and names the identity`() async throws {
+        try await withBench { bench in
+            let key = try #require(
+                SecretKey(
+                    octets: [
+                        0x9B, 0x7D, 0x39, 0x0A, 0xA6, 0x10, 0x10, 0x34, 0x05, 0xAD, 0xC8, 0x57, 0xA3, 0x34, 0x02, 0xEC,
+                    ]
+                )
+            )
+            let identity = BluetoothAddress(rawValue: 0x0012_3456_789A, kind: .public)
+            bench.central.core.remember(
+                Bond(peer: identity, adapter: bench.centralAdapter.address, identityKey: key)
+            )
+            // Made with the key; the other one by somebody else.
+            let hidden = bench.central.peripheral(BluetoothAddress(rawValue: 0x7081_940D_FBAA, kind: .random))
+            let stranger = bench.central.peripheral(BluetoothAddress(rawValue: 0x7081_940D_FBAB, kind: .random))
+            #expect(hidden.bond?.peer == identity && hidden.isBonded)
+            #expect(stranger.bond == nil && !stranger.isBonded)
+            try await hidden.unpair()
+            #expect(bench.central.bonds.isEmpty)
+        }
+    }
+
     @Test func `where there is no bond there is none to remove`() async throws {
         try await withBench { bench in
             let error = await #expect(throws: BLEError.self) { try await bench.peripheral.unpair() }

@@ -1,0 +1,62 @@
+import BLEProtocol
+
+extension Central {
+    /// Finds a device by what it advertises, and pairs with it: finding, connecting, pairing, verifying and remembering are
+    /// one flow with one limit, that of the ``PairingFlow``.
+    ///
+    /// ```swift
+    /// let outcome = try await central.pair(
+    ///     with: .namePrefix("Thermo"),
+    ///     by: PairingFlow(reading: BluetoothUUID(0x2A19), limit: .seconds(30))
+    /// )
+    /// print("Paired with \(outcome.peripheral.bond?.peer ?? outcome.peripheral.address).")
+    /// ```
+    ///
+    /// The first device that is heard, meets the filters and accepts connections is taken. Its link is ended before the call
+    /// returns; cancellation ends whatever is under way.
+    ///
+    /// - Parameters:
+    ///   - filters: what the device advertises; at least one, a name prefix for example. See ``ScanFilter``.
+    ///   - flow: how it is paired with.
+    ///   - onProgress: hears of each phase, on any thread; it must not block.
+    /// - Returns: what the flow returns.
+    /// - Throws: ``BLEError/Code/invalidArgument`` without a filter; ``BLEError/Code/timedOut``, with the phase, when the
+    ///   limit is over; what scanning and the flow throw; `CancellationError`.
+    @discardableResult
+    public func pair(
+        with filters: ScanFilter...,
+        by flow: PairingFlow,
+        onProgress: @escaping @Sendable (CommandProgress) -> Void = { _ in }
+    ) async throws -> PairingOutcome {
+        guard !filters.isEmpty else { throw BLEError.pairingWithAnybody() }
+        let stage = PairingStage(filters.inWords) { onProgress(CommandProgress(phase: $0)) }
+        return try await stage.limited(to: flow.limit, on: core.timeline) {
+            stage.begin("find")
+            let peripheral = try await self.scan(for: filters + [.connectable]).first().peripheral
+            stage.found(peripheral)
+            return try await peripheral.withQueue { queue in try await queue.run(FoundPairing(flow: flow, stage: stage))
+            }
+        }
+    }
+}
+
+/// A pairing with a device that was found already, and has its limit from elsewhere.
+private struct FoundPairing: Flow {
+    let flow: PairingFlow
+    let stage: PairingStage
+
+    var name: String { flow.name }
+
+    func run(on channel: FlowChannel) async throws -> PairingOutcome { try await flow.run(on: channel, stage) }
+}
+
+extension BLEError {
+    fileprivate static func pairingWithAnybody() -> BLEError {
+        BLEError(
+            .invalidArgument,
+            operation: PairingStage.operation,
+            cause: "nothing says which device is meant",
+            remedy: "Give a filter: .namePrefix, .service, .address."
+        )
+    }
+}
