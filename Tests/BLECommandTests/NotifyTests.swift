@@ -35,6 +35,20 @@ import Testing
         #expect(run.status == 1 && run.complaint.contains("connect to \(Demo.absent): timed out"))
     }
 
+    @Test func `a device that was never reached has not sent too little`() async throws {
+        let run = try await CommandRun.run(
+            "notify",
+            Demo.absent,
+            Demo.measurement,
+            "--count",
+            "3",
+            "--timeout",
+            "0.5"
+        )
+        #expect(run.status == 1 && run.complaint.contains("connect to \(Demo.absent): timed out"))
+        #expect(!run.complaint.contains("0 of 3"))
+    }
+
     @Test func `a lost link is a failure with its reason, after everything that came`() async throws {
         let run = try await CommandRun.run("notify", Demo.trouble, Demo.fickle, "--json")
         #expect(run.status == 1)

@@ -38,11 +38,11 @@ import Testing
         }
     }
 
-    @Test func `info survives a device that leaves a read unanswered`() async throws {
+    @Test func `info prints what it has when a request goes wrong, and says which one failed`() async throws {
         let run = try await CommandRun.run("info", Demo.trouble, "--json")
-        #expect(run.status == 0)
-        #expect(run.output.joined().contains(Demo.mute))
-        #expect(run.complaint.contains("not answered"))
+        #expect(run.status == 1)
+        #expect(run.output.joined().contains(Demo.mute) && run.output.joined().contains("Demo trouble"))
+        #expect(run.complaint.contains("handle 0x0018") && run.complaint.contains("timed out"))
     }
 
     @Test func `a value is read with its text and time`() async throws {
@@ -130,6 +130,12 @@ import Testing
         #expect(program.status == 1)
         let error = try #require(try object(program.errors.last)["error"] as? [String: Any])
         #expect(error["code"] is String && error["operation"] is String && error["cause"] is String)
+    }
+
+    @Test func `a limit that has passed is told once`() async throws {
+        let run = try await CommandRun.run("read", Demo.absent, "2A38", "--timeout", "0.5")
+        #expect(run.complaint.contains(" within ") && !run.complaint.contains("(after"))
+        #expect(!run.complaint.contains(".."))
     }
 
     @Test func `without an adapter the remedy is named`() async throws {

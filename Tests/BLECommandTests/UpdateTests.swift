@@ -28,6 +28,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [80, 40]) func `a bar stays in one line of the terminal`(columns: UInt16) async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "image.bin")
+            try Self.image(100_000).write(to: file)
+            let run = try await CommandRun(["update", Demo.update, file.path], columns: columns).end()
+            #expect(run.status == 0, "\(run.complaint)")
+            let pictures = run.complaint.split(whereSeparator: \.isNewline).filter { $0.contains("\u{1B}[K") }
+                .map { $0.replacing("\u{1B}[K", with: "") }
+            #expect(pictures.contains { $0.contains("[###") })
+            // What has no room is left out.
+            #expect(pictures.contains { $0.contains("kB/s") } == (columns == 80))
+            for picture in pictures { #expect(picture.count < Int(columns), "\(picture)") }
+        }
+    }
+
     @Test func `the plain protocol is spoken where it is asked for`() async throws {
         try await withFolder { folder in
             let file = folder.appending(path: "image.bin")

@@ -7,8 +7,8 @@ struct Info: Command {
     static let parameters = ["ADDRESS"]
     static let options = [Option.fresh, Option.deadline]
     static let notes = """
-        Every value that can be read is read. A device that leaves a read unanswered gets no further ones: the values
-        behind it are missing then.
+        Every value that can be read is read. When a request goes wrong, by a lost link or an answer that stays away,
+        what was read until then is printed, and the exit status is 1; that a value is refused is part of the tree.
         """
 
     private let peripheral: PeripheralName
@@ -21,13 +21,20 @@ struct Info: Command {
 
     func run(in environment: CommandEnvironment) async throws {
         let deadline = limit.map { Deadline(in: $0) }
-        let tree = try await environment.withLink(to: peripheral, deadline) { link in
-            let database = try await environment.discover(link, deadline)
-            var tree = GATTTree(link: link, rssi: try await environment.signalStrength(of: link), database: database)
-            try await environment.readValues(of: &tree, link, deadline)
-            return tree
+        var found: GATTTree?
+        do {
+            try await environment.withLink(to: peripheral, deadline) { link in
+                var tree = GATTTree(link: link, database: try await environment.discover(link, deadline))
+                // What is known when a request goes wrong is shown all the same.
+                defer { found = tree }
+                tree.rssi = try await environment.signalStrength(of: link)
+                try await environment.readValues(of: &tree, link, deadline)
+            }
+        } catch let error as BLEError {
+            if let found { try environment.output.print(found.json, found.text) }
+            throw error
         }
-        try environment.output.print(tree.json, tree.text)
+        if let found { try environment.output.print(found.json, found.text) }
     }
 }
 
@@ -42,7 +49,7 @@ extension CommandEnvironment {
         }
     }
 
-    /// Reads all that can be read, until a read stays unanswered: no other may be sent before its answer.
+    /// Reads all that can be read, until a request goes wrong: before its answer no other may be sent.
     fileprivate func readValues(of tree: inout GATTTree, _ link: Link, _ deadline: Deadline?) async throws {
         for handle in tree.readableHandles {
             let patience = min(.seconds(3), deadline?.remaining ?? .seconds(3))
@@ -50,9 +57,6 @@ extension CommandEnvironment {
                 tree.values[handle] = .octets(Array(try await link.read(handle: handle, timeout: patience)))
             } catch let error as BLEError where error.code == .attributeError {
                 tree.values[handle] = .refused(error.attError?.description ?? error.cause)
-            } catch let error as BLEError where error.code == .timedOut {
-                log.say("\(handle.handleText) was not answered within \(patience.secondsText): values are missing")
-                return
             }
         }
     }

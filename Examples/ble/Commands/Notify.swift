@@ -36,14 +36,27 @@ struct Notify: Command {
         var peripherals: [Peripheral] = []
         for name in self.peripherals { peripherals.append(try environment.peripheral(name)) }
         let links = LinkHistory()
-        if reconnects {
-            try await followAll(peripherals, links, in: environment)
-        } else {
-            try await listenOnce(to: peripherals, links, in: environment)
+        do {
+            if reconnects {
+                try await followAll(peripherals, links, in: environment)
+            } else {
+                try await listenOnce(to: peripherals, links, in: environment)
+            }
+        } catch let error as BLEError where error.code == .timedOut {
+            // Who was never reached has not sent too little.
+            try checkReached(peripherals, links)
+            for peripheral in peripherals where !links.reached(peripheral) {
+                environment.log.say("\(peripheral) was never connected")
+            }
+            throw error
         }
-        if let limit = limits.time, links.isEmpty, let first = peripherals.first {
-            throw BLEError.neverConnected(first, within: limit)
-        }
+        try checkReached(peripherals, links)
+    }
+
+    /// Throws where the time is over and there was a link to none of the devices.
+    private func checkReached(_ peripherals: [Peripheral], _ links: LinkHistory) throws {
+        guard let limit = limits.time, !peripherals.contains(where: links.reached) else { return }
+        throw BLEError.neverConnected(peripherals, within: limit)
     }
 
     // MARK: - Over one link each
@@ -102,7 +115,7 @@ struct Notify: Command {
             return
         }
         let why = transition.cause?.error?.failureText ?? transition.cause.map { "\($0)." } ?? ""
-        log.say("\(change.session): \(why) Trying again: \(transition.state).")
+        log.say("\(change.session): \(why) Now \(transition.state).")
     }
 
     // MARK: - Printing
@@ -163,8 +176,10 @@ private final class LinkHistory: Sendable {
         state.withLock { state in state.last.values.reduce(state.droppedBefore) { $0 + $1.droppedPDUs } }
     }
 
-    /// Whether there has been none yet.
-    var isEmpty: Bool { state.withLock { $0.last.isEmpty } }
+    /// Whether there has been one to this device, be its address public or random.
+    func reached(_ peripheral: Peripheral) -> Bool {
+        state.withLock { $0.last.keys.contains { $0.rawValue == peripheral.address.rawValue } }
+    }
 }
 
 extension StreamGap {
@@ -185,13 +200,16 @@ extension StreamGap {
 }
 
 extension BLEError {
-    fileprivate static func neverConnected(_ peripheral: Peripheral, within limit: Duration) -> BLEError {
+    fileprivate static func neverConnected(_ peripherals: [Peripheral], within limit: Duration) -> BLEError {
+        let names = peripherals.map { "\($0)" }.joined(separator: ", ")
         var error = BLEError(
             .timedOut,
             operation: "connect",
-            object: "to \(peripheral)",
-            cause: "the peripheral did not accept a connection within \(limit.secondsText)",
-            remedy: "Look whether it is switched on, near, advertising, and not connected to another central."
+            object: "to \(names)",
+            cause: peripherals.count == 1
+                ? "the peripheral did not accept a connection within \(limit.secondsText)"
+                : "none of these \(peripherals.count) accepted a connection within \(limit.secondsText)",
+            remedy: "Check that each is switched on, near, advertising, and not connected to another central."
         )
         error.elapsed = limit
         return error

@@ -3,7 +3,20 @@ import Glibc
 
 extension BLEError {
     /// What went wrong and what to do, for a person.
-    var messageText: String { remedy.isEmpty ? failureText : "\(failureText) \(remedy)" }
+    var messageText: String { remedy.isEmpty ? failureText : "\(failureText) \(remedyText)" }
+
+    /// What to do, in commands where the library speaks of calls.
+    private var remedyText: String {
+        let address = object.firstMatch(of: /([0-9A-F]{2}:){5}[0-9A-F]{2}/).map { String($0.0) } ?? "ADDRESS"
+        let commands = [
+            ("Link.discover()", "`ble info \(address)`"),
+            ("Link.pair()", "`ble pair \(address)`"),
+            ("Peripheral.unpair()", "`ble unpair \(address)`"),
+            ("Central.bonds", "`ble bonds`"),
+            ("BLEStream.retry(_:when:) and sessions do", "`ble notify --reconnect` does"),
+        ]
+        return commands.reduce(remedy) { $0.replacing($1.0, with: $1.1) }
+    }
 
     /// What went wrong, for a person.
     var failureText: String {
@@ -13,7 +26,7 @@ extension BLEError {
         if let received { text += "; \(received.count) octets had been received" }
         // A cause that names the limit has told the time.
         if let elapsed, !cause.contains(" within ") { text += " (after \(elapsed.secondsText))" }
-        return text + "."
+        return text.hasSuffix(".") ? text : text + "."
     }
 
     /// The same for a program; octets in hexadecimal, time in seconds.
@@ -23,7 +36,7 @@ extension BLEError {
             ("operation", .string(operation)),
             ("object", object.isEmpty ? nil : .string(object)),
             ("cause", .string(cause)),
-            ("remedy", remedy.isEmpty ? nil : .string(remedy)),
+            ("remedy", remedy.isEmpty ? nil : .string(remedyText)),
             ("attError", .number(attError?.rawValue)),
             ("reason", .string(reason?.description)),
             ("errno", .number(systemError)),
@@ -39,7 +52,7 @@ extension BLEError {
             operation: operation,
             object: path,
             cause: String(cString: strerror(number)),
-            remedy: "Look whether the path is right, and whether you may \(operation) it."
+            remedy: "Check that the path is right, and that you may \(operation) it."
         )
         error.systemError = number
         return error

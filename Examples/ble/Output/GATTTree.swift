@@ -13,7 +13,7 @@ struct GATTTree {
     /// The largest PDU of the link, in octets.
     let mtu: Int
     /// The signal strength of the link in dBm, where it is known.
-    let rssi: Int?
+    var rssi: Int?
     /// How the link is secured.
     let security: LinkSecurity
     /// The device's attributes.
@@ -22,11 +22,10 @@ struct GATTTree {
     var values: [UInt16: Value] = [:]
 
     /// The facts about a link, without values.
-    init(link: Link, rssi: Int?, database: GATTDatabase) {
+    init(link: Link, database: GATTDatabase) {
         address = link.peripheral.address
         mtu = link.mtu
         security = link.security
-        self.rssi = rssi
         self.database = database
     }
 
@@ -103,7 +102,7 @@ extension GATTTree {
             members(
                 characteristic.valueHandle,
                 characteristic.uuid,
-                ("properties", .array(names.map { .string("\($0)") }))
+                ("properties", .array(names.map { .string($0.inOneWord) }))
             )
                 + (number(in: characteristic).map { [("number", .decimal($0))] } ?? [])
                 + [("descriptors", .array(characteristic.descriptors.map(json(of:))))]
@@ -169,5 +168,13 @@ extension GATTTree {
         case .refused(let reason)?: "refused: \(reason)"
         case nil: nil
         }
+    }
+}
+
+extension Substring {
+    /// Words as a program likes them: `write without response` as `writeWithoutResponse`.
+    fileprivate var inOneWord: String {
+        let words = split(separator: " ")
+        return words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
     }
 }

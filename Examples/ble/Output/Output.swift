@@ -39,10 +39,23 @@ struct Log: Sendable {
     let isVerbose: Bool
 
     /// Tells something that everybody should know.
-    func say(_ text: String) { _ = writeAll(Array("ble: \(text)\n".utf8), to: STDERR_FILENO) }
+    func say(_ text: String) { _ = writeAll(Array("\(Self.prefix)\(text)\n".utf8), to: STDERR_FILENO) }
 
-    /// Tells something in place of what this last told, until ``endLine()``; for terminals.
-    func overwrite(_ text: String) { _ = writeAll(Array("\rble: \(text)\u{1B}[K".utf8), to: STDERR_FILENO) }
+    /// Tells something in place of what this last told, until ``endLine()``; for terminals. What is too long for a line
+    /// is cut: the next text could not be written over two lines.
+    func overwrite(_ text: String) {
+        _ = writeAll(Array("\r\(Self.prefix)\(text.prefix(room))\u{1B}[K".utf8), to: STDERR_FILENO)
+    }
+
+    /// How many characters ``overwrite(_:)`` has room for: the terminal's width, without the last column, behind which
+    /// some begin the next line.
+    var room: Int {
+        var size = winsize()
+        let isKnown = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+        return max(0, (isKnown ? Int(size.ws_col) : 80) - 1 - Self.prefix.count)
+    }
+
+    private static let prefix = "ble: "
 
     /// Leaves what was told last where it is.
     func endLine() { _ = writeAll([UInt8(ascii: "\n")], to: STDERR_FILENO) }

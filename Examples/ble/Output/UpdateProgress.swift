@@ -34,7 +34,7 @@ final class UpdateProgress: Sendable {
             if isTerminal, state.isInLine, progress.phase != state.phase { log.endLine() }
             (state.phase, state.percent) = (progress.phase, percent)
             if isTerminal {
-                log.overwrite(Self.bar(progress))
+                log.overwrite(Self.bar(progress, room: log.room))
                 state.isInLine = true
             } else if !state.isClosed {
                 do {
@@ -67,19 +67,25 @@ final class UpdateProgress: Sendable {
         if isInLine { log.endLine() }
     }
 
-    /// `upload [#########·····]  64 %  164/256 kB  41.2 kB/s  2.24 s left`.
-    static func bar(_ progress: CommandProgress) -> String {
+    /// `upload [#########·····]  64 %  164/256 kB  41.2 kB/s  12 s left`, in a line of so many characters: what has no room
+    /// is left out, from the end.
+    static func bar(_ progress: CommandProgress, room: Int) -> String {
         guard let completed = progress.completed, let total = progress.total, let fraction = progress.fraction else {
             return progress.phase
         }
-        let width = 30
-        let filled = Int(fraction * Double(width))
-        let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled)
-        var text = "\(progress.phase) [\(bar)] \(Int(fraction * 100)) %  \(completed / 1000)/\(total / 1000) kB"
-        if let rate = progress.rate { text += "  \(Int(rate / 100) / 10).\(Int(rate / 100) % 10) kB/s" }
-        if let left = progress.timeLeft { text += "  \(left.secondsText) left" }
-        return text
+        var facts = ["] \(Int(fraction * 100)) %", "\(completed / 1000)/\(total / 1000) kB"]
+        if let rate = progress.rate { facts.append("\(Int(rate / 100) / 10).\(Int(rate / 100) % 10) kB/s") }
+        if let left = progress.timeLeft { facts.append("\(left.roughText) left") }
+        func width() -> Int { room - progress.phase.count - 2 - facts.joined(separator: "  ").count }
+        while width() < shortestBar, facts.count > 1 { facts.removeLast() }
+        let filled = max(0, min(longestBar, width()))
+        let done = Int(fraction * Double(filled))
+        let bar = String(repeating: "#", count: done) + String(repeating: ".", count: filled - done)
+        return "\(progress.phase) [\(bar)\(facts.joined(separator: "  "))"
     }
+
+    private static let shortestBar = 10
+    private static let longestBar = 30
 
     /// `{"phase":"upload","percent":64,"completed":164000,"total":256000,"rate":41200.0,"timeLeft":2.24}`.
     static func json(_ progress: CommandProgress) -> JSON {
@@ -91,5 +97,13 @@ final class UpdateProgress: Sendable {
             ("rate", progress.rate.map { .decimal($0.rounded()) }),
             ("timeLeft", progress.timeLeft.map { .decimal(($0.seconds * 100).rounded() / 100) })
         )
+    }
+}
+
+extension Duration {
+    /// What is enough to know of a time to wait: `12 s`, `3 min 20 s`.
+    fileprivate var roughText: String {
+        let seconds = Int(seconds.rounded())
+        return seconds < 60 ? "\(seconds) s" : "\(seconds / 60) min \(seconds % 60) s"
     }
 }

@@ -89,7 +89,7 @@ extension BLEError {
             .timedOut,
             operation: operation,
             cause: "\(received) of \(count) came within \(limit.secondsText)",
-            remedy: "Allow more time with --timeout, or look whether the device is near and sends."
+            remedy: "Allow more time with --timeout, and check that the device is near and sends."
         )
         error.elapsed = limit
         return error

@@ -169,8 +169,8 @@ extension Advertisement {
                 .overflow,
                 operation: "advertise",
                 object: radio.adapter.name,
-                cause: "\(name) has \(count) octets and \(radio.adapter.name) takes \(limit)",
-                remedy: "Shorten the name, or move a part into the scan response."
+                cause: "\(name) has \(count) octets, and \(radio.adapter.name) takes \(limit) at most",
+                remedy: "Advertise \(count - Int(limit)) octets less: a shorter name, or fewer services."
             )
         }
     }

@@ -67,9 +67,12 @@ struct ConnectFailure {
         case .notImplemented:
             ("the connection was lost before it stood", "Try again; move closer to it if this happens often.")
         case .connectionRefused:
-            ("the connection was refused", "Look whether it is connected to another device; try again later.")
+            ("the connection was refused", "Check whether it is connected to another device, or try again later.")
         case .connectionReset:
-            ("it closed the connection at once", "Look whether it asks for a bond, or for another device.")
+            (
+                "it closed the connection at once",
+                "Check whether it accepts bonded devices only, or another device only."
+            )
         case .connectionAborted:
             ("another program on this host ended the attempt", "Try again.")
         case .accessDenied:

@@ -44,7 +44,7 @@ extension BLEError {
             operation: "encrypt link",
             object: "with \(peer)",
             cause: "the kernel can't encrypt it: \(error)",
-            remedy: "Look into the kernel's messages (dmesg) for \"Bluetooth\"; the module cmac or drbg may be missing."
+            remedy: "Search the kernel's messages (dmesg) for \"Bluetooth\": the module cmac or drbg may be missing."
         )
         failure.systemError = error.rawValue
         return failure
@@ -56,7 +56,7 @@ extension BLEError {
             operation: "encrypt link",
             object: "with \(peer)",
             cause: "the peripheral no longer has the keys of the bond, or this machine hasn't",
-            remedy: "Remove the bond on both sides (here: \"ble unpair\" or Peripheral.unpair()), then pair again."
+            remedy: "Remove the bond on both sides, on this one with Peripheral.unpair(), then pair again."
         )
     }
 }

@@ -19,6 +19,8 @@ final class Pairing: Sendable {
         var switchedOn: [Switch] = []
         var isUnderWay = false
         var isOver = false
+        /// Whether the kernel has asked for agreement, and got it from this program.
+        var hasAgreed = false
     }
 
     /// A setting of the adapter that a pairing needs.
@@ -53,6 +55,8 @@ final class Pairing: Sendable {
     private let radio: LinuxRadio
     private let sink: EventSink<Outcome>
     private let state: Mutex<State>
+    /// Whether somebody else is asked too: every program on the management socket may answer for all.
+    private let isBesideBluetoothd = Bluetoothd.isRunning
 
     private var object: String { "with \(peer)" }
 
@@ -136,6 +140,7 @@ final class Pairing: Sendable {
         case .userConfirmationRequest(let request) where request.address.lowEnergy == peer:
             // Numbers can't be compared where none can be shown.
             if request.value == nil {
+                state.withLock { $0.hasAgreed = true }
                 management.submit(ManagementUserConfirmationReply(request.address)) { _ in }
             } else {
                 management.submit(ManagementUserConfirmationNegativeReply(request.address)) { _ in }
@@ -162,7 +167,10 @@ final class Pairing: Sendable {
     }
 
     private func fail(_ failure: ManagementFailure) {
-        if failure.status == .authenticationFailed { return finish(.failure(.pairingRefused(by: peer))) }
+        if failure.status == .authenticationFailed {
+            let isAnswered = isBesideBluetoothd && state.withLock { $0.hasAgreed }
+            return finish(.failure(isAnswered ? .refusedByBluetoothd(peer) : .pairingRefused(by: peer)))
+        }
         finish(.failure(failure.error(operation: "pair", object: object, adapter: radio.adapter)))
     }
 
@@ -190,13 +198,29 @@ final class Pairing: Sendable {
 }
 
 extension BLEError {
-    fileprivate static func pairingRefused(by peer: BluetoothAddress) -> BLEError {
+    /// The kernel asks every program on the management socket; bluetoothd says no where it has no agent to ask, and the
+    /// first no counts.
+    static func refusedByBluetoothd(_ peer: BluetoothAddress) -> BLEError {
+        BLEError(
+            .securityFailed,
+            operation: "pair",
+            object: "with \(peer)",
+            cause:
+                "this program agreed and the pairing was refused all the same: bluetoothd, which runs beside it and is "
+                + "asked too, says no when it has no agent",
+            remedy:
+                "Keep \"bluetoothctl -a\" running, which is an agent, and pair again; if that is refused too, put the "
+                + "peripheral into its pairing mode."
+        )
+    }
+
+    static func pairingRefused(by peer: BluetoothAddress) -> BLEError {
         BLEError(
             .securityFailed,
             operation: "pair",
             object: "with \(peer)",
             cause: "the peripheral refused, or wants a passkey, which this library can't give yet",
-            remedy: "Put the peripheral into its pairing mode; look whether it pairs without a passkey."
+            remedy: "Put the peripheral into its pairing mode, and check that it pairs without a passkey."
         )
     }
 }

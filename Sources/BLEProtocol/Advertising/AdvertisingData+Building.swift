@@ -28,8 +28,11 @@ extension AdvertisingData {
                     .overflow,
                     operation: "advertise",
                     object: field.name,
-                    cause: "it takes \(size) octets, and \(Swift.max(0, free)) of the \(limit) are left",
-                    remedy: "Shorten it, put it into the scan response, or leave it out."
+                    cause:
+                        "it takes \(size) octets with its length and type, and \(Swift.max(0, free)) of \(limit) are free",
+                    remedy:
+                        "Shorten it by \(size - Swift.max(0, free)) octets, put it into the scan response where that has room, "
+                        + "or leave it out."
                 )
             }
             for structure in field.structures {

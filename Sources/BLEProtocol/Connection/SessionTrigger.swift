@@ -148,7 +148,7 @@ extension SessionTrigger: CustomStringConvertible {
         case .unsubscribe(let name): "unsubscribe: \(name)"
         case .linkLost(let reason): "link lost: \(reason)"
         case .adapterLost(let state): "adapter lost: it is \(state.words)"
-        default: error.map { "\(kind.words): \($0)" } ?? kind.words
+        default: error.map { "\(kind.words): \($0.cause)" } ?? kind.words
         }
     }
 }

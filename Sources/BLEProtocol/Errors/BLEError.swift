@@ -124,7 +124,7 @@ extension BLEError: CustomStringConvertible {
         if let received { text += "; \(received.count) octets had been received" }
         // A cause that names the limit has told the time.
         if let elapsed, !cause.contains(" within ") { text += " (after \(elapsed))" }
-        text += "."
+        if !text.hasSuffix(".") { text += "." }
         if !remedy.isEmpty { text += " \(remedy)" }
         return text
     }

@@ -27,16 +27,16 @@ public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
 }
 
 extension CharacteristicProperties: CustomStringConvertible {
-    /// The names of the properties, separated by commas: `read, notify`; `none` where there are none.
+    /// The properties in words, separated by commas: `read, write without response`; `none` where there are none.
     public var description: String {
         let named = Self.names.filter { contains($0.property) }.map(\.name)
         return named.isEmpty ? "none" : named.joined(separator: ", ")
     }
 
     private static let names: [(property: CharacteristicProperties, name: String)] = [
-        (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "writeWithoutResponse"),
+        (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "write without response"),
         (.write, "write"), (.notify, "notify"), (.indicate, "indicate"),
-        (.authenticatedSignedWrites, "authenticatedSignedWrites"), (.extendedProperties, "extendedProperties"),
+        (.authenticatedSignedWrites, "authenticated signed writes"), (.extendedProperties, "extended properties"),
     ]
 }
 

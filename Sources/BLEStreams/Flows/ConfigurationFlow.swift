@@ -82,7 +82,7 @@ public struct ConfigurationFlow: Flow {
             operation: name,
             object: "of \(setting.characteristic) of \(channel.peripheral)",
             cause: "the device says another value than was written",
-            remedy: "Look which values the device allows."
+            remedy: "Check which values the device allows."
         )
         error.received = Array(value)
         return error

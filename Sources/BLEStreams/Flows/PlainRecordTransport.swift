@@ -57,7 +57,7 @@ extension BLEError {
             operation: "synchronization",
             object: "of a record of \(channel.peripheral)",
             cause: cause,
-            remedy: "Look whether the peer really follows the specification of this characteristic."
+            remedy: "Check that the peripheral follows the specification of this characteristic."
         )
         error.received = Array(value)
         return error

@@ -123,6 +123,15 @@ public struct RecordAccessControlPoint: RecordTransport {
         return value[2] == Octet.reportRecords
     }
 
+    /// What a response code means (GATT Specification Supplement, "Record Access Control Point").
+    private static func words(for code: UInt8) -> String {
+        let words: [UInt8: String] = [
+            2: "operation not supported", 3: "invalid operator", 4: "operator not supported", 5: "invalid operand",
+            7: "abort unsuccessful", 8: "procedure not completed", 9: "operand not supported",
+        ]
+        return words[code].map { "\($0) (code \(code))" } ?? "code \(code)"
+    }
+
     /// Throws where the device says that it can't.
     private func check(_ code: UInt8, _ channel: FlowChannel) throws {
         guard code != Octet.success, code != Octet.noRecords else { return }
@@ -130,8 +139,8 @@ public struct RecordAccessControlPoint: RecordTransport {
             .attributeError,
             operation: "synchronization",
             object: "of records of \(channel.peripheral)",
-            cause: "the control point answers with code \(code)",
-            remedy: "Look up the codes of the Record Access Control Point."
+            cause: "the control point answers: \(Self.words(for: code))",
+            remedy: "Check that the device reports records by their sequence numbers."
         )
     }
 }

@@ -32,7 +32,7 @@ extension Link {
                 operation: "read",
                 object: "descriptor \(uuid) of \(selector) of \(peripheral)",
                 cause: "the characteristic has no such descriptor",
-                remedy: "List what it has with `ble info \(peripheral.address)` or Link.discover()."
+                remedy: "List what it has with Link.discover()."
             )
         }
         return try await read(descriptor, timeout: deadline.map { $0 - timeline.now })

@@ -133,7 +133,7 @@ final class LinkAttributes: Sendable {
                 operation: operation,
                 object: "\(selector) of \(peripheral)",
                 cause: "the peripheral has no such characteristic",
-                remedy: "List what it has with `ble info \(peripheral)` or Link.discover()."
+                remedy: "List what it has with Link.discover()."
             )
         )
     }

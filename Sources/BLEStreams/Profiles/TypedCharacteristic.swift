@@ -4,7 +4,10 @@ public import BLEProtocol
 ///
 /// ```swift
 /// extension TypedCharacteristic where Value == Int16 {
-///     static let temperature = TypedCharacteristic(0x2A6E) { try $0.int16() }
+///     /// In hundredths of a degree Celsius.
+///     static var temperature: Self {
+///         TypedCharacteristic(BluetoothUUID(0x2A6E)) { reader throws(MalformedValue) in try reader.int16() }
+///     }
 /// }
 /// let now = try await link.read(.temperature)
 /// ```
@@ -43,7 +46,7 @@ public struct TypedCharacteristic<Value: Sendable>: Sendable {
                 operation: operation,
                 object: "\(uuid)",
                 cause: error.reason,
-                remedy: "Look whether the peer really follows the specification of this characteristic."
+                remedy: "Check that the peripheral follows the specification of this characteristic."
             )
             malformed.received = Array(octets)
             throw malformed

@@ -124,7 +124,7 @@ extension SessionDriver {
                 operation: "initialise",
                 object: "\(link.peripheral)",
                 cause: "the program's own first steps on the link failed: \(error)",
-                remedy: "Look at the closure that was given to the session."
+                remedy: "Check the closure that was given to the session."
             )
             handle(unless(failure, .initialisationFailed(failure)))
         }
@@ -248,7 +248,7 @@ extension BLEError {
             operation: "session",
             object: "service \(uuid) of \(peripheral)",
             cause: "the peripheral has no such service",
-            remedy: "List what it has with `ble info \(peripheral)`."
+            remedy: "List what it has with Link.discover()."
         )
     }
 }

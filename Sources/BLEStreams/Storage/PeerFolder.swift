@@ -176,7 +176,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: cause,
-            remedy: remedy == .none ? "" : "Look whether this user may read and write there, and whether there is room."
+            remedy: remedy == .none ? "" : "Check that this user may read and write there, and that the disk has room."
         )
     }
 

@@ -65,7 +65,7 @@ import Testing
         try await Bench.run { bench in
             try await bench.peripheral.withLink { link in
                 let unknown = await bleError { _ = try await link.read(BluetoothUUID(0xBEEF)) }
-                #expect(unknown?.code == .notFound && unknown?.remedy.contains("ble info") == true)
+                #expect(unknown?.code == .notFound && unknown?.remedy.contains("Link.discover()") == true)
                 bench.air.clearTrace()
                 #expect(await bleError { try await link.write([1], to: Bench.readOnly) }?.code == .notSupported)
                 let tooLong = [UInt8](repeating: 0, count: 600)

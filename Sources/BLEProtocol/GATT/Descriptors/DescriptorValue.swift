@@ -110,11 +110,11 @@ extension DescriptorValue: CustomStringConvertible {
 }
 
 extension CharacteristicExtendedProperties: CustomStringConvertible {
-    /// The names of the properties, separated by commas: `reliableWrite`; `none` where there are none.
+    /// The properties in words, separated by commas: `reliable write`; `none` where there are none.
     public var description: String {
         let names = [
-            contains(.reliableWrite) ? "reliableWrite" : nil,
-            contains(.writableAuxiliaries) ? "writableAuxiliaries" : nil,
+            contains(.reliableWrite) ? "reliable write" : nil,
+            contains(.writableAuxiliaries) ? "writable auxiliaries" : nil,
         ].compactMap { $0 }
         return names.isEmpty ? "none" : names.joined(separator: ", ")
     }

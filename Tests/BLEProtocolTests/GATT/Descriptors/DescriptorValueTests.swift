@@ -5,9 +5,9 @@ import Testing
 @Suite struct DescriptorValueTests {
     @Test(
         arguments: [
-            (0x2900, [0x01, 0x00], DescriptorValue.extendedProperties(.reliableWrite), "reliableWrite"),
+            (0x2900, [0x01, 0x00], DescriptorValue.extendedProperties(.reliableWrite), "reliable write"),
             (0x2900, [0x03, 0x00], .extendedProperties([.reliableWrite, .writableAuxiliaries]), nil),
-            (0x2900, [0x02], .extendedProperties(.writableAuxiliaries), "writableAuxiliaries"),
+            (0x2900, [0x02], .extendedProperties(.writableAuxiliaries), "writable auxiliaries"),
             (0x2901, [0x48, 0x69], .userDescription("Hi"), "\"Hi\""),
             (0x2901, [], .userDescription(""), "\"\""),
             (0x2901, [0xFF, 0xFE], .octets([0xFF, 0xFE]), "2 octets"),
