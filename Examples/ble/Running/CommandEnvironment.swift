@@ -26,9 +26,14 @@ struct CommandEnvironment: Sendable {
         let all = Mutex<[Peripheral]>([])
     }
 
-    /// The peripheral of that name; nothing is sent yet.
+    /// The peripheral of that name; nothing is sent yet. One that is hidden behind a private address, and that there is a
+    /// bond with, is the one with its identity.
     func peripheral(_ name: PeripheralName) throws -> Peripheral {
-        let peripheral = try central.peripheral(name.text)
+        var peripheral = try central.peripheral(name.text)
+        if let identity = peripheral.bond?.peer, identity.rawValue != peripheral.address.rawValue {
+            log.say("\(peripheral) is \(identity.descriptionWithKind), which there is a bond with")
+            peripheral = central.peripheral(identity)
+        }
         if isFresh { peripheral.forgetServices() }
         peripherals.all.withLock { $0.append(peripheral) }
         return peripheral

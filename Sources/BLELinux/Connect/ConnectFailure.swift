@@ -65,7 +65,7 @@ struct ConnectFailure {
         case .timedOut, .hostDown:
             ("it was heard but did not answer the connection request", "Move closer to it, then try again.")
         case .notImplemented:
-            ("the connection was lost before it stood", "Try again; move closer to it if this happens often.")
+            ("the connection was lost before it was established", "Try again; move closer to it if this happens often.")
         case .connectionRefused:
             ("the connection was refused", "Check whether it is connected to another device, or try again later.")
         case .connectionReset:

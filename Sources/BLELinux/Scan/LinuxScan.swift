@@ -125,7 +125,7 @@ extension BLEError {
             operation: "scan",
             object: adapter,
             cause: "this radio scans already",
-            remedy: "Share one scan among all who want its reports."
+            remedy: "Use one scan for everything that wants its reports."
         )
     }
 }

@@ -7,7 +7,7 @@ extension BLEError {
             operation: subject.operation,
             object: subject.object,
             cause: "the consumer was slower than the source and the buffer of \(capacity) values is full",
-            remedy: "Take values faster, or choose another buffer policy."
+            remedy: "Consume values faster, or choose another buffer policy."
         )
     }
 

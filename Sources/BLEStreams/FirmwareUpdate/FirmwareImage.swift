@@ -54,10 +54,14 @@ public struct FirmwareImage: Sendable {
         var facts = stat()
         guard fstat(descriptor, &facts) == 0 else { throw BLEError.unreadable(path, errno) }
         guard facts.st_mode & S_IFMT == S_IFREG else {
-            throw BLEError.image(path, "it is no ordinary file", "Name the file that the build made.")
+            throw BLEError.image(path, "it is no ordinary file", "Choose the file that the build produced.")
         }
         guard facts.st_size <= 1 << 30 else {
-            throw BLEError.image(path, "it has \(facts.st_size) octets", "No device takes that: name the image itself.")
+            throw BLEError.image(
+                path,
+                "it has \(facts.st_size) octets",
+                "No device takes an image of that size: choose the image itself."
+            )
         }
         var octets = [UInt8](repeating: 0, count: Int(facts.st_size))
         var position = 0

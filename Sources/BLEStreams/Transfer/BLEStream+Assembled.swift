@@ -4,7 +4,8 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
     /// The messages that the chunks make up, each without its end mark.
     ///
     /// ```swift
-    /// let message = try await link.notifications(of: .transfer).assembled(until: .endOfMessage("EOM")).first()
+    /// let chunks = link.notifications(of: BluetoothUUID(0xFFF1))
+    /// let message = try await chunks.assembled(until: .endOfMessage("EOM")).first()
     /// ```
     ///
     /// Put ``retry(_:when:)`` behind it, so that a message under way is sent again: in front of it, the message that
@@ -81,7 +82,7 @@ extension BLEError {
             operation: subject.operation,
             object: subject.object,
             cause: "\(count) chunks were dropped",
-            remedy: "Take values faster, or choose a larger buffer."
+            remedy: "Consume values faster, or choose a larger buffer."
         )
     }
 
@@ -91,7 +92,7 @@ extension BLEError {
             operation: subject.operation,
             object: subject.object,
             cause: "a message is longer than \(maximum) octets",
-            remedy: otherMark + ", or allow more."
+            remedy: otherMark + ", or allow larger messages with maximumSize."
         )
         error.received = received
         return error

@@ -4,8 +4,14 @@ extension PeripheralServer {
     /// Sends a message in chunks as large as the link carries, each a notification, and its end mark.
     ///
     /// ```swift
-    /// for try await change in server.subscriptions(of: .transfer) where change.isSubscribed {
-    ///     try await server.send(message.utf8, of: .transfer, to: change.central)
+    /// let story = BluetoothUUID(0xFFF1)
+    /// let teller = LocalPeripheral(name: "Teller") {
+    ///     LocalService(BluetoothUUID(0xFFF0)) { LocalCharacteristic(story, [.notify]) }
+    /// }
+    /// try await teller.run { server in
+    ///     for try await change in server.subscriptions(of: story) where change.isSubscribed {
+    ///         try await server.send("Once upon a time …".utf8, of: story, to: change.central)
+    ///     }
     /// }
     /// ```
     ///
@@ -42,7 +48,7 @@ extension Link {
     /// mark.
     ///
     /// ```swift
-    /// try await link.send("a long text".utf8, to: .transfer, endingWith: .endOfMessage("EOM"), .withoutResponse)
+    /// try await link.send("Once upon a time …".utf8, to: BluetoothUUID(0xFFF2), endingWith: .endOfMessage("EOM"))
     /// ```
     ///
     /// - Parameters:

@@ -38,8 +38,3 @@ def test_notifications_arrive(ble, bluetoothd):
         run.wait_lines(number + 1)
     assert run.end().values == [b"\x00", b"\x01", b"\x02"], run
     bluetoothd.peer.wait("cccd", bluetoothd.mark, char="notify", on=0)
-
-
-def test_pairing_without_an_agent_blames_bluetoothd(ble, bluetoothd):
-    """Every program on the management socket is asked; bluetoothd has no agent here, and says no for all."""
-    ble.bad("pair", PEER, status=1, says=["bluetoothd", "bluetoothctl -a"])
