@@ -83,6 +83,12 @@ let package = Package(
             name: "BLELinuxTests",
             dependencies: ["BLEProtocol", "BLERadio", "BLELinux", "BLEStreams", "RadioDoubles"]
         ),
+        // Needs what it compiles snippets against, and imports none of it.
+        .testTarget(
+            name: "DocumentationTests",
+            dependencies: ["BLEStreams", "BLESimulator"],
+            exclude: ["Surroundings"]
+        ),
     ]
 )
 

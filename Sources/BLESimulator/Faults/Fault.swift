@@ -3,6 +3,7 @@ public import BLEProtocol
 /// Something that goes wrong on a simulated air, as a rule that says what, to which PDUs or links, and how often.
 ///
 /// ```swift
+/// let central = air.adapter(), sensor = air.adapter(name: "sensor")
 /// air.faults.add(.dropLink(after: 12, .notifications), on: sensor)
 /// air.faults.add(.swallow(.readResponses).times(1))
 /// air.faults.add(.refuseConnections(2), between: central, and: sensor)

@@ -15,7 +15,9 @@ extension Sequence {
     /// The elements of all these streams, as they come; each stream's own order is kept, and none starves another.
     ///
     /// ```swift
-    /// for try await beat in [left, right].merged() { … }
+    /// for try await beat in sensors.map({ $0.stream { $0.notifications(of: .heartRateMeasurement) } }).merged() {
+    ///     print(beat.beatsPerMinute)
+    /// }
     /// ```
     ///
     /// - End: when all have ended; at once where there is none.

@@ -2,9 +2,10 @@ extension BLEStream {
     /// What has been accumulated so far, after each element: running sums, means, counts.
     ///
     /// ```swift
-    /// temperatures.reductions(into: (sum: 0.0, count: 0)) { total, celsius in
+    /// let totals = temperatures.reductions(into: (sum: 0.0, count: 0)) { total, celsius in
     ///     total = (total.sum + celsius, total.count + 1)
-    /// }.map { $0.sum / Double($0.count) }
+    /// }
+    /// for try await total in totals { print("mean so far:", total.sum / Double(total.count)) }
     /// ```
     ///
     /// - Parameters:

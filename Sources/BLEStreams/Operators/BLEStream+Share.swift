@@ -4,7 +4,7 @@ extension BLEStream {
     /// ```swift
     /// let beats = link.notifications(of: .heartRateMeasurement).share()
     /// async let shown: Void = show(beats)
-    /// async let logged: Void = log(beats.throttle(for: .seconds(1)))
+    /// async let recorded: Void = record(beats.throttle(for: .seconds(1)))
     /// ```
     ///
     /// Each consumer has a buffer of its own, so a slow one delays no other: it meets its `buffer` policy. Operators

@@ -56,8 +56,18 @@ extension BLEStream {
 
     /// The same stream as a plain `AsyncThrowingStream`, for code that wants that type.
     ///
+    /// ```swift
+    /// for try await beat in link.notifications(of: .heartRateMeasurement).asyncThrowingStream() {
+    ///     print(beat.beatsPerMinute)
+    /// }
+    /// ```
+    ///
     /// The first call of `next()` opens the source. It may be iterated once, and costs a hop between executors for
     /// each element, which iterating the `BLEStream` itself does not.
+    ///
+    /// It throws what the `BLEStream` throws, and `CancellationError` when its task is cancelled. After a `break` the
+    /// source is closed as soon as nothing holds the stream: at once where it is made in the `for` statement, at the end
+    /// of a variable's life where it is kept in one.
     public func asyncThrowingStream() -> AsyncThrowingStream<Element, any Error> {
         let pump = Pump(open: open)
         return AsyncThrowingStream { try await pump.next() }
