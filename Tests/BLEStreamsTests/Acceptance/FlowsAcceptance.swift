@@ -1,0 +1,86 @@
+import BLESimulator
+import BLEStreams
+import Testing
+
+extension Acceptance {
+    /// Pairing, synchronization, configuration, firmware update: one at a time is active.
+    @Suite("Flows") struct Flows {
+        @Test func `a device is paired with, synchronized and configured, one flow after the other`() async throws {
+            let acknowledged = Recorder<UInt32>()
+            try await Bench.run(
+                description: RecordDevice.description,
+                serve: RecordDevice.live(acknowledged)
+            ) { bench in
+                try await bench.peripheral.withQueue { queue in
+                    let coordinator = FlowCoordinator(queue.connecting())
+                    let pairing = PairingFlow(reading: RecordDevice.secret) { _ in
+                        let security = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
+                        bench.air.setSecurity(security, between: bench.centralAdapter, and: bench.peripheralAdapter)
+                    }
+                    let outcome = try await coordinator.run(pairing)
+                    #expect(outcome.wasPaired && outcome.value.text == "secret")
+
+                    let records = Recorder<Int>()
+                    bench.air.faults.add(.dropLink(after: 50, .notifications))
+                    let count = try await coordinator.run(FlowTests.synchronization(0, records))
+                    #expect(count == 200 && records.all == Array(0..<200))
+
+                    let changed = try await coordinator.run(ConfigurationFlow(FlowTests.wishes))
+                    #expect(changed.count == 4 && coordinator.activeFlow == nil)
+                }
+            }
+        }
+
+        @Test func `firmware is updated through a lost link, and the progress never goes back`() async throws {
+            let device = UpdateDevice()
+            try await device.run { bench in
+                bench.air.faults.add(.dropLink(after: 60, .writeCommands))
+                let progress = Recorder<Int>()
+                try await bench.peripheral.withQueue { queue in
+                    let coordinator = FlowCoordinator(queue.connecting())
+                    try await coordinator.run(FirmwareUpdateFlow(try UpdateDevice.firmware())) {
+                        if $0.phase == "upload", let completed = $0.completed { progress.add(completed) }
+                    }
+                }
+                #expect(progress.all == progress.all.sorted() && progress.all.count > 10)
+            }
+        }
+
+        @Test func `a flow that takes another's place ends it, and it sees no further event`() async throws {
+            try await Bench.run(serve: Bench.sendForEver) { bench in
+                try await bench.peripheral.withQueue { queue in
+                    let coordinator = FlowCoordinator(queue.connecting())
+                    let heard = Recorder<String>()
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        group.addTask {
+                            let error = await bleError {
+                                try await coordinator.run(FlowTests.Listening(heard: heard, time: bench.time))
+                            }
+                            #expect(error?.code == .ended && error?.cause.contains("ConfigurationFlow") == true)
+                        }
+                        try await bench.time.sleep(for: .seconds(5))
+                        try await coordinator.run(ConfigurationFlow([Setting(Bench.readable, [5])]))
+                        try await group.waitForAll()
+                    }
+                    #expect(heard.all.first == "begin" && heard.all.suffix(2) == ["nothing more", "end"])
+                }
+            }
+        }
+
+        @Test func `while a flow runs, a read from elsewhere in the program waits`() async throws {
+            let device = UpdateDevice()
+            try await device.run { bench in
+                try await bench.peripheral.withQueue { queue in
+                    let queue = queue.connecting()
+                    let update = queue.enqueue(FirmwareUpdateFlow(try UpdateDevice.firmware()))
+                    let read = queue.enqueue(.read(UpdateDevice.battery))
+                    #expect(Array(try await read.value) == [87])
+                    guard case .ended(.done) = update.state else {
+                        Issue.record("\(update.state)")
+                        return
+                    }
+                }
+            }
+        }
+    }
+}
