@@ -209,7 +209,9 @@ extension BLEError {
             cause: peripherals.count == 1
                 ? "the peripheral did not accept a connection within \(limit.secondsText)"
                 : "none of these \(peripherals.count) accepted a connection within \(limit.secondsText)",
-            remedy: "Check that each is switched on, near, advertising, and not connected to another central."
+            remedy:
+                "Check that \(peripherals.count == 1 ? "it" : "each") is switched on, near, advertising, and not connected "
+                + "to another central."
         )
         error.elapsed = limit
         return error

@@ -8,6 +8,22 @@ from pathlib import Path
 import pytest
 
 from lab import names
+from lab.world import Process
+
+
+@pytest.fixture
+def agentless(bumble):
+    """bluetoothd beside the command, with nobody whom it could ask."""
+    Path("/run/dbus").mkdir(exist_ok=True)
+    bus = Process("dbus", "dbus-daemon", "--system", "--nofork", "--nopidfile", "--print-address=1")
+    bus.wait_line("unix:")
+    daemon = Process("bluetoothd", "/usr/libexec/bluetooth/bluetoothd", "--nodetach")
+    daemon.wait_line("sap-server")
+    bumble.management.power(bumble.index, True)
+    yield
+    for process in (daemon, bus):
+        process.stop()
+    bumble.management.power(bumble.index, True)
 
 
 @pytest.fixture
@@ -76,3 +92,9 @@ def test_pairing_needs_a_permission_that_is_named(ble, bumble, strangers):
 
 def test_no_bond_to_remove(ble, bumble, strangers):
     ble.bad("unpair", names.NEAR, status=1, says=["no bond"])
+
+
+@pytest.mark.skipif(os.environ.get("LAB_KERNEL") == "6.1", reason="this kernel asks nobody to confirm Just Works")
+def test_a_bluetoothd_without_an_agent_is_named(ble, bumble, strangers, agentless):
+    """It is asked as every program on the management socket is, and says no for all."""
+    ble.bad("pair", names.NEAR, status=1, says=["bluetoothd", "no agent", "bluetoothctl -a"])
