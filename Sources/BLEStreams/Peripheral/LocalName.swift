@@ -22,6 +22,18 @@ enum LocalName: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SharedDatabase {
+    /// The first characteristic of this name, and how many there are.
+    fileprivate func characteristics(named name: LocalName) -> (first: DatabaseCharacteristic?, count: Int) {
+        withLock { database in
+            var (first, count): (DatabaseCharacteristic?, Int) = (nil, 0)
+            for characteristic in database.characteristics where name.names(characteristic) {
+                if first == nil { first = characteristic }
+                count += 1
+            }
+            return (first, count)
+        }
+    }
+
     /// The value handles of all characteristics of this name.
     func handles(of name: LocalName) -> Set<UInt16> {
         withLock { Set($0.characteristics.lazy.filter(name.names).map(\.valueHandle)) }
@@ -31,14 +43,18 @@ extension SharedDatabase {
 extension PeripheralServer {
     /// The value handle of the one characteristic of this name.
     func handle(of name: LocalName, operation: String) throws -> UInt16 {
-        let handles = database.handles(of: name)
-        if let handle = handles.first, handles.count == 1 { return handle }
-        guard handles.isEmpty else {
+        try characteristic(name, operation).valueHandle
+    }
+
+    private func characteristic(_ name: LocalName, _ operation: String) throws -> DatabaseCharacteristic {
+        let (first, count) = database.characteristics(named: name)
+        if let first, count == 1 { return first }
+        guard first == nil else {
             throw BLEError(
                 .invalidArgument,
                 operation: operation,
                 object: "of \(name)",
-                cause: "\(handles.count) characteristics have this UUID",
+                cause: "\(count) characteristics have this UUID",
                 remedy: "Give each an id of its own in the LocalPeripheral, and name it by that."
             )
         }
@@ -58,11 +74,12 @@ extension PeripheralServer {
         _ property: CharacteristicProperties,
         operation: String
     ) throws -> UInt16 {
-        let handle = try handle(of: name, operation: operation)
+        let characteristic = try characteristic(name, operation)
         guard count <= ATTLimits.maximumValueLength else { throw BLEError.valueTooLong(operation, "of \(name)") }
-        let properties = database.withLock { $0.characteristic(at: handle)?.properties } ?? []
-        guard properties.contains(property) else { throw BLEError.notOffered(operation, "of \(name)") }
-        try checkIsServing(operation, "of \(name)")
-        return handle
+        guard characteristic.properties.contains(property) else {
+            throw BLEError.notOffered(operation, "of \(name)")
+        }
+        try checkIsServing(operation, name)
+        return characteristic.valueHandle
     }
 }

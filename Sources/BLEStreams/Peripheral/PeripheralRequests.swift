@@ -30,7 +30,7 @@ public struct SubscriptionChange: Sendable {
 /// A central reads a dynamic value and waits for it.
 ///
 /// Answer once, within 20 s; a request that is let go unanswered, or for which the program takes longer, is refused
-/// with Unlikely Error, so no central waits for nothing.
+/// with Unlikely Error, so no central waits for nothing, and the program is told: ``LocalPeripheral/Warning``.
 public struct ReadRequest: Sendable {
     /// Who reads.
     public let central: ConnectedCentral

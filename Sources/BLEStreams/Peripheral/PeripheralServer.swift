@@ -51,14 +51,14 @@ public final class PeripheralServer: Sendable {
     var failure: BLEError? { state.withLock { $0.failure } }
 
     /// Throws what the radio's part has ended with: nobody hears what is sent from then on.
-    func checkIsServing(_ operation: String, _ object: String) throws {
+    func checkIsServing(_ operation: String, _ name: LocalName) throws {
         let (failure, isStopped) = state.withLock { ($0.failure, $0.isStopped) }
         if let failure { throw failure }
         guard isStopped else { return }
         throw BLEError(
             .ended,
             operation: operation,
-            object: object,
+            object: "of \(name)",
             cause: "the peripheral is not served any more",
             remedy: "Use the server only within the closure of LocalPeripheral.run(on:store:warning:_:)."
         )
