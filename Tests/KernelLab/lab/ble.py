@@ -80,6 +80,17 @@ class Run:
                 assert name not in self.ended and remaining > 0, f"no line {count} on {name}\n{self}"
                 self.changed.wait(remaining)
 
+    def wait_text(self, text: str, name: str = "stdout", within: float = PATIENCE) -> None:
+        """Waits until it has said that; what was looked at already is not looked at again, however much it says."""
+        deadline = time.monotonic() + within
+        seen = 0
+        with self.changed:
+            while self.output[name].find(text, max(0, seen - len(text))) < 0:
+                seen = len(self.output[name])
+                remaining = deadline - time.monotonic()
+                assert name not in self.ended and remaining > 0, f"no {text!r} on {name}\n{self}"
+                self.changed.wait(remaining)
+
     def look_away(self) -> None:
         """Reads nothing more, so that the command waits as soon as the pipes are full, until `look_again`."""
         self.attention.clear()
