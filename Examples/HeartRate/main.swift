@@ -32,7 +32,8 @@ func printBeats(of sensor: Peripheral) async throws {
         sensor
         .stream(timeout: .seconds(3)) { link in link.notifications(of: .heartRateMeasurement).timeout(.seconds(5)) }
         .retry(
-            .exponential(to: .seconds(2), attempts: 5),
+            // One beat begins the count of failures afresh: the simulated sensor drops its links within a second.
+            .exponential(to: .seconds(2), attempts: 5, stableAfter: .zero),
             when: { error in
                 guard let error = error as? BLEError else { return false }
                 print("  \(error.cause)")

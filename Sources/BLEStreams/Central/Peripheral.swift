@@ -72,7 +72,7 @@ public struct Peripheral: Sendable {
     ///
     /// ```swift
     /// let beats = sensor.stream { $0.notifications(of: .heartRateMeasurement) }.retry().map { "\($0.beatsPerMinute)" }
-    /// let charge = sensor.stream { $0.notifications(of: .batteryLevel) }.retry().map { "\($0.hex)" }
+    /// let charge = sensor.stream { $0.notifications(of: .batteryLevel) }.retry().map { "\($0) %" }
     /// for try await line in beats.merge(with: charge) { print(line) }
     /// ```
     ///

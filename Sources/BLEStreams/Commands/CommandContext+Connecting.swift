@@ -165,7 +165,7 @@ extension CommandContext {
             } else {
                 (
                     "the command was given a link to run on, which it can neither make nor end",
-                    "Run it in `peripheral.withQueue`, whose commands make and end the link."
+                    "Run it in Peripheral.withQueue, whose commands make and end the link."
                 )
             }
         return BLEError(.notSupported, operation: operation, object: "\(peripheral)", cause: cause, remedy: remedy)

@@ -109,7 +109,7 @@ extension BLEError {
         case .databaseOutOfSync: "The peripheral's services have changed: discover them again."
         case .invalidAttributeValueLength: "Write as many octets as the specification of the characteristic asks for."
         case .insufficientResources, .prepareQueueFull: "Try again later, or with a smaller value."
-        default: ""
+        default: "The peripheral says no more than that: its documentation or its log may tell why."
         }
     }
 

@@ -60,6 +60,7 @@ final class Bearer: Sendable {
     private let isBonded: Bool
     private let onServer: @Sendable (ATTServer.Output) -> Void
     private let onSecurityFailure: @Sendable (BLEError) -> Void
+    private let onClosing: @Sendable () -> Void
     let onEnd: @Sendable (DisconnectReason) -> Void
     let state: Mutex<State>
 
@@ -68,6 +69,7 @@ final class Bearer: Sendable {
     ///   - isBonded: whether there is a bond with it, as far as the program's files say.
     ///   - onServer: what the peer did to our own attributes.
     ///   - onSecurityFailure: the peer wanted the link encrypted, and nothing came of it.
+    ///   - onClosing: this side gives the bearer up, and the radio is about to drop the link; perhaps more than once.
     ///   - onEnd: called once, as the last of all calls.
     init(
         _ radioLink: any ATTLink,
@@ -77,6 +79,7 @@ final class Bearer: Sendable {
         isBonded: Bool = false,
         onServer: @escaping @Sendable (ATTServer.Output) -> Void,
         onSecurityFailure: @escaping @Sendable (BLEError) -> Void = { _ in },
+        onClosing: @escaping @Sendable () -> Void = {},
         onEnd: @escaping @Sendable (DisconnectReason) -> Void
     ) {
         self.radioLink = radioLink
@@ -85,6 +88,7 @@ final class Bearer: Sendable {
         self.isBonded = isBonded
         self.onServer = onServer
         self.onSecurityFailure = onSecurityFailure
+        self.onClosing = onClosing
         self.onEnd = onEnd
         let maximumMTU = min(517, radioLink.maximumPDUSize)
         state = Mutex(
@@ -119,6 +123,11 @@ final class Bearer: Sendable {
         state.withLock { state in
             if state.closeReason == nil { state.closeReason = reason }
         }
+        disconnect()
+    }
+
+    private func disconnect() {
+        onClosing()
         radioLink.disconnect()
     }
 
@@ -301,7 +310,7 @@ final class Bearer: Sendable {
     func perform(_ effects: borrowing Effects) {
         for (completion, result) in effects.finished { completion(result) }
         for output in effects.serverOutputs { onServer(output) }
-        if effects.mustDisconnect { radioLink.disconnect() }
+        if effects.mustDisconnect { disconnect() }
     }
 }
 

@@ -52,6 +52,10 @@ public final class Link: Sendable {
             database: .centralDefault,
             onServer: { _ in },
             onSecurityFailure: { [store = peripheral.core.store] error in store.warn(error) },
+            onClosing: { [core = peripheral.core] in
+                // Given up for what the peer did, or didn't: whoever wants the next link waits until this one is down.
+                if lifetime.beginClosing() { core.states.set(.disconnecting, of: peripheral.address) }
+            },
             onEnd: { reason in
                 attributes.ended(reason)
                 lane.open()

@@ -43,7 +43,8 @@ extension Link {
 
     private func encrypt(operation: String, timeout: Duration) async throws {
         // A bond is kept, and removed, under the identity.
-        let (address, identity) = (peripheral.address, peripheral.bond?.peer ?? peripheral.address)
+        let address = peripheral.address
+        let identity = await peripheral.core.findIdentity(of: address)
         let object = "with \(address)" + (identity == address ? "" : ", which is \(identity)")
         let limit: @Sendable () -> any Error = { BLEError.keysDoNotFit(operation: operation, object: object) }
         try await reply(on: timeline, limit: (timeout, limit)) { finish in
@@ -88,12 +89,20 @@ extension CentralCore {
         store.record(of: peer).bonds(with: peer)
     }
 
-    /// Who is behind a private address, where there is a bond that can tell; else the address itself.
+    /// Who is behind a private address, where there is a bond that can tell; else the address itself. Reads files.
     func identity(of address: BluetoothAddress) -> BluetoothAddress {
         guard address.subkind == .resolvablePrivate else { return address }
         let bond = store.peers().lazy.flatMap { self.bonds(with: $0) }
             .first { $0.identityKey?.resolves(address) == true }
         return bond?.peer ?? address
+    }
+
+    /// The same, read where files may be read.
+    func findIdentity(of address: BluetoothAddress) async -> BluetoothAddress {
+        guard address.subkind == .resolvablePrivate else { return address }
+        return await withCheckedContinuation { continuation in
+            store.perform(on: timeline) { continuation.resume(returning: self.identity(of: address)) }
+        }
     }
 
     func remember(_ bond: Bond) {
@@ -183,6 +192,8 @@ extension Peripheral {
     public func unpair(timeout: Duration = .seconds(10)) async throws {
         var hadBond = false
         let (radio, object) = (core.radio, "from \(self)")
+        var identities: [BluetoothAddress] = []
+        for address in [address] + alternatives { identities.append(await core.findIdentity(of: address)) }
         for address in identities {
             let limit: @Sendable () -> any Error = {
                 BLEError.timedOut("unpair", object: object, after: timeout, waitingFor: "the adapter did not answer")

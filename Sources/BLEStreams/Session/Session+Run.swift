@@ -98,7 +98,8 @@ extension Session {
                 return {}
             }
             let order = Task.isCancelled ? nil : self.orders.take()
-            if case .disconnect = order {} else {
+            if case .disconnect = order {
+            } else {
                 // Commands clean up on the link that they have.
                 if self.orders.isStopped { await self.queueCore.close() } else { await self.queueCore.empty() }
             }

@@ -1,6 +1,7 @@
 import BLEProtocol
 import BLEStreams
 import Glibc
+import Synchronization
 import Testing
 
 @testable import BLELinux
@@ -23,10 +24,20 @@ struct LinkTrafficTests {
         }
     }
 
+    /// What is written until the program at the other end has begun to listen; no number.
+    private static let hello: [UInt8] = []
+
     private static func octets(_ number: Int) -> [UInt8] { [UInt8(number & 0xFF), UInt8(number >> 8)] }
 
     private static func number(_ octets: some Collection<UInt8>) -> Int {
         octets.reversed().reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    /// Whether the program of the peripheral listens.
+    private final class Listener: Sendable {
+        private let state = Mutex(false)
+        var hasBegun: Bool { state.withLock { $0 } }
+        func begin() { state.withLock { $0 = true } }
     }
 
     @Test func `reads, commands, notifications and indications cross each other, and each keeps its order`()
@@ -39,15 +50,24 @@ struct LinkTrafficTests {
         let far = PairRadio(socket: ends[1], loop: try EventLoop(name: "far"))
         let count = 2000
         let (allWritten, written) = AsyncStream<Void>.makeStream()
+        let listener = Listener()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await Self.description.run(on: far) { server in
-                    try await Self.serve(server, count) { written.finish() }
+                    try await Self.serve(server, count) {
+                        listener.begin()
+                    } whenAllIsWritten: {
+                        written.finish()
+                    }
                 }
             }
             let central = try await Central.open(.radio(near))
             try await central.peripheral(.example).withLink { link in
-                _ = try await link.discover()
+                // The peripheral answers before its program listens.
+                while !listener.hasBegun {
+                    try await link.write(Self.hello, to: Self.written, .withoutResponse)
+                    _ = try await link.read(Self.readable)
+                }
                 try await Self.use(link, count)
                 for await _ in allWritten {}
             }
@@ -58,6 +78,7 @@ struct LinkTrafficTests {
     private static func serve(
         _ server: PeripheralServer,
         _ count: Int,
+        whenListening: @escaping @Sendable () -> Void,
         whenAllIsWritten: @escaping @Sendable () -> Void
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -78,6 +99,11 @@ struct LinkTrafficTests {
             group.addTask {
                 var expected = 0
                 for try await write in server.writes(to: written) {
+                    if write.value.isEmpty {
+                        #expect(expected == 0)
+                        whenListening()
+                        continue
+                    }
                     #expect(number(write.value) == expected)
                     expected += 1
                     if expected == count { whenAllIsWritten() }

@@ -35,6 +35,7 @@ extension Acceptance {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await adapter.run() }
                     group.addTask { try await connection.run() }
+                    try await bench.time.sleep(for: .seconds(1))
                     try await bench.peripheral.withLink { _ in }
                     bench.centralAdapter.powerOff()
                     bench.centralAdapter.powerOn()
@@ -46,7 +47,8 @@ extension Acceptance {
             }
         }
 
-        @Test func `a stream that is retried follows a peripheral through lost links, with visible gaps`() async throws {
+        @Test func `a stream that is retried follows a peripheral through lost links, with visible gaps`() async throws
+        {
             try await Bench.run(serve: Bench.sendForEver) { bench in
                 for count in [5, 12, 20] { bench.air.faults.add(.dropLink(after: count, .notifications)) }
                 let values = bench.peripheral.stream { $0.notifications(of: Bench.notifying) }.retry().withGaps()

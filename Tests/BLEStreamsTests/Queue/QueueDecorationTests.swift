@@ -59,7 +59,11 @@ import Testing
                 group.addTask {
                     for try await read in server.reads(of: Bench.dynamic) {
                         if trouble.takeSlow(.command) { try await bench.time.sleep(for: Self.slowness) }
-                        if trouble.takeRefused(.command) { read.reject(.valueNotAllowed) } else { try read.respond([42]) }
+                        if trouble.takeRefused(.command) {
+                            read.reject(.valueNotAllowed)
+                        } else {
+                            try read.respond([42])
+                        }
                     }
                 }
                 try await group.waitForAll()
