@@ -21,6 +21,9 @@ import Testing
         Operator("filter") { $0.filter { _ in true } },
         Operator("onEach") { $0.onEach { _ in } },
         Operator("prefix") { $0.prefix(100) },
+        Operator("prefix for a time") { $0.prefix(for: .seconds(90)) },
+        Operator("dropFirst") { $0.dropFirst(0) },
+        Operator("drop while") { $0.drop { _ in false } },
         Operator("take until element") { $0.take { $0 == "z" } },
         Operator("take until stream") { $0.take(until: never) },
         Operator("timeout") { $0.timeout(.seconds(90)) },
@@ -32,6 +35,10 @@ import Testing
         Operator("distinct by key") { $0.distinct { $0 } },
         Operator("merge") { $0.merge(with: BLEStream([])) },
         Operator("merged with source") { [$0].merged { $0 }.map { $0.value } },
+        Operator("combineLatest") { $0.combineLatest(with: BLEStream([0])).map(\.0) },
+        Operator("presence") { $0.presence(by: { $0 }, timeout: .seconds(90)).map(\.value) },
+        Operator("moving average of elements") { numbers($0).movingAverage(ofLast: 1).map(letter) },
+        Operator("moving average over a time") { numbers($0).movingAverage(over: .seconds(90), limit: 1).map(letter) },
         Operator("withGaps") { $0.withGaps().compactMap(\.value) },
         Operator("assembled") { stream in
             stream.map { Array($0.utf8) + [0] }.assembled(until: .endOfMessage(atEndOfChunk: [0])).map {
@@ -50,9 +57,33 @@ import Testing
         Operator("share, twice") { $0.share().share() },
     ]
 
+    /// Those with a source of their own, whose counters are added.
+    static let pairing = [
+        Operator("zip") { $0.zip(with: hundred).map(\.0) }
+    ]
+
+    /// Those that open streams: when they are stopped, what waits for that is dropped.
+    static let opening = [
+        Operator("flatMap") { $0.flatMap { BLEStream([$0]) } },
+        Operator("flatMap, merging") { $0.flatMap(merging: 3) { BLEStream([$0]) } },
+    ]
+
+    private static let all = operators + buffering + pairing + opening
+
     private static let never = BLEStream<Int> { _ in {} }
 
-    @Test(arguments: operators + buffering)
+    private static let hundred = BLEStream<Int> { feed in
+        feed.send(contentsOf: 0..<100)
+        return {}
+    }
+
+    private static func numbers(_ stream: BLEStream<String>) -> BLEStream<Double> {
+        stream.map { $0.utf8.reduce(0) { $0 * 256 + Double($1) } }
+    }
+
+    @Sendable private static func letter(_ number: Double) -> String { String(UnicodeScalar(UInt8(number))) }
+
+    @Test(arguments: all)
     func `elements and the end pass`(tested: Operator) async throws {
         let played = try await play { tested.apply($0.source("a-(bc)-|")) }
         #expect(played.output == "a-(bc)-|")
@@ -60,7 +91,7 @@ import Testing
         #expect(played.closings == [1])
     }
 
-    @Test(arguments: operators + buffering)
+    @Test(arguments: all)
     func `a failure passes behind the elements before it`(tested: Operator) async throws {
         let played = try await play { tested.apply($0.source("a-(b#)")) }
         #expect(played.output == "a-(b#)")
@@ -69,14 +100,14 @@ import Testing
         #expect(played.closings == [1])
     }
 
-    @Test(arguments: operators + buffering)
+    @Test(arguments: all)
     func `an upstream that fails with a cancellation error passes it`(tested: Operator) async throws {
         let played = try await play { tested.apply($0.source("a-!")) }
         #expect(played.output == "a-!")
         #expect(played.closings == [1])
     }
 
-    @Test(arguments: operators + buffering)
+    @Test(arguments: all)
     func `cancelling a consumer that waits ends it at once and closes the upstream`(tested: Operator) async throws {
         let played = try await play(Consumer(isCancelledIn: 3)) { tested.apply($0.source("a-----b")) }
         #expect(played.output == "a--!")
@@ -84,7 +115,7 @@ import Testing
         #expect(played.closings == [1])
     }
 
-    @Test(arguments: operators + buffering)
+    @Test(arguments: all)
     func `a consumer cancelled while busy gets no further element`(tested: Operator) async throws {
         let consumer = Consumer(isCancelledIn: 2, isBusyFor: 4)
         let played = try await play(consumer) { tested.apply($0.source("abc---|")) }
@@ -92,7 +123,7 @@ import Testing
         #expect(played.closings == [1])
     }
 
-    @Test(arguments: operators + buffering)
+    @Test(arguments: all)
     func `leaving the loop closes the upstream at once`(tested: Operator) async throws {
         let played = try await play(Consumer(breaksAfter: 2)) { tested.apply($0.source("a-b-c-|")) }
         #expect(played.output == "a-b")
@@ -100,7 +131,7 @@ import Testing
         #expect(played.closings == [1])
     }
 
-    @Test(arguments: operators + buffering)
+    @Test(arguments: all)
     func `iterating again starts afresh`(tested: Operator) async throws {
         let played = try await play(iterations: 2) { tested.apply($0.source("a-|", "b--c|")) }
         #expect(played.output == "b--c|")
@@ -108,7 +139,7 @@ import Testing
         #expect(played.closings == [1, 1])
     }
 
-    @Test(arguments: operators + buffering)
+    @Test(arguments: all)
     func `nothing is opened before the first element is asked for`(tested: Operator) async throws {
         let played = try await play { stage in
             let stream = tested.apply(stage.source("a|"))
@@ -118,19 +149,19 @@ import Testing
         #expect(played.openings.isEmpty)
     }
 
-    @Test(arguments: operators + buffering)
+    @Test(arguments: all)
     func `a gap passes unseen`(tested: Operator) async throws {
         let played = try await play { tested.apply($0.source("a~b|")) }
         #expect(played.output == "a-b|")
     }
 
-    @Test(arguments: operators.filter { $0.testDescription != "withGaps" } + buffering)
+    @Test(arguments: all.filter { $0.testDescription != "withGaps" })
     func `a gap is seen where it is asked for`(tested: Operator) async throws {
         let played = try await play { tested.apply($0.source("a~b|")).withGaps() }
         #expect(played.output == "a~b|")
     }
 
-    @Test(arguments: operators + buffering)
+    @Test(arguments: operators + buffering + pairing)
     func `a stream that is stopped hands out what it has`(tested: Operator) async throws {
         // The signal and the last element come while the consumer is busy with the first one.
         let played = try await play(Consumer(isBusyFor: 4)) { stage in
@@ -140,7 +171,7 @@ import Testing
         #expect(played.closings == [1, 1])
     }
 
-    @Test(arguments: operators)
+    @Test(arguments: operators + opening)
     func `the counters are those of the source`(tested: Operator) async throws {
         let played = try await play(Consumer(breaksAfter: 2)) { tested.apply($0.source("(abcde)")) }
         #expect(played.counters.received == 5)

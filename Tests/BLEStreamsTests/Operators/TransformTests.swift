@@ -19,6 +19,10 @@ import Testing
         OperatorContractTests.Operator("merged with source") { stream in
             [stream].merged { $0 }.map { try refusing($0.value) }
         },
+        OperatorContractTests.Operator("flatMap") { $0.flatMap { BLEStream([try refusing($0)]) } },
+        OperatorContractTests.Operator("presence") { stream in
+            stream.presence(by: { try refusing($0) }, timeout: .seconds(90)).map(\.value)
+        },
     ]
 
     private static func refusing(_ element: String) throws -> String {

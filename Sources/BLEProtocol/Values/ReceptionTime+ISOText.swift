@@ -1,0 +1,45 @@
+extension ReceptionTime {
+    /// Date and time as ISO 8601 and RFC 3339 have it, in UTC, to the microsecond: `2024-01-01T00:00:00.000000Z`.
+    ///
+    /// What is less than a microsecond is left out. Years beyond 9999 have more digits, those before 0000 a minus sign.
+    public var isoText: String {
+        var (seconds, attoseconds) = sinceEpoch.components
+        if attoseconds < 0 {
+            seconds -= 1
+            attoseconds += 1_000_000_000_000_000_000
+        }
+        // Rounded down, also before 1970.
+        let secondOfDay = (seconds % 86_400 + 86_400) % 86_400
+        let day = (seconds - secondOfDay) / 86_400
+        let date = Self.date(day)
+        let time = [secondOfDay / 3600, secondOfDay / 60 % 60, secondOfDay % 60].map { Self.padded($0, 2) }
+        let text = "\(Self.padded(date.year, 4))-\(Self.padded(date.month, 2))-\(Self.padded(date.day, 2))"
+        return "\(text)T\(time.joined(separator: ":")).\(Self.padded(attoseconds / 1_000_000_000_000, 6))Z"
+    }
+
+    /// The date so many days after 1970-01-01, in the proleptic Gregorian calendar.
+    ///
+    /// Counted in years that begin with March, so that the leap day is the last one of its year.
+    private static func date(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let daysInEra: Int64 = 146_097
+        // From 0000-03-01 on; an era is 400 years.
+        let shifted = day + 719_468
+        let dayOfEra = (shifted % daysInEra + daysInEra) % daysInEra
+        let era = (shifted - dayOfEra) / daysInEra
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        return (era * 400 + yearOfEra + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
+    }
+
+    private static func padded(_ number: Int64, _ width: Int) -> String {
+        let digits = String(number.magnitude)
+        return (number < 0 ? "-" : "") + String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}
+
+extension ReceptionTime: CustomStringConvertible {
+    /// As ``isoText``.
+    public var description: String { isoText }
+}

@@ -1,0 +1,43 @@
+extension BLEStream {
+    /// The latest element of this stream and of another one, whenever either brings one, once both have brought one.
+    ///
+    /// For values that mean something together, such as temperature and humidity:
+    ///
+    /// ```swift
+    /// let temperatures = link.notifications(of: BluetoothUUID.Characteristics.temperature)
+    /// let humidities = link.notifications(of: BluetoothUUID.Characteristics.humidity)
+    /// for try await (temperature, humidity) in temperatures.combineLatest(with: humidities) {
+    ///     print(temperature.hex, humidity.hex)
+    /// }
+    /// ```
+    ///
+    /// The two take turns where both have several elements waiting. ``counters`` are the sum of both.
+    ///
+    /// - End: when both have ended, or one has ended without an element.
+    /// - Throw: the first error of either; it ends both.
+    /// - Cancellation and an early `break` close both at once.
+    public func combineLatest<Other: Sendable>(with other: BLEStream<Other>) -> BLEStream<(Element, Other)> {
+        paired(with: other, "combineLatest") { first, second in
+            var (first, second) = (PairedUpstream(first), PairedUpstream(second))
+            var isSecondsTurn = true
+            return {
+                // Until both have nothing, one after the other.
+                var idle = 0
+                while idle < 2 {
+                    isSecondsTurn.toggle()
+                    switch try isSecondsTurn ? second.advance() : first.advance() {
+                    case .came:
+                        if let one = first.element, let other = second.element { return .element((one, other)) }
+                        idle = 0
+                    case .gap(let gap): return .gap(gap)
+                    case .nothing: idle += 1
+                    }
+                    if first.isFruitless || second.isFruitless { return .end }
+                    // The one may never bring anything, and the other never pause.
+                    if Task.isCancelled { return .pending }
+                }
+                return first.isOver && second.isOver ? .end : .pending
+            }
+        }
+    }
+}

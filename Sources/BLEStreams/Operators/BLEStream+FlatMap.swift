@@ -1,0 +1,42 @@
+extension BLEStream {
+    /// The elements of the streams that are made of each element, one stream after the other, in order.
+    ///
+    /// ```swift
+    /// let minutes = BLEStream.interval(.seconds(60))
+    /// let samples = minutes.flatMap { _ in link.notifications(of: .heartRateMeasurement).prefix(10) }
+    /// ```
+    ///
+    /// One inner stream is open at a time. Meanwhile the upstream isn't asked: what it brings waits in its own buffer, whose
+    /// policy holds. An inner stream that never ends keeps its place for ever; ``flatMap(merging:_:)`` opens several.
+    /// ``counters`` of the result are those of the upstream.
+    ///
+    /// - End: when the upstream and the last inner stream have ended. Stopped from behind, by ``take(until:)-(BLEStream<Other>)``
+    ///   for one, it opens no more.
+    /// - Throw: the first error of the upstream, of an inner stream or of `transform`; it ends all.
+    /// - Cancellation and an early `break` close the upstream and the inner stream at once.
+    public func flatMap<Output: Sendable>(
+        _ transform: @escaping @Sendable (Element) throws -> BLEStream<Output>
+    ) -> BLEStream<Output> {
+        flatMap(merging: 1, transform)
+    }
+
+    /// The elements of the streams that are made of each element, as they come, from at most `width` streams at once.
+    ///
+    /// As ``flatMap(_:)``, which is this with a width of 1. The inner streams that are open take turns, so none starves
+    /// another; the order within each is kept. When one has ended, the next element of the upstream is asked for.
+    ///
+    /// - Parameters:
+    ///   - width: how many inner streams are open at once at most; 1 or more.
+    ///   - transform: makes the inner stream of an element.
+    /// - End, throw, cancellation and an early `break`: as with ``flatMap(_:)``, with all inner streams.
+    public func flatMap<Output: Sendable>(
+        merging width: Int,
+        _ transform: @escaping @Sendable (Element) throws -> BLEStream<Output>
+    ) -> BLEStream<Output> {
+        precondition(width >= 1, "at least one inner stream must be open")
+        return lift { upstream, waker in
+            let inner = InnerStreams(upstream, width: width) { try transform($0).open(waker) }
+            return Cursor(poll: inner.poll, unfinished: inner.unfinished, stop: inner.stop, close: inner.close)
+        }
+    }
+}
