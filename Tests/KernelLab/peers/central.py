@@ -6,7 +6,7 @@
 Says `ready`, then `notified central=N uuid=… hex=…` for each value that comes. Commands, N counts the adapters from 0:
 
     connect N ADDRESS       connects to a public address, negotiates the MTU, discovers; answers with the MTU
-    open N ADDRESS          connects, and asks for nothing
+    open N ADDRESS          connects, and asks for nothing; `discover N` asks then
     tree N                  services, characteristics and their properties as JSON
     read N UUID             the whole value in hexadecimal
     write N UUID HEX        with response
@@ -45,6 +45,9 @@ class Central:
 
     async def connect(self, address: str) -> str:
         await self.open(address)
+        return await self.discover()
+
+    async def discover(self) -> str:
         self.peer = Peer(self.connection)
         mtu = await self.peer.request_mtu(517)
         await self.peer.discover_services()
@@ -129,6 +132,7 @@ async def main(socket: str, adapters: list[str]) -> None:
     control.commands |= {
         "connect": lambda number, address: centrals[int(number)].connect(address),
         "open": lambda number, address: centrals[int(number)].open(address),
+        "discover": lambda number: centrals[int(number)].discover(),
         "tree": tree,
         "read": lambda number, uuid: centrals[int(number)].read(uuid),
         "write": lambda number, uuid, value: centrals[int(number)].write(uuid, value, True),

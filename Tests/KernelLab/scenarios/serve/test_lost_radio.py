@@ -52,5 +52,7 @@ def test_a_central_waits_while_no_file_can_be_opened(bumble_central, ble):
         assert not [event for event in served.events if event["event"] == "connected"]
         resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
         served.wait("connected")
+        # Goes round close-of-unused-link.
+        peer.command("discover 0")
         peer.command("disconnect 0")
         served.wait("disconnected")
