@@ -115,7 +115,7 @@ final class AirCore: Sendable {
         if !news.pdus.isEmpty { news.receiver.linkReceived(news.pdus) }
         if news.dropped > 0 { news.receiver.linkDropped(news.dropped) }
         if news.isWritable { news.receiver.linkBecameWritable() }
-        if let error = news.encryptionFailure { news.receiver.linkEncryptionFailed(error) }
+        for error in news.encryptionFailures { news.receiver.linkEncryptionFailed(error) }
         guard let reason = news.end else { return }
         news.receiver.linkEnded(reason)
         guarded.withLock { $0.state.finish(end) }

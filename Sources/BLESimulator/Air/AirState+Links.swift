@@ -7,7 +7,7 @@ struct LinkNews {
     var pdus: ReceivedPDUs
     var dropped: Int
     var isWritable: Bool
-    var encryptionFailure: BLEError?
+    var encryptionFailures: [BLEError]
     var end: DisconnectReason?
 }
 
@@ -193,9 +193,9 @@ extension AirState {
             pdus: end.inbox,
             dropped: end.dropped,
             isWritable: end.isWritableAgain && end.isOpen,
-            encryptionFailure: end.encryptionFailure
+            encryptionFailures: end.encryptionFailures
         )
-        end.encryptionFailure = nil
+        end.encryptionFailures = []
         end.inbox = ReceivedPDUs()
         end.dropped = 0
         end.isWritableAgain = false

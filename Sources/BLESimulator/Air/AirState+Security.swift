@@ -41,7 +41,7 @@ extension AirState {
             return outbox.append(.paired(id, .success(nil)))
         }
         guard adapters[other].settings.acceptsPairing else {
-            link[end.role.opposite].encryptionFailure = .pairingFailed(with: adapters[adapter].address)
+            link[end.role.opposite].encryptionFailures.append(.pairingFailed(with: adapters[adapter].address))
             queueDelivery(to: end.role.opposite, of: link)
             return outbox.append(.paired(id, .failure(.pairingRefused(by: peer))))
         }
@@ -77,7 +77,7 @@ extension AirState {
         if id.role == .peripheral, !haveKey(link.central.adapter, link.peripheral.adapter) {
             // A Security Request, which the central answers by pairing; nobody has asked its program for that.
             let peer = adapters[link.peripheral.adapter].address
-            link.central.encryptionFailure = .wishRefused(of: peer)
+            link.central.encryptionFailures.append(.wishRefused(of: peer))
             queueDelivery(to: .central, of: link)
             let central = adapters[link.central.adapter].address
             return outbox.append(.encrypted(.failure(.notEncrypted(central)), result))

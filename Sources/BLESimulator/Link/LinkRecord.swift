@@ -101,7 +101,8 @@ final class LinkEnd {
     var dropped = 0
     var isBlocked = false
     var isWritableAgain = false
-    var encryptionFailure: BLEError?
+    /// Rarely any; an error has more octets than all else of an idle end.
+    var encryptionFailures: [BLEError] = []
     var isDeliveryQueued = false
 
     init(adapter: AdapterID, _ settings: AdapterSettings) {

@@ -25,7 +25,8 @@ final class SharedLinks: Sendable {
         /// Gives up the attempt that is under way, once it is known how.
         var cancelAttempt: (@Sendable () -> Void)?
         var link: Link?
-        var users: Set<Int> = []
+        /// How many use the link.
+        var users = 0
     }
 
     private struct State {
@@ -72,12 +73,12 @@ final class SharedLinks: Sendable {
         )
         let (link, id, attempt): (Link?, Int, Int?) = state.withLock { state in
             let id = state.number()
-            if let link = state.entries[key]?.link {
+            if let entry = state.entries[key], let link = entry.link {
                 if link.bearer.end == nil {
-                    state.entries[key]?.users.insert(id)
-                    return (Link(link, share: LinkShare(self, key: key, user: id)), id, nil)
+                    state.entries[key]?.users += 1
+                    return (Link(link, share: LinkShare(entry.number)), id, nil)
                 }
-                // Lost a moment ago, which is about to be told here too.
+                // Lost, and some have yet to leave it.
                 state.entries[key] = nil
             }
             let isNew = state.entries[key] == nil
@@ -90,13 +91,17 @@ final class SharedLinks: Sendable {
             answer(.success(link))
             return {}
         }
-        let timer = timeline.schedule(after: timeout) { self.timedOut(id, key) }
-        let isOver = state.withLock { state in
-            state.entries[key]?.waiters[id]?.timer = timer
-            return state.entries[key]?.waiters[id] == nil
+        // Who makes the attempt hears of its limit from that.
+        if let attempt {
+            self.begin(attempt, key, peripheral, timeout, begin)
+        } else {
+            let timer = timeline.schedule(after: timeout) { self.timedOut(id, key) }
+            let isOver = state.withLock { state in
+                state.entries[key]?.waiters[id]?.timer = timer
+                return state.entries[key]?.waiters[id] == nil
+            }
+            if isOver { timer.cancel() }
         }
-        if isOver { timer.cancel() }
-        if let attempt { self.begin(attempt, key, peripheral, timeout, begin) }
         return { self.withdraw(id, key) }
     }
 
@@ -137,26 +142,23 @@ final class SharedLinks: Sendable {
     // MARK: - The attempt
 
     private func connected(_ link: Link, _ number: Int, _ key: UInt64) {
-        let waiters = state.withLock { state -> [(id: Int, waiter: Waiter)] in
+        let waiters = state.withLock { state -> [(waiter: Waiter, link: Link)] in
             guard var entry = state.entries[key], entry.number == number, entry.link == nil else { return [] }
-            let waiters = entry.waiters.sorted { $0.key < $1.key }.map { (id: $0.key, waiter: $0.value) }
+            let waiters = entry.waiters.sorted { $0.key < $1.key }
+                .map { (waiter: $0.value, link: Link(link, share: LinkShare(number))) }
             entry.waiters = [:]
             entry.cancelAttempt = nil
-            entry.link = link
-            entry.users = Set(waiters.map(\.id))
+            // Others share what the first one has, so that an idle link is one handle.
+            entry.link = waiters.first?.link
+            entry.users = waiters.count
             state.entries[key] = entry
             return waiters
         }
         // Nobody waits any more.
         guard !waiters.isEmpty else { return link.beginClosing() }
-        link.onEnd { _ in
-            self.state.withLock { state in
-                if state.entries[key]?.number == number { state.entries[key] = nil }
-            }
-        }
-        for (id, waiter) in waiters {
+        for (waiter, link) in waiters {
             waiter.timer?.cancel()
-            waiter.answer(.success(Link(link, share: LinkShare(self, key: key, user: id))))
+            waiter.answer(.success(link))
         }
     }
 
@@ -195,12 +197,23 @@ final class SharedLinks: Sendable {
 
     // MARK: - Going
 
-    /// One who has used a link doesn't any more; whether nobody is left, and it is to be dropped.
-    fileprivate func leave(_ user: Int, _ key: UInt64) -> Bool {
+    /// A link is down: whoever still has a part in it finds nothing any more.
+    func ended(_ peripheral: Peripheral) {
+        let key = peripheral.address.rawValue
         state.withLock { state in
-            // It was lost before.
-            guard state.entries[key]?.users.remove(user) != nil else { return true }
-            guard state.entries[key]?.users.isEmpty == true else { return false }
+            if state.entries[key]?.link?.bearer.end != nil { state.entries[key] = nil }
+        }
+    }
+
+    /// One who has used a link doesn't any more; whether nobody is left, and it is to be dropped.
+    ///
+    /// - Parameter number: which of the links to the peripheral it was.
+    fileprivate func leave(_ number: Int, _ key: UInt64) -> Bool {
+        state.withLock { state in
+            // It was lost before, and there may be another one.
+            guard let users = state.entries[key]?.users, state.entries[key]?.number == number else { return true }
+            state.entries[key]?.users = users - 1
+            guard users <= 1 else { return false }
             state.entries[key] = nil
             return true
         }
@@ -209,23 +222,18 @@ final class SharedLinks: Sendable {
 
 /// The part that one user has in a link.
 final class LinkShare: Sendable {
-    private let links: SharedLinks
-    private let key: UInt64
-    private let user: Int
+    private let number: Int
     private let wasLast = Mutex<Bool?>(nil)
 
-    init(_ links: SharedLinks, key: UInt64, user: Int) {
-        self.links = links
-        self.key = key
-        self.user = user
-    }
+    /// - Parameter number: which of the links to the peripheral it is.
+    init(_ number: Int) { self.number = number }
 
     /// Gives the part up, once.
     ///
     /// - Returns: whether it was the last one: the link is to be dropped. The same each time.
-    func leave() -> Bool {
+    func leave(_ peripheral: Peripheral) -> Bool {
         wasLast.withLock { wasLast in
-            let answer = wasLast ?? links.leave(user, key)
+            let answer = wasLast ?? peripheral.core.links.leave(number, peripheral.address.rawValue)
             wasLast = answer
             return answer
         }

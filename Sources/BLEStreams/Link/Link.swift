@@ -125,6 +125,7 @@ extension Link {
     /// - Parameter keysNotRestored: why the adapter could not be given the bond's keys, where it could not.
     func start(keysNotRestored: BLEError?, _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
         lifetime.onEnd { [core = peripheral.core, peripheral] reason in
+            core.links.ended(peripheral)
             core.states.set(.disconnected(reason), of: peripheral.address)
         }
         bearer.start()
@@ -163,7 +164,7 @@ extension Link {
     /// Drops the link without waiting for it: subscriptions are switched off first, for at most two seconds. While others
     /// use it too, it stays for them.
     func beginClosing() {
-        guard share?.leave() ?? true else { return }
+        guard share?.leave(peripheral) ?? true else { return }
         guard lifetime.beginClosing() else { return }
         peripheral.core.states.set(.disconnecting, of: peripheral.address)
         let timer = timeline.schedule(after: .seconds(2)) { [bearer] in bearer.close(DisconnectReason(.closedLocally)) }
@@ -181,7 +182,7 @@ extension Link {
     /// too, it stays for them, and nothing is waited for.
     func close() async {
         beginClosing()
-        guard share?.leave() ?? true else { return }
+        guard share?.leave(peripheral) ?? true else { return }
         await withCheckedContinuation { continuation in
             let once = OnceOnly { continuation.resume() }
             let timer = timeline.schedule(after: .seconds(5)) { once.run() }

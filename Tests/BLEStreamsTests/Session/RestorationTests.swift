@@ -27,7 +27,9 @@ import Testing
             #expect(record.plan(for: address) == plan && record.name == "Sensor")
         }
         // Files of before that say nothing of it.
-        let old = try JSONEncoder().encode(SessionRecord(Self.plan(address), name: nil))
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let old = try encoder.encode(SessionRecord(Self.plan(address), name: nil))
         let text = String(decoding: old, as: UTF8.self).replacing(#","stableAfter":42"#, with: "")
         let plan = try JSONDecoder().decode(SessionRecord.self, from: Data(text.utf8)).plan(for: address)
         #expect(text.count < old.count && plan?.reconnecting?.stableAfter == .seconds(10))
