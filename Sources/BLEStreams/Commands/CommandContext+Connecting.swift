@@ -47,7 +47,7 @@ extension CommandContext {
         case .peripheral(let peripheral):
             let link = try await makeLink(to: peripheral, timeout: timeout ?? .seconds(30), adapterWithin: limit)
             do {
-                // Nobody else knows the link yet.
+                // A link that others share may be held by one of them.
                 let entry = try await link.acquire()
                 connection.adopt(link)
                 take(LinkHold(link: Link(link, pass: entry.id), entry: entry))

@@ -13,7 +13,8 @@ extension Central {
 }
 
 extension Fleet {
-    /// Adds all sessions that earlier runs of the program kept, as ``Central/keptPlans`` has them.
+    /// Adds all sessions that earlier runs of the program kept, as ``Central/keptPlans`` has them. Reads files, so call it
+    /// elsewhere than on ``Central/executor``.
     ///
     /// A link that the kernel still holds, for two seconds after a program was killed, is taken over: nothing is
     /// negotiated a second time, and subscriptions are made afresh, which changes nothing where they are on.
