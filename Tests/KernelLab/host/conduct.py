@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from host.verdict import Verdict, judge
@@ -32,7 +33,29 @@ SECONDS = int(os.environ.get("BLESTREAMS_LAB_SECONDS", "1200"))
 GUESTS_AT_ONCE = 2
 
 
-def benches(only: str | None, self_test: bool) -> dict[str, list[str]]:
+@dataclass(frozen=True)
+class Guest:
+    """One guest to be booted: a kernel, and a bench or the marked tests of one."""
+
+    line: str
+    mark: str  # only tests with this mark; empty: all
+    bench: str
+    expected: list[str]
+
+    @property
+    def folder(self) -> str:
+        return f"{self.line}-{self.bench.replace('/', '-')}"
+
+
+def guests_of(line: str, only: str | None, self_test: bool) -> list[Guest]:
+    """What runs on a kernel, written as LINE or LINE:MARK; the mark counts where nothing else was chosen."""
+    line, _, mark = line.partition(":")
+    if only or self_test:
+        mark = ""
+    return [Guest(line, mark, bench, tests) for bench, tests in benches(only, self_test, mark).items()]
+
+
+def benches(only: str | None, self_test: bool, mark: str) -> dict[str, list[str]]:
     """What to run: the names of the tests to be seen, by bench. Not known beforehand for the kernel tests."""
     chosen: dict[str, list[str]] = {}
     if only and only.split("/")[0] == KERNEL_TESTS:
@@ -42,9 +65,9 @@ def benches(only: str | None, self_test: bool) -> dict[str, list[str]]:
             continue
         if folder == SPEED and not os.environ.get("LAB_SPEED"):
             continue
-        if tests := collect(folder, only):
+        if tests := collect(folder, only, mark):
             chosen[folder] = tests
-    if not only and not self_test:
+    if not only and not self_test and not mark:
         chosen |= {suite: [] for suite in kernel_suites()}
     return chosen
 
@@ -55,15 +78,16 @@ def kernel_suites() -> list[str]:
     return [f"{KERNEL_TESTS}/{path.stem}" for path in tests]
 
 
-def collect(folder: str, only: str | None) -> list[str]:
+def collect(folder: str, only: str | None, mark: str) -> list[str]:
     command = [sys.executable, "-B", "-m", "pytest", "--collect-only", "-q", f"scenarios/{folder}"]
-    result = subprocess.run(command + (["-k", only] if only else []), cwd=ROOT, capture_output=True, text=True)
+    command += (["-k", only] if only else []) + (["-m", mark] if mark else [])
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if result.returncode not in (0, 5):  # 5: nothing collected
         sys.exit(f"lab: the scenarios can't be read\n{result.stdout}{result.stderr}")
     return [line for line in result.stdout.splitlines() if "::" in line and not line.startswith(("=", " "))]
 
 
-def guest_script(cache: Path, line: str, bench: str, only: str | None) -> str:
+def guest_script(cache: Path, guest: Guest, only: str | None) -> str:
     """/out/bench: the environment, then guest/bench."""
     environment = {
         "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin",
@@ -71,48 +95,52 @@ def guest_script(cache: Path, line: str, bench: str, only: str | None) -> str:
         "LANG": "C.UTF-8",
         "LAB_ROOT": str(ROOT),
         "LAB_CACHE": str(cache),
-        "LAB_KERNEL": line,
+        "LAB_KERNEL": guest.line,
+        "LAB_MARK": guest.mark,
         "LAB_PRODUCTS": str(PACKAGE / ".build" / "debug"),
         "LAB_SPEED": os.environ.get("LAB_SPEED", ""),
     }
+    bench = [guest.bench] + ([only] if only else [])
+    if guest.bench.startswith(KERNEL_TESTS):
+        bench = [KERNEL_TESTS, guest.bench]
     lines = ["#!/bin/bash"]
     lines += [f"export {name}={shlex.quote(value)}" for name, value in environment.items()]
-    lines += ["exec " + shlex.join([f"{ROOT}/guest/bench", bench] + ([only] if only else []))]
+    lines += ["exec " + shlex.join([f"{ROOT}/guest/bench", *bench])]
     return "\n".join(lines) + "\n"
 
 
-def boot(cache: Path, line: str, bench: str, only: str | None, out: Path, is_live: bool) -> None:
+def boot(cache: Path, guest: Guest, only: str | None, out: Path, is_live: bool) -> None:
     """Runs one guest to its end, showing its output as it comes where no other guest's comes between."""
     script = out / "bench"
-    script.write_text(guest_script(cache, line, bench, only))
+    script.write_text(guest_script(cache, guest, only))
     script.chmod(0o755)
     log = out / "log"
     log.touch()
-    guest = subprocess.Popen([str(ROOT / "host" / "boot"), str(cache), line, str(SECONDS), str(out)])
+    machine = subprocess.Popen([str(ROOT / "host" / "boot"), str(cache), guest.line, str(SECONDS), str(out)])
     if not is_live:
-        guest.wait()
+        machine.wait()
         return
     try:
         with log.open(errors="replace") as output:
-            while guest.poll() is None:
+            while machine.poll() is None:
                 sys.stdout.write(output.read())
                 sys.stdout.flush()
                 time.sleep(0.2)
             sys.stdout.write(output.read())
     except KeyboardInterrupt:
-        guest.wait()  # the terminal's Ctrl-C has reached it, too
+        machine.wait()  # the terminal's Ctrl-C has reached it, too
         raise
 
 
-def examine(cache: Path, line: str, bench: str, only: str | None, expected: list[str], out: Path, is_live: bool) -> Verdict:
+def examine(cache: Path, guest: Guest, only: str | None, out: Path, is_live: bool) -> Verdict:
     """Runs one bench on one kernel and tells how it went."""
     out.mkdir()
     start = time.monotonic()
-    title = f"\n=== {bench} on Linux {line}\n"
+    title = f"\n=== {guest.bench} on Linux {guest.line}\n"
     if is_live:
         print(title, end="", flush=True)
-    boot(cache, line, bench.split("/")[0], bench if bench.startswith(KERNEL_TESTS) else only, out, is_live)
-    verdict = judge(out, line, bench, expected, time.monotonic() - start)
+    boot(cache, guest, only, out, is_live)
+    verdict = judge(out, guest.line, guest.bench, guest.expected, time.monotonic() - start)
     said = "" if is_live else title + (out / "log").read_text(errors="replace")
     report = out / "report"
     if report.exists():
@@ -139,31 +167,21 @@ def main() -> int:
     parser.add_argument("lines", nargs="+")
     options = parser.parse_args()
 
-    plan = benches(options.only, options.self_test)
-    if not plan:
+    guests = [guest for line in options.lines for guest in guests_of(line, options.only, options.self_test)]
+    if not guests:
         print(f"lab: no scenario matches '{options.only}'", file=sys.stderr)
         return 1
     results = new_results(options.cache)
-    guests = [(line, bench, expected) for line in options.lines for bench, expected in plan.items()]
     # The longest first, so that none is left to run alone in the end.
-    guests.sort(key=lambda guest: -len(guest[2]))
+    guests.sort(key=lambda guest: -len(guest.expected))
     is_live = len(guests) == 1
     with concurrent.futures.ThreadPoolExecutor(GUESTS_AT_ONCE) as pool:
         waiting = [
-            pool.submit(
-                examine,
-                options.cache,
-                line,
-                bench,
-                options.only,
-                expected,
-                results / f"{line}-{bench.replace('/', '-')}",
-                is_live,
-            )
-            for line, bench, expected in guests
+            pool.submit(examine, options.cache, guest, options.only, results / guest.folder, is_live)
+            for guest in guests
         ]
         try:
-            verdicts = [guest.result() for guest in waiting]
+            verdicts = [verdict.result() for verdict in waiting]
         except KeyboardInterrupt:
             pool.shutdown(wait=True, cancel_futures=True)  # the terminal's Ctrl-C has reached the guests, too
             raise

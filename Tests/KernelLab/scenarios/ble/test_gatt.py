@@ -18,6 +18,7 @@ def test_info_prints_the_whole_tree_in_spite_of_a_silent_value(ble, bumble):
     compare_tree(bumble, run)
 
 
+@pytest.mark.main_job
 def test_info_prints_values(ble, bumble):
     bumble.peer.command("silence", "off")
     printed = compare_tree(bumble, ble.good("info", names.NEAR, "--json"))
@@ -61,6 +62,7 @@ def test_info_reads_as_well(ble, bumble):
     assert "517" in text, f"the MTU is missing\n{run}"
 
 
+@pytest.mark.main_job
 @pytest.mark.parametrize(
     "uuid, value",
     [
@@ -91,6 +93,7 @@ def test_the_kind_of_address_may_be_said(ble, bumble):
     assert ble.good("read", f"{names.NEAR}/random", "2A38", "--json").values == [b"\x01"]
 
 
+@pytest.mark.main_job
 def test_a_write_arrives(ble, bumble):
     ble.good("write", names.NEAR, names.VALUE, "aabbcc")
     bumble.peer.wait("write", bumble.mark, char="value", hex="aabbcc")
@@ -110,6 +113,7 @@ def test_a_file_is_written(ble, bumble, tmp_path):
     bumble.peer.wait("write", bumble.mark, char="long", hex=value.hex())
 
 
+@pytest.mark.main_job
 def test_a_reliable_write_arrives_in_one_piece(ble, bumble, tmp_path):
     value = bytes(i & 0xFF for i in range(512))
     file = tmp_path / "value"

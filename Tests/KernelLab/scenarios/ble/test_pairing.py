@@ -39,6 +39,7 @@ def refused(ble):
     ble.bad("read", names.NEAR, names.SECRET, status=1, says=[("encrypt", "authenti"), "pair"])
 
 
+@pytest.mark.main_job
 def test_a_protected_value_is_read_after_pairing(ble, bumble, strangers):
     refused(ble)
     record = ble.good("pair", names.NEAR, "--json").records[-1]

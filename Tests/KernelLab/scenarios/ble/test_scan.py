@@ -17,6 +17,7 @@ def first(run, address):
     return found[0]
 
 
+@pytest.mark.main_job
 def test_a_peripheral_is_reported_with_all_it_advertises(ble, bumble):
     near = first(ble.good("scan", "--json", "--service", "180D", "--count", "1", *LONG), names.NEAR)
     assert "random" in near["addressType"].lower()
@@ -51,6 +52,7 @@ def test_the_window_of_signal_strength(ble):
     assert {sighting["address"] for sighting in far.sightings} == {names.FAR}
 
 
+@pytest.mark.main_job
 def test_duplicates_are_reported_where_they_are_wanted(ble):
     run = ble.good("scan", "--json", "--duplicates", "--name-prefix", names.NEAR_NAME, "--count", "3", *LONG)
     assert [sighting["address"] for sighting in run.sightings] == [names.NEAR] * 3
@@ -70,6 +72,7 @@ def test_the_timeout_ends_a_scan_that_finds_what_it_can(ble):
     assert len(addresses) == len(set(addresses)), f"a peripheral twice, without --duplicates\n{run}"
 
 
+@pytest.mark.main_job
 def test_it_goes_on_after_the_kernel_ends_discovery(ble, bumble):
     """Linux ends a discovery after some ten seconds; the scan has to outlive that."""
     bumble.peer.command("advertise", "off")

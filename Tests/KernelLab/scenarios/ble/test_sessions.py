@@ -64,6 +64,7 @@ def test_ten_links_that_are_lost_at_random(ble, bumble):
     bumble.peer.wait("disconnected", mark)
 
 
+@pytest.mark.main_job
 def test_an_adapter_that_is_switched_off_and_on(ble, bumble):
     run = follow(ble)
     wait_more(run)

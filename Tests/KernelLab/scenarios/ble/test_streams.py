@@ -16,6 +16,7 @@ def last(run):
     return {key: run.records[-1].get(key) for key in ("received", "dropped")}
 
 
+@pytest.mark.main_job
 def test_a_thousand_notifications_arrive_in_order(ble, bumble):
     run = ble.good("notify", names.NEAR, names.THOUSAND, "--count", "1000", "--json")
     assert numbers(run.values) == list(range(1000)), run
@@ -34,6 +35,7 @@ def test_what_comes_before_the_write_response_is_not_lost(ble, bumble):
     assert run.values == names.EARLY_VALUES, run
 
 
+@pytest.mark.main_job
 def test_indications_are_confirmed(ble, bumble):
     run = ble.good("notify", names.NEAR, names.INDICATED, "--count", str(names.INDICATIONS), "--json")
     assert numbers(run.values) == list(range(names.INDICATIONS)), run
@@ -50,6 +52,7 @@ def test_a_timeout_ends_a_stream(ble, bumble):
     bumble.peer.wait("disconnected", bumble.mark)
 
 
+@pytest.mark.main_job
 def test_a_message_is_taken_until_its_end_mark(ble, bumble, tmp_path):
     file = tmp_path / "message"
     ble.good("transfer", names.NEAR, names.MESSAGE, "--output", file)
@@ -93,6 +96,7 @@ def test_a_link_dropped_in_the_middle_of_a_stream(ble, bumble):
     assert len(run.values) == int(sent["count"]), run
 
 
+@pytest.mark.main_job
 def test_a_link_that_is_lost(ble, bumble):
     run = ble.start("notify", names.NEAR, "2A37", "--json")
     run.wait_lines()
@@ -102,6 +106,7 @@ def test_a_link_that_is_lost(ble, bumble):
     assert any(word in run.stderr.lower() for word in ("timeout", "timed out", "supervision", "lost", "0x08")), run
 
 
+@pytest.mark.main_job
 def test_a_stream_that_reconnects(ble, bumble):
     run = ble.start("notify", names.NEAR, "2A37", "--reconnect", "--json")
     run.wait_lines()
