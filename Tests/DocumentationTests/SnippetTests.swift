@@ -1,7 +1,7 @@
 import Testing
 
 /// What the README and the documentation comments show compiles, as it stands there.
-@Suite struct SnippetTests {
+@Suite(.timeLimit(.minutes(10))) struct SnippetTests {
     private func complaints(about snippets: [Snippet]) throws -> String {
         let sources = snippets.enumerated().map { ("snippet\($0.offset)", SnippetSource($0.element).text) }
         return try Compiler().complaints(about: Dictionary(uniqueKeysWithValues: sources))

@@ -9,7 +9,7 @@ package protocol IdleRadio: Radio {
 
 extension IdleRadio {
     package var name: String { "idle" }
-    package var timeline: any Timeline { RealTimeline() }
+    package var timeline: any Timeline { PatientTimeline() }
     package var adapterInfo: AdapterInfo { AdapterInfo(name: name, address: nil, state: .poweredOn) }
 
     package func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {

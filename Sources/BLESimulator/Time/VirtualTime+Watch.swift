@@ -85,12 +85,13 @@ extension VirtualTime {
 
     private func verdict() async -> VirtualTimeError.Kind? {
         await withCheckedContinuation { continuation in
-            let hasEnded = scheduler.withLock { $0.hasEnded }
-            let early = watch.withLock { watch -> VirtualTimeError.Kind? in
-                if watch.verdict == nil, !hasEnded { watch.waiter = continuation }
-                return watch.verdict
+            // Asked under the watch's lock: a body that ends in between finds the waiter, or is found to have ended.
+            let (isDecided, early) = watch.withLock { watch -> (Bool, VirtualTimeError.Kind?) in
+                let isDecided = watch.verdict != nil || scheduler.withLock { $0.hasEnded }
+                if !isDecided { watch.waiter = continuation }
+                return (isDecided, watch.verdict)
             }
-            if early != nil || hasEnded { continuation.resume(returning: early) }
+            if isDecided { continuation.resume(returning: early) }
         }
     }
 

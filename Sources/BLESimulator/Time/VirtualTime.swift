@@ -63,7 +63,7 @@ public final class VirtualTime: TaskExecutor, Timeline {
         seed: UInt64 = 1,
         order: JobOrder = .shuffled,
         limit: Duration = .seconds(86_400),
-        patience: Duration = .seconds(5),
+        patience: Duration = .seconds(30),
         _ body: @escaping @Sendable (VirtualTime) async throws -> Value
     ) async throws -> Value {
         try await VirtualTime(seed: seed, order: order, limit: limit, patience: patience).run(body)

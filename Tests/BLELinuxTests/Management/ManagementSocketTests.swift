@@ -1,6 +1,7 @@
 import BLEProtocol
 import BLERadio
 import Dispatch
+import RadioDoubles
 import Testing
 
 @testable import BLELinux
@@ -19,7 +20,7 @@ import Testing
     }
 
     private func listen(_ near: UDPSocket, _ loop: EventLoop) throws -> (ManagementSocket, Events<Heard>) {
-        let socket = try ManagementSocket(over: near.duplicate(), loop: loop, timeline: RealTimeline()) {
+        let socket = try ManagementSocket(over: near.duplicate(), loop: loop, timeline: PatientTimeline()) {
             ManagementIndex(rawValue: 0)
         }
         let heard = Events<Heard> { tell in

@@ -1,6 +1,7 @@
 import BLEProtocol
 import BLERadio
 import Glibc
+import RadioDoubles
 import Synchronization
 
 @testable import BLELinux
@@ -21,7 +22,7 @@ struct SocketPair: ~Copyable {
 
 /// The radio behind a link of these tests: it notes what is asked of it.
 final class FakeEnvironment: LinkEnvironment {
-    let timeline: any Timeline = RealTimeline()
+    let timeline: any Timeline = PatientTimeline()
     let isAdapterUp: Bool
     private let dropped = Mutex<[BluetoothAddress]>([])
     private let securityWatchers = Mutex<[BluetoothAddress: @Sendable (BLEError) -> Void]>([:])

@@ -3,7 +3,7 @@ import BLERadio
 import BLESimulator
 import Testing
 
-@Suite struct SimulatedAdapterTests {
+@Suite(.timeLimit(.minutes(10))) struct SimulatedAdapterTests {
     @Test func `an observer hears the state now and each change`() async throws {
         try await VirtualTime.run { time in
             let adapter = SimulatedAir(time).adapter(name: "hci0")

@@ -66,7 +66,7 @@ private final class Checker: ATTLinkReceiver {
     private func leave() { heard.withLock { $0.isInside = false } }
 }
 
-@Suite struct AirInvariantTests {
+@Suite(.timeLimit(.minutes(10))) struct AirInvariantTests {
     @Test(arguments: 0..<30 as Range<UInt64>)
     func `whatever happens, each link ends once on each side and PDUs keep their order`(seed: UInt64) async throws {
         try await VirtualTime.run(seed: seed) { time in

@@ -22,7 +22,7 @@ extension Result {
     fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }
 
-@Suite struct ConnectTests {
+@Suite(.timeLimit(.minutes(10))) struct ConnectTests {
     @Test func `a connection is made at an advertising event, and both sides know each other`() async throws {
         try await VirtualTime.run { time in
             let pair = try await Conversation(time)

@@ -3,7 +3,7 @@ import BLERadio
 import BLESimulator
 import Testing
 
-@Suite struct RealTimeAirTests {
+@Suite(.timeLimit(.minutes(10))) struct RealTimeAirTests {
     @Test(.timeLimit(.minutes(1)))
     func `in real time two adapters find each other, talk and part`() async throws {
         let air = SimulatedAir()

@@ -36,7 +36,7 @@ private func advertise(_ adapter: SimulatedAdapter, isConnectable: Bool = true) 
     return adapter.advertise(request) { _ in }
 }
 
-@Suite struct ScanTests {
+@Suite(.timeLimit(.minutes(10))) struct ScanTests {
     @Test func `an active scan gets advertisement and scan response as one report`() async throws {
         try await VirtualTime.run { time in
             let air = SimulatedAir(time)

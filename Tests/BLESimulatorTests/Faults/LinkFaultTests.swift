@@ -5,7 +5,7 @@ import Testing
 
 private func notification(_ number: UInt8) -> [UInt8] { [0x1B, 0x05, 0x00, number] }
 
-@Suite struct LinkFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct LinkFaultTests {
     @Test(arguments: 0..<6)
     func `the link is dropped after n PDUs, and these are delivered first`(count: Int) async throws {
         try await VirtualTime.run { time in
@@ -138,7 +138,7 @@ private func notification(_ number: UInt8) -> [UInt8] { [0x1B, 0x05, 0x00, numbe
     }
 }
 
-@Suite struct ConnectionFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct ConnectionFaultTests {
     /// When each of several attempts, one after the other, came to which end.
     private func outcomes(
         _ time: VirtualTime,

@@ -9,7 +9,7 @@ private let writeResponse: [UInt8] = [0x13]
 
 private func notification(_ number: UInt8) -> [UInt8] { [0x1B, 0x05, 0x00, number] }
 
-@Suite struct PDUFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct PDUFaultTests {
     @Test func `a swallowed PDU never arrives, the others do`() async throws {
         try await VirtualTime.run { time in
             let pair = try await Conversation(time)

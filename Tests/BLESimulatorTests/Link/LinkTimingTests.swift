@@ -3,7 +3,7 @@ import BLERadio
 import BLESimulator
 import Testing
 
-@Suite struct LinkTimingTests {
+@Suite(.timeLimit(.minutes(10))) struct LinkTimingTests {
     @Test func `a request and its response take two connection intervals`() async throws {
         try await VirtualTime.run { time in
             let timing = LinkTiming(connectionInterval: .milliseconds(50))

@@ -6,7 +6,7 @@ import Testing
 /// A read request for a handle.
 private func read(_ handle: UInt8) -> [UInt8] { [0x0A, handle, 0] }
 
-@Suite struct SimulatedLinkTests {
+@Suite(.timeLimit(.minutes(10))) struct SimulatedLinkTests {
     @Test func `PDUs arrive whole, in order and in one batch, in both directions`() async throws {
         try await VirtualTime.run { time in
             let pair = try await Conversation(time)

@@ -2,7 +2,7 @@ import BLERadio
 import BLESimulator
 import Testing
 
-@Suite struct VirtualTimeEndTests {
+@Suite(.timeLimit(.minutes(10))) struct VirtualTimeEndTests {
     @Test func `cancelling a task ends its sleep at once`() async throws {
         try await VirtualTime.run { time in
             let log = Log<String>()
@@ -88,6 +88,21 @@ import Testing
         #expect(error?.kind == .limitReached)
         #expect(error?.bodyError is CancellationError)
         #expect(cleaned.values == [.seconds(65)])
+    }
+
+    /// The body may end before anybody waits for its verdict, or just then.
+    @Test func `a body that ends at once ends its run, always`() async throws {
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for number in 0..<2500 {
+                        let value = try await VirtualTime.run { _ in number }
+                        #expect(value == number)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
     }
 
     @Test func `jobs that run for ever without time passing are found`() async throws {

@@ -2,7 +2,7 @@ import BLERadio
 import BLESimulator
 import Testing
 
-@Suite struct VirtualTimeSeedTests {
+@Suite(.timeLimit(.minutes(10))) struct VirtualTimeSeedTests {
     /// Ten tasks that get into each other's way, and what each of them saw.
     private func history(seed: UInt64, order: JobOrder = .shuffled) async throws -> [String] {
         try await VirtualTime.run(seed: seed, order: order) { time in

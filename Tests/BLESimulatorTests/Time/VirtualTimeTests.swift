@@ -5,7 +5,7 @@ import Dispatch
 import Synchronization
 import Testing
 
-@Suite struct VirtualTimeTests {
+@Suite(.timeLimit(.minutes(10))) struct VirtualTimeTests {
     @Test func `sleeping for a year takes no real time`() async throws {
         let began = ContinuousClock.now
         let passed = try await VirtualTime.run(limit: .seconds(400 * 86_400)) { time in

@@ -3,7 +3,7 @@ import BLERadio
 import BLESimulator
 import Testing
 
-@Suite struct TraceTests {
+@Suite(.timeLimit(.minutes(10))) struct TraceTests {
     @Test func `a trace has what went over the air, in order and with its fate`() async throws {
         try await VirtualTime.run { time in
             let pair = try await Conversation(time)

@@ -4,7 +4,7 @@ import Testing
 
 extension Acceptance {
     /// A message in chunks that ends with a mark, in both roles.
-    @Suite("Chunked transfer") struct ChunkedTransfer {
+    @Suite("Chunked transfer", .timeLimit(.minutes(10))) struct ChunkedTransfer {
         /// With the mark inside, and at the end of a chunk.
         private static let message = Array(String(repeating: "0123456789 EOM ", count: 300).utf8)
 

@@ -4,7 +4,7 @@ import Testing
 
 extension Acceptance {
     /// Work on a link, one command at a time.
-    @Suite("Command queue") struct Commands {
+    @Suite("Command queue", .timeLimit(.minutes(10))) struct Commands {
         private let key: [UInt8] = [1, 2, 3]
 
         @Test func `connect, authorize, read, write, subscribe and disconnect are commands that run in order`()

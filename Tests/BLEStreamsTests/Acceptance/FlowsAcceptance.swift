@@ -4,7 +4,7 @@ import Testing
 
 extension Acceptance {
     /// Pairing, synchronization, configuration, firmware update: one at a time is active.
-    @Suite("Flows") struct Flows {
+    @Suite("Flows", .timeLimit(.minutes(10))) struct Flows {
         @Test func `a device is paired with, synchronized and configured, one flow after the other`() async throws {
             let acknowledged = Recorder<UInt32>()
             try await Bench.run(

@@ -5,7 +5,7 @@ import Testing
 
 extension Acceptance {
     /// One machine for each connection: its states in three families, its failures, and how each ends.
-    @Suite("Hierarchical machine") struct HierarchicalMachine {
+    @Suite("Hierarchical machine", .timeLimit(.minutes(10))) struct HierarchicalMachine {
         private static let service = BluetoothUUID(0xA000)
 
         private static func plan(_ characteristic: BluetoothUUID = Bench.notifying) -> SessionPlan {

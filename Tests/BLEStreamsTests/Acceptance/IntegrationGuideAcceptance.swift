@@ -4,7 +4,7 @@ import Testing
 
 extension Acceptance {
     /// The guide from an import to a running program, each step as the README has it.
-    @Suite("Integration guide") struct IntegrationGuide {
+    @Suite("Integration guide", .timeLimit(.minutes(10))) struct IntegrationGuide {
         @Test func `a program waits for its adapter, scans, connects and follows a characteristic`() async throws {
             try await Bench.run(serve: Bench.sendForEver) { bench in
                 bench.centralAdapter.powerOff()

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// What is remembered of a peripheral's services between links, and how it is found to be right or wrong.
-@Suite struct CacheTests {
+@Suite(.timeLimit(.minutes(10))) struct CacheTests {
     private static let moved = LocalService(BluetoothUUID(0xA000)) {
         LocalCharacteristic(BluetoothUUID(0xA0FF), [.read], value: .stored([0xFF]))
         LocalCharacteristic(Bench.readable, [.read, .write], value: .stored([4, 5, 6]))

@@ -4,7 +4,7 @@ import BLEStreams
 import Testing
 
 /// Peers that say again and again that their services have changed.
-@Suite struct ServiceChangeStormTests {
+@Suite(.timeLimit(.minutes(10))) struct ServiceChangeStormTests {
     private func withPeer(
         _ peer: StormyPeer,
         _ body: @escaping @Sendable (Link, ScriptedLink, VirtualTime) async throws -> Void

@@ -4,7 +4,7 @@ import BLEStreams
 import Testing
 
 /// A peripheral whose services change while links are up.
-@Suite struct ServiceChangeTests {
+@Suite(.timeLimit(.minutes(10))) struct ServiceChangeTests {
     /// Everything as before, at other handles: something new has come in front.
     private static let moved = LocalService(BluetoothUUID(0xA000)) {
         LocalCharacteristic(BluetoothUUID(0xA0FF), [.read], value: .stored([0xFF]))

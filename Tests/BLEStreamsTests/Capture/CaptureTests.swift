@@ -5,7 +5,7 @@ import BLEStreams
 import Foundation
 import Testing
 
-@Suite struct CaptureTests {
+@Suite(.timeLimit(.minutes(10))) struct CaptureTests {
     @Test func `both directions are recorded in order, with addresses, times and the end`() async throws {
         let records = try await recorded { capture, bench in
             let central = try await Central.open(.radio(bench.centralAdapter).captured(in: capture))

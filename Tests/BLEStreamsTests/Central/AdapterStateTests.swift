@@ -4,7 +4,7 @@ import BLEStreams
 import Testing
 
 /// What an adapter can be, and programs that begin before it is there.
-@Suite struct AdapterStateTests {
+@Suite(.timeLimit(.minutes(10))) struct AdapterStateTests {
     private static let unusable = AdapterState.allCases.filter { $0 != .poweredOn }
 
     @Test func `each state of an adapter has words, and each but on an error with a remedy`() {

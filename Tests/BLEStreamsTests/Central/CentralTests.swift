@@ -2,7 +2,7 @@ import BLESimulator
 import BLEStreams
 import Testing
 
-@Suite struct CentralTests {
+@Suite(.timeLimit(.minutes(10))) struct CentralTests {
     @Test func `a scan finds what its filters ask for and stops the radio when it is left`() async throws {
         try await Bench.run { bench in
             let found = try await bench.central.scan(

@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// Streams, closures and sessions that come to one peripheral, stay for a while and leave, by chance, on a bad radio.
-@Suite struct SharedLinkStressTests {
+@Suite(.timeLimit(.minutes(10))) struct SharedLinkStressTests {
     private static let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
         var number: UInt32 = 0
         while true {

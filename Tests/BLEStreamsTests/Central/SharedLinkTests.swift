@@ -4,7 +4,7 @@ import Testing
 @testable import BLEStreams
 
 /// Several at a time who want a link to one peripheral.
-@Suite struct SharedLinkTests {
+@Suite(.timeLimit(.minutes(10))) struct SharedLinkTests {
     /// Sends a number each second of two characteristics.
     private static let sendTwo: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
         var number: UInt32 = 0

@@ -3,7 +3,7 @@ import BLEStreams
 import Synchronization
 import Testing
 
-@Suite struct CommandTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandTests {
     /// A link in virtual time.
     func onLink(
         serve: @escaping @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in

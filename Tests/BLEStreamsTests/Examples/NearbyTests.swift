@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// What people compose of a scan and of a link's values.
-@Suite struct NearbyTests {
+@Suite(.timeLimit(.minutes(10))) struct NearbyTests {
     /// A lamp, a tag and a scale beside a central, all advertising until the body ends.
     private struct Room {
         let time: VirtualTime

@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// The test that the README shows.
-@Suite struct ThermometerTests {
+@Suite(.timeLimit(.minutes(10))) struct ThermometerTests {
     @Test func `a thermometer is followed through a lost link`() async throws {
         let temperature = BluetoothUUID.Characteristics.temperature
         let thermometer = LocalPeripheral(name: "Thermometer") {

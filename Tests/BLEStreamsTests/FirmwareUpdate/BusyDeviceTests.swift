@@ -4,7 +4,7 @@ import BLEStreams
 import Testing
 
 /// Devices on MCUmgr that can't take a request now, and say so or say nothing.
-@Suite struct BusyDeviceTests {
+@Suite(.timeLimit(.minutes(10))) struct BusyDeviceTests {
     /// Has the device refuse requests to upload: it takes nothing of them, and answers each with this failure.
     ///
     /// - Parameters:

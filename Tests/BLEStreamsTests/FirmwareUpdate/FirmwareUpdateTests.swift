@@ -2,7 +2,7 @@ import BLESimulator
 import BLEStreams
 import Testing
 
-@Suite struct FirmwareUpdateTests {
+@Suite(.timeLimit(.minutes(10))) struct FirmwareUpdateTests {
     static let methods: [FirmwareUpdateFlow.Method] = [.plain(), .mcumgr()]
 
     @Test func `the plain protocol brings an image over, and leaves nothing switched on`() async throws {

@@ -4,7 +4,7 @@ import BLEStreams
 import Testing
 
 /// An update in a queue with what belongs before and behind it, in the eyes of a capture.
-@Suite struct QueuedUpdateTests {
+@Suite(.timeLimit(.minutes(10))) struct QueuedUpdateTests {
     private static let key = BluetoothUUID(0xFFF7)
 
     private struct Handles: Sendable {

@@ -2,7 +2,7 @@ import BLESimulator
 import BLEStreams
 import Testing
 
-@Suite struct UpdateTimingTests {
+@Suite(.timeLimit(.minutes(10))) struct UpdateTimingTests {
     /// How long the plain update of 256 kB takes, and how long it would take if the link carried nothing else.
     static func measure(
         _ timing: LinkTiming,

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BLEStreams
 
-@Suite struct UpdateTroubleTests {
+@Suite(.timeLimit(.minutes(10))) struct UpdateTroubleTests {
     /// An update of a device, with something wrong; what comes of it, and the device is well afterwards.
     func failure(
         _ image: FirmwareImage,

@@ -2,7 +2,7 @@ import BLESimulator
 import BLEStreams
 import Testing
 
-@Suite struct FleetTests {
+@Suite(.timeLimit(.minutes(10))) struct FleetTests {
     private static let number = BluetoothUUID(0xA003)
 
     /// A fleet of sensors on one air, each sending its number every second.

@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// Each flow, cancelled at every step: after each of the PDUs that it sends or gets.
-@Suite struct FlowCancellationTests {
+@Suite(.timeLimit(.minutes(10))) struct FlowCancellationTests {
     /// Runs work until so many PDUs have been on air, and cancels it; then the queue goes on, and nothing is switched on.
     static func trial(
         _ description: LocalPeripheral,

@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// What flows hear.
-@Suite struct FlowEventTests {
+@Suite(.timeLimit(.minutes(10))) struct FlowEventTests {
     /// Does the closure's work, then writes down each event until so many have come.
     struct Hearing: Flow {
         let heard: Recorder<String>

@@ -2,7 +2,7 @@ import BLESimulator
 import BLEStreams
 import Testing
 
-@Suite struct FlowTests {
+@Suite(.timeLimit(.minutes(10))) struct FlowTests {
     static func synchronization(
         _ transport: Int,
         after last: Int? = nil,

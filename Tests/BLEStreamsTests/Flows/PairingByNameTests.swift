@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// Pairing with a device of which no more is known than how its name begins.
-@Suite struct PairingByNameTests {
+@Suite(.timeLimit(.minutes(10))) struct PairingByNameTests {
     private static let secret = BluetoothUUID(0xB001)
 
     private static let description = LocalPeripheral(name: "Thermo 4711") {

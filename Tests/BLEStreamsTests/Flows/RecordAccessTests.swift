@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// Reports that are ended before the device has sent all of it.
-@Suite struct RecordAccessTests {
+@Suite(.timeLimit(.minutes(10))) struct RecordAccessTests {
     /// Gets the numbers of all records that come, whichever they are: no number is passed over as it is in a
     /// synchronization.
     struct Fetching: Flow {

@@ -2,7 +2,7 @@ import BLESimulator
 import BLEStreams
 import Testing
 
-@Suite struct ExclusiveTests {
+@Suite(.timeLimit(.minutes(10))) struct ExclusiveTests {
     static let read: UInt8 = 0x0A
     static let write: UInt8 = 0x12
 

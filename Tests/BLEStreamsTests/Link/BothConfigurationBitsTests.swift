@@ -4,7 +4,7 @@ import Testing
 @testable import BLEStreams
 
 /// Notifications and indications of one characteristic, wanted by different subscribers.
-@Suite struct BothConfigurationBitsTests {
+@Suite(.timeLimit(.minutes(10))) struct BothConfigurationBitsTests {
     private static let both = BluetoothUUID(0xE003)
     private static let description = LocalPeripheral(name: "Both") {
         LocalService(BluetoothUUID(0xE000)) {

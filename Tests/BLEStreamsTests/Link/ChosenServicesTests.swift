@@ -4,7 +4,7 @@ import BLEStreams
 import Testing
 
 /// Discovery of chosen services only.
-@Suite struct ChosenServicesTests {
+@Suite(.timeLimit(.minutes(10))) struct ChosenServicesTests {
     private static let first = BluetoothUUID(0xA000)
     private static let second = BluetoothUUID(0xB000)
     private static let absent = BluetoothUUID(0xD000)

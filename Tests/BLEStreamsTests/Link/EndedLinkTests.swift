@@ -4,7 +4,7 @@ import BLEStreams
 import Testing
 
 /// What a link says that is over.
-@Suite struct EndedLinkTests {
+@Suite(.timeLimit(.minutes(10))) struct EndedLinkTests {
     /// Each stream of a link that ended in a way; what iterating it throws.
     private func errors(on link: Link) async -> [String: BLEError?] {
         [

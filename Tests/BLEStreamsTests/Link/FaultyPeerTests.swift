@@ -5,7 +5,7 @@ import BLEStreams
 import Testing
 
 /// Peers that do less than they should, and what the library makes of it.
-@Suite struct FaultyPeerTests {
+@Suite(.timeLimit(.minutes(10))) struct FaultyPeerTests {
     private func onLink(
         _ faults: [Fault] = [],
         _ body: @escaping @Sendable (Link, Bench) async throws -> Void

@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// Where the loss of a PDU in the kernel's queue is told: on the stream that it must have been for, else on the link.
-@Suite struct KernelDropTests {
+@Suite(.timeLimit(.minutes(10))) struct KernelDropTests {
     private static let first = BluetoothUUID(0xA001)
     private static let second = BluetoothUUID(0xA002)
 

@@ -2,7 +2,7 @@ import BLESimulator
 import BLEStreams
 import Testing
 
-@Suite struct LinkOperationsTests {
+@Suite(.timeLimit(.minutes(10))) struct LinkOperationsTests {
     @Test func `the whole tree of services is discovered`() async throws {
         try await Bench.run { bench in
             try await bench.peripheral.withLink { link in

@@ -2,7 +2,7 @@ import BLESimulator
 import BLEStreams
 import Testing
 
-@Suite struct LinkStreamsTests {
+@Suite(.timeLimit(.minutes(10))) struct LinkStreamsTests {
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
     func `a thousand notifications arrive in order and whole`(seed: UInt64) async throws {
         try await Bench.run(seed: seed, serve: Bench.sendNumbers(1000)) { bench in

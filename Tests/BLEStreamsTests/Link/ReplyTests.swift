@@ -1,10 +1,11 @@
 import BLERadio
 import BLESimulator
+import RadioDoubles
 import Testing
 
 @testable import BLEStreams
 
-@Suite struct ReplyTests {
+@Suite(.timeLimit(.minutes(10))) struct ReplyTests {
     @Test func `a success that comes when nobody waits any more is given up, not lost`() async throws {
         try await VirtualTime.run(seed: 1) { time in
             let unwanted = Recorder<Int>()
@@ -24,7 +25,7 @@ import Testing
     @Test func `what arrives in time is the caller's`() async throws {
         let unwanted = Recorder<Int>()
         let keep: @Sendable (Int) -> Void = { unwanted.add($0) }
-        let value: Int = try await reply(on: RealTimeline(), unwanted: keep) { finish in
+        let value: Int = try await reply(on: PatientTimeline(), unwanted: keep) { finish in
             finish(.success(7))
             return {}
         }

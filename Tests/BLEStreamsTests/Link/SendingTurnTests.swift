@@ -1,6 +1,7 @@
 import BLEProtocol
 import BLERadio
 import Dispatch
+import RadioDoubles
 import Synchronization
 import Testing
 
@@ -192,7 +193,7 @@ import Testing
     @Test(arguments: 1...4) func `callers on threads of their own lose nothing, and each keeps its order`(round: Int) {
         let (threads, each) = (4, 5000)
         let link = FloodedLink()
-        let bearer = bearer(on: link, RealTimeline())
+        let bearer = bearer(on: link, PatientTimeline())
         let all = DispatchGroup()
         for _ in 0..<threads * each { all.enter() }
         DispatchQueue.concurrentPerform(iterations: threads) { thread in

@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// Reading more than one value, descriptors, and what the Generic Access service tells.
-@Suite struct SeveralValuesTests {
+@Suite(.timeLimit(.minutes(10))) struct SeveralValuesTests {
     private static let twin = BluetoothUUID(0xB001)
     private static let long = BluetoothUUID(0xB002)
     private static let signed = BluetoothUUID(0xB003)

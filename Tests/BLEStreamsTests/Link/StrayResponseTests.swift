@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Responses that belong to no request, or to another one than the one that waits.
-@Suite struct StrayResponseTests {
+@Suite(.timeLimit(.minutes(10))) struct StrayResponseTests {
     /// A peer whose every attribute holds its own handle. It takes 10 ms to answer.
     private static func holdingHandles(_ request: [UInt8]) -> ScriptedLink.Answers {
         switch request[0] {

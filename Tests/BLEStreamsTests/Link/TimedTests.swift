@@ -3,7 +3,7 @@ import BLEStreams
 import Foundation
 import Testing
 
-@Suite struct TimedTests {
+@Suite(.timeLimit(.minutes(10))) struct TimedTests {
     private static let number = TypedCharacteristic(Bench.notifying) { reader throws(MalformedValue) in
         try reader.uint32()
     }

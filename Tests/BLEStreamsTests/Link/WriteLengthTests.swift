@@ -4,7 +4,7 @@ import BLEStreams
 import Testing
 
 /// An attribute value ends at 512 octets, however large the MTU is.
-@Suite struct WriteLengthTests {
+@Suite(.timeLimit(.minutes(10))) struct WriteLengthTests {
     private static let long = BluetoothUUID(0xE001)
     private static let serial = SerialService(
         BluetoothUUID(0xE000),

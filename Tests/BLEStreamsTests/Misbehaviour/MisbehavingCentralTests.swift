@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// Centrals that don't keep to the Attribute Protocol, against a peripheral of ours.
-@Suite struct MisbehavingCentralTests {
+@Suite(.timeLimit(.minutes(10))) struct MisbehavingCentralTests {
     private func withCentral(
         description: LocalPeripheral = Bench.description,
         serve: @escaping @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in

@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// Peripherals that don't keep to the Attribute Protocol, against a central of ours.
-@Suite struct MisbehavingPeripheralTests {
+@Suite(.timeLimit(.minutes(10))) struct MisbehavingPeripheralTests {
     /// So many requests are more than any discovery of the bench's services takes.
     private static let enough = 64
 

@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct BufferedTests {
+@Suite(.timeLimit(.minutes(10))) struct BufferedTests {
     @Test func `a slow consumer gets the newest, decoded`() async throws {
         let played = try await play(Consumer(isBusyFor: 4)) {
             $0.source("abcdefgh|").map { $0.uppercased() }.buffered(.newest(1))

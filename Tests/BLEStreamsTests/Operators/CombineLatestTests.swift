@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct CombineLatestTests {
+@Suite(.timeLimit(.minutes(10))) struct CombineLatestTests {
     private static func combine(_ first: String, _ second: String) -> @Sendable (Stage) -> BLEStream<String> {
         { stage in stage.source(first).combineLatest(with: stage.source(second)).map { $0 + $1 } }
     }

@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct DebounceTests {
+@Suite(.timeLimit(.minutes(10))) struct DebounceTests {
     @Test func `an element comes when none has followed it for long enough`() async throws {
         let played = try await play { $0.source("abc-----d----|").debounce(for: .seconds(3)) }
         #expect(played.output == "-----c-----d-|")

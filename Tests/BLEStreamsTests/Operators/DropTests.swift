@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct DropTests {
+@Suite(.timeLimit(.minutes(10))) struct DropTests {
     @Test func `dropFirst leaves out the first elements of each iteration`() async throws {
         let played = try await play(iterations: 2) { $0.source("ab-c-d|").dropFirst(2) }
         #expect(played.output == "---c-d|")

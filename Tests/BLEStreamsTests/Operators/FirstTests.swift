@@ -2,7 +2,7 @@ import BLESimulator
 import BLEStreams
 import Testing
 
-@Suite struct FirstTests {
+@Suite(.timeLimit(.minutes(10))) struct FirstTests {
     @Test func `first closes the stream as soon as the element is there`() async throws {
         let closed = Recorder<Int>()
         let stream = BLEStream<Int> { feed in

@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct FlatMapTests {
+@Suite(.timeLimit(.minutes(10))) struct FlatMapTests {
     @Test func `one stream comes after the other, in order`() async throws {
         let played = try await play { stage in
             stage.source("ab|").flatMap { name in stage.source("-1-2|").map { name + $0 } }

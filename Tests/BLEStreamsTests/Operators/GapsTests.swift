@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct GapsTests {
+@Suite(.timeLimit(.minutes(10))) struct GapsTests {
     @Test func `values dropped by a buffer that keeps the newest are missed before the first that is left`()
         async throws
     {

@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct MergeTests {
+@Suite(.timeLimit(.minutes(10))) struct MergeTests {
     @Test func `elements come as they come, and the end when all have ended`() async throws {
         let played = try await play { stage in
             stage.source("a--b|").merge(with: stage.source("-x----y|"), stage.source("--1|"))

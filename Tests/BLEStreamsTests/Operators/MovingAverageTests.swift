@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct MovingAverageTests {
+@Suite(.timeLimit(.minutes(10))) struct MovingAverageTests {
     @Test func `the last elements count, in the beginning those that have come`() async throws {
         let means = BLEStream([1.0, 2, 3, 4, 8]).movingAverage(ofLast: 2)
         #expect(try await means.collect() == [1, 1.5, 2.5, 3.5, 6])

@@ -2,7 +2,7 @@ import BLEStreams
 import Testing
 
 /// What every operator promises, whatever else it does.
-@Suite struct OperatorContractTests {
+@Suite(.timeLimit(.minutes(10))) struct OperatorContractTests {
     struct Operator: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var apply: @Sendable (BLEStream<String>) -> BLEStream<String>

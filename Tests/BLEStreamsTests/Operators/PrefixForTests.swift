@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct PrefixForTests {
+@Suite(.timeLimit(.minutes(10))) struct PrefixForTests {
     @Test func `the stream ends when the time is over, and the upstream is closed`() async throws {
         let played = try await play { $0.source("a-b-c-d-e").prefix(for: .milliseconds(4500)) }
         #expect(played.output == "a-b-(c|)")

@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct PrefixTests {
+@Suite(.timeLimit(.minutes(10))) struct PrefixTests {
     @Test func `prefix closes the upstream together with its last element`() async throws {
         let played = try await play { $0.source("a-b-c-|").prefix(2) }
         #expect(played.output == "a-(b|)")

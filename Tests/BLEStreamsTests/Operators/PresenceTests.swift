@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct PresenceTests {
+@Suite(.timeLimit(.minutes(10))) struct PresenceTests {
     private static func text(_ event: Presence<String, String>) -> String {
         switch event {
         case .enter(let key, _): "+\(key)"

@@ -3,7 +3,7 @@ import BLEStreams
 import Synchronization
 import Testing
 
-@Suite struct RetryTests {
+@Suite(.timeLimit(.minutes(10))) struct RetryTests {
     @Test func `after a failure and a pause the stream starts afresh`() async throws {
         let played = try await play { $0.source("a-#", "b|").retry(.constant(.seconds(2))) }
         #expect(played.output == "a---b|")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BLEStreams
 
-@Suite struct ShareTests {
+@Suite(.timeLimit(.minutes(10))) struct ShareTests {
     /// Has consumers come, each in its second, and take so many elements; says what each one saw.
     private func watch(
         seeds: ClosedRange<UInt64> = 1...5,

@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct ThrottleTests {
+@Suite(.timeLimit(.minutes(10))) struct ThrottleTests {
     @Test func `the first comes at once, then the latest of each interval`() async throws {
         let played = try await play { $0.source("abcdefg-------h|").throttle(for: .milliseconds(2300)) }
         // Free again after 2.3 (c), 4.6 (e) and 6.9 seconds (g).

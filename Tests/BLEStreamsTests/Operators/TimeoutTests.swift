@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct TimeoutTests {
+@Suite(.timeLimit(.minutes(10))) struct TimeoutTests {
     @Test func `a wait that is too long fails at the limit, with the operation and the limit`() async throws {
         let played = try await play { $0.source("a--b-----c|").timeout(.seconds(4)) }
         #expect(played.output == "a--b---#")

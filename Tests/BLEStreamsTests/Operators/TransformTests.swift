@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct TransformTests {
+@Suite(.timeLimit(.minutes(10))) struct TransformTests {
     @Test func `map transforms each element`() async throws {
         let played = try await play { $0.source("a-b|").map { $0.uppercased() } }
         #expect(played.output == "A-B|")

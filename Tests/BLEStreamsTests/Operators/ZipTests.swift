@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct ZipTests {
+@Suite(.timeLimit(.minutes(10))) struct ZipTests {
     private static func zip(_ first: String, _ second: String) -> @Sendable (Stage) -> BLEStream<String> {
         { stage in stage.source(first).zip(with: stage.source(second)).map { $0 + $1 } }
     }

@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// What a peripheral asks of a central before it lets it read and write, and in which order it says what is missing.
-@Suite struct AuthorizationTests {
+@Suite(.timeLimit(.minutes(10))) struct AuthorizationTests {
     private static let guarded = BluetoothUUID(0xF001)
     private static let secret = BluetoothUUID(0xF002)
     private static let description = LocalPeripheral(name: "Guarded") {

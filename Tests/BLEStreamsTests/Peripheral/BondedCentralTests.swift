@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// What a peripheral keeps of centrals that are bonded, and of nobody else.
-@Suite struct BondedCentralTests {
+@Suite(.timeLimit(.minutes(10))) struct BondedCentralTests {
     private static let encrypted = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
 
     /// The value of a Client Characteristic Configuration on a second link, after notifications were switched on in the

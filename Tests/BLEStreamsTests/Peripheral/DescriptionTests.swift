@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// What a description asks for and can't have, and how characteristics are told apart.
-@Suite struct DescriptionTests {
+@Suite(.timeLimit(.minutes(10))) struct DescriptionTests {
     private static let level = BluetoothUUID.Characteristics.batteryLevel
 
     private func error(_ characteristics: LocalCharacteristic...) async throws -> BLEError? {

@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// Centrals that write, or subscribe, faster than the program takes it.
-@Suite struct FloodTests {
+@Suite(.timeLimit(.minutes(10))) struct FloodTests {
     private static let command = BluetoothUUID(0xF201)
     private static let stored = BluetoothUUID(0xF202)
     private static let values = BluetoothUUID(0xF203)

@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// One indication for several centrals, of which one never confirms.
-@Suite struct IndicatingAllTests {
+@Suite(.timeLimit(.minutes(10))) struct IndicatingAllTests {
     /// Connects three centrals that subscribe, in order, and runs the body; what each gets, with when, is noted.
     func withThree(
         serve: @escaping @Sendable (PeripheralServer, Bench) async throws -> Void,

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// A central that is bonded and only listens: nothing that it sends tells the server how the link is protected.
-@Suite struct ListeningCentralTests {
+@Suite(.timeLimit(.minutes(10))) struct ListeningCentralTests {
     private static let secret = BluetoothUUID(0xF101)
     private static let open = BluetoothUUID(0xF102)
     private static let description = LocalPeripheral(name: "Discreet") {

@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// One value for several centrals, of which one is slow.
-@Suite struct NotifyingAllTests {
+@Suite(.timeLimit(.minutes(10))) struct NotifyingAllTests {
     @Test func `a central that takes nothing any more doesn't keep a value from the others`() async throws {
         try await Bench.run(centrals: 2) { server, _ in
             var subscribers = 0

@@ -5,7 +5,7 @@ import Testing
 
 /// What becomes of a peripheral that loses its radio while its program looks at no stream of the server: the README's
 /// thermometer.
-@Suite struct PeripheralFailureTests {
+@Suite(.timeLimit(.minutes(10))) struct PeripheralFailureTests {
     private static let temperature = BluetoothUUID.Characteristics.temperature
     private static let thermometer = LocalPeripheral(name: "Thermometer") {
         LocalService(.environmentalSensing) { LocalCharacteristic(temperature, [.read, .notify]) }

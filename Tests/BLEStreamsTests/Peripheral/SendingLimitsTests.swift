@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// What a value may have, what is left of it on a small MTU, and who is told.
-@Suite struct SendingLimitsTests {
+@Suite(.timeLimit(.minutes(10))) struct SendingLimitsTests {
     private static let both = BluetoothUUID(0xF301)
     private static let neither = BluetoothUUID(0xF302)
     private static let dynamic = BluetoothUUID(0xF303)

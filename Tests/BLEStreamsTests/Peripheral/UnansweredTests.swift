@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Requests that the program doesn't answer: the central hears of which handle, the program of what to do.
-@Suite struct UnansweredTests {
+@Suite(.timeLimit(.minutes(10))) struct UnansweredTests {
     private static func handle(_ bench: Bench) async throws -> [UInt8] {
         try await bench.peripheral.withLink { link in
             let handle = try #require(try await link.discover().characteristic(Bench.dynamic)).valueHandle

@@ -2,7 +2,7 @@ import BLESimulator
 import BLEStreams
 import Testing
 
-@Suite struct BatteryLevelTests {
+@Suite(.timeLimit(.minutes(10))) struct BatteryLevelTests {
     @Test func `the battery level is read as a number, by a link, a command and a queue`() async throws {
         let description = LocalPeripheral(name: "Battery") {
             LocalService(BluetoothUUID(0x180F)) {

@@ -3,7 +3,7 @@ import BLEStreams
 import Synchronization
 import Testing
 
-@Suite struct CommandQueueTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandQueueTests {
     /// A command that takes so many seconds, and writes down when it begins and ends.
     static func work(_ name: String, _ seconds: Int, _ log: Recorder<String>, _ bench: Bench) -> CommandBlock<Void> {
         CommandBlock(name) { _ in

@@ -3,7 +3,7 @@ import BLEStreams
 import Synchronization
 import Testing
 
-@Suite struct DecoratorTests {
+@Suite(.timeLimit(.minutes(10))) struct DecoratorTests {
     static let key: [UInt8] = [0x4B, 0x45, 0x59]
 
     /// A device that answers reads only after the key was written on the same link.

@@ -2,7 +2,7 @@ import BLESimulator
 import BLEStreams
 import Testing
 
-@Suite struct EnqueueTests {
+@Suite(.timeLimit(.minutes(10))) struct EnqueueTests {
     private static func work(_ name: String, _ seconds: Int, _ log: Recorder<String>, _ bench: Bench) -> CommandBlock<
         String
     > {

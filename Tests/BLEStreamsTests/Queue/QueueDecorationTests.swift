@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Every order of connecting, authorizing, retrying and timing out, on a device whose steps can be slow, refused or lost.
-@Suite struct QueueDecorationTests {
+@Suite(.timeLimit(.minutes(10))) struct QueueDecorationTests {
     typealias Phase = QueueDecoration.Phase
 
     /// What happens in one run.

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Retried commands in queues that connect and authorize.
-@Suite struct QueueRetryTests {
+@Suite(.timeLimit(.minutes(10))) struct QueueRetryTests {
     private static let read = CommandBlock.read(Bench.readable)
 
     private static func connections(_ bench: Bench) -> Int {

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Many commands with chance in all they do, on links that are lost again and again.
-@Suite struct QueueStressTests {
+@Suite(.timeLimit(.minutes(10))) struct QueueStressTests {
     /// How many commands are inside at once, and how many were at most.
     private final class Inside: Sendable {
         private let counts = Mutex((now: 0, most: 0))

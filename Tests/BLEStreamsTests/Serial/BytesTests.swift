@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct BytesTests {
+@Suite(.timeLimit(.minutes(10))) struct BytesTests {
     @Test func `the octets of a chunk come one by one, those of an empty one not at all`() async throws {
         let octets = BLEStream<[UInt8]>([[1, 2], [], [3]]).bytes
         #expect(try await octets.collect() == [1, 2, 3])

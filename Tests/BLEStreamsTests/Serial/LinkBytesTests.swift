@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// A serial line to a peripheral that repeats what is written to it.
-@Suite struct LinkBytesTests {
+@Suite(.timeLimit(.minutes(10))) struct LinkBytesTests {
     private static let line = SerialService.nordicUART
 
     private static func device(_ writing: CharacteristicProperties) -> LocalPeripheral {

@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// Peripherals that connect well, and drop each link: they are left alone for longer each time.
-@Suite struct FlappingTests {
+@Suite(.timeLimit(.minutes(10))) struct FlappingTests {
     /// How often a peripheral is connected to in a minute at most, by the standard policy: after 0, 0.25, 0.75 … 31.75 s.
     private static let most = 10
 

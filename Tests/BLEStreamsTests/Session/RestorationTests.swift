@@ -5,7 +5,7 @@ import Testing
 
 @testable import BLEStreams
 
-@Suite struct RestorationTests {
+@Suite(.timeLimit(.minutes(10))) struct RestorationTests {
     private static func plan(_ address: BluetoothAddress) -> SessionPlan {
         var plan = SessionPlan(address).subscribing(to: Bench.notifying, in: BluetoothUUID(0xA000))
             .subscribing(to: SessionSubscription(handle: 0x1234, indications: true))

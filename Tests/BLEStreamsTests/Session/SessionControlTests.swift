@@ -4,7 +4,7 @@ import Testing
 @testable import BLEStreams
 
 /// What a program asks of a session while it runs: to leave, to come back, to look for another one.
-@Suite struct SessionControlTests {
+@Suite(.timeLimit(.minutes(10))) struct SessionControlTests {
     private static let plan = SessionPlan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
 
     private static func kinds(_ session: Session, until end: SessionState.Kind) async throws -> [SessionState.Kind] {

@@ -4,7 +4,7 @@ import Testing
 @testable import BLEStreams
 
 /// Peripherals that are not what the plan wants: each ends in failed with its cause, and reset brings it back.
-@Suite struct SessionFailureTests {
+@Suite(.timeLimit(.minutes(10))) struct SessionFailureTests {
     private static let service = BluetoothUUID(0xA000)
 
     private static func plan(_ characteristic: BluetoothUUID = Bench.notifying) -> SessionPlan {

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Commands and flows on the link of a session.
-@Suite struct SessionQueueTests {
+@Suite(.timeLimit(.minutes(10))) struct SessionQueueTests {
     private static let read = CommandBlock.read(Bench.readable)
 
     private func onSession(

@@ -6,7 +6,7 @@ import Testing
 @testable import BLEStreams
 
 /// What sessions ask of the radio while they search.
-@Suite struct SessionScanTests {
+@Suite(.timeLimit(.minutes(10))) struct SessionScanTests {
     /// A simulated adapter that notes what scans ask for.
     private struct WatchedRadio: Radio {
         let radio: SimulatedAdapter

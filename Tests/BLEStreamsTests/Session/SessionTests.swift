@@ -3,7 +3,7 @@ import BLEStreams
 import Synchronization
 import Testing
 
-@Suite struct SessionTests {
+@Suite(.timeLimit(.minutes(10))) struct SessionTests {
     private static let plan = SessionPlan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
 
     @Test func `a plain session goes through both lists of states in order, each with its cause`() async throws {

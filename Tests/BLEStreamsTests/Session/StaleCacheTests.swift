@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// A peripheral whose Database Hash says that nothing has changed, when something has.
-@Suite struct StaleCacheTests {
+@Suite(.timeLimit(.minutes(10))) struct StaleCacheTests {
     private static let before = LocalPeripheral(name: "Bench") {
         LocalService(BluetoothUUID(0xA000)) { LocalCharacteristic(Bench.readable, [.read], value: .stored([1])) }
     }

@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// Each of the four sources as the standard library's own type, for code that wants that one.
-@Suite struct AsyncThrowingStreamTests {
+@Suite(.timeLimit(.minutes(10))) struct AsyncThrowingStreamTests {
     @Test func `a scan`() async throws {
         try await Bench.run { bench in
             func first(of scan: AsyncThrowingStream<Discovery, any Error>) async throws -> Discovery? {

@@ -5,7 +5,7 @@ import Testing
 @testable import BLEStreams
 
 /// Elements are handed out where the consumer is: no hop for an element that is there, one wake-up for all that come.
-@Suite struct IsolationTests {
+@Suite(.timeLimit(.minutes(10))) struct IsolationTests {
     /// Runs jobs on a queue of its own, and counts them.
     final class CountingExecutor: SerialExecutor {
         let jobs = Atomic(0)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BLEStreams
 
-@Suite struct IterationTests {
+@Suite(.timeLimit(.minutes(10))) struct IterationTests {
     @Test func `the end is final`() async throws {
         var iterator = BLEStream([1]).makeAsyncIterator()
         #expect(try await iterator.next() == 1)

@@ -2,7 +2,7 @@ import BLEStreams
 import Testing
 
 /// Which of several functions of one name the compiler takes. What compiles here is what is tested.
-@Suite struct OverloadTests {
+@Suite(.timeLimit(.minutes(10))) struct OverloadTests {
     private let stream = BLEStream([3, 1, 2])
 
     @Test func `synchronous closures make a BLEStream again`() async throws {

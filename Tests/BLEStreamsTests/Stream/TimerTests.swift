@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct TimerTests {
+@Suite(.timeLimit(.minutes(10))) struct TimerTests {
     @Test func `a timer brings one element and the end`() async throws {
         let played = try await play(iterations: 2) { BLEStream.timer(after: .seconds(3), timeline: $0.time) }
         #expect(played.output == "---([()]|)")

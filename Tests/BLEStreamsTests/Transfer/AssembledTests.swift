@@ -1,7 +1,7 @@
 import BLEStreams
 import Testing
 
-@Suite struct AssembledTests {
+@Suite(.timeLimit(.minutes(10))) struct AssembledTests {
     private func text(_ stage: Stage, _ diagrams: String, _ mark: EndMark, maximumSize: Int = 100) -> BLEStream<String>
     {
         stage.source(diagrams).map { Array($0.utf8) }

@@ -3,7 +3,7 @@ import BLEStreams
 import Testing
 
 /// Messages with their end marks, from one end of a link to the other.
-@Suite struct EndMarkTests {
+@Suite(.timeLimit(.minutes(10))) struct EndMarkTests {
     @Test func `a message of which a full chunk ends in the mark arrives whole`() async throws {
         // Chunks of 20 octets, of which the second one ends in "EOM".
         let message = String(repeating: "x", count: 37) + "EOM" + String(repeating: "y", count: 27)
