@@ -8,15 +8,21 @@ struct PeerFolder: Sendable {
     /// Called at each access to a file, on the thread that makes it: for tests.
     var onAccess: @Sendable () -> Void = {}
 
-    /// `$XDG_STATE_HOME/blestreams`, or what the XDG Base Directory Specification puts in its place.
+    /// What lies below the folder that a service manager gives to its service, else below the user's own.
     static var standardPath: String {
-        if let state = variable("XDG_STATE_HOME"), state.hasPrefix("/") { return state + "/blestreams" }
-        return (variable("HOME") ?? "/var/lib") + "/.local/state/blestreams"
+        standardPath { name in getenv(name).map { String(cString: $0) } }
     }
 
-    private static func variable(_ name: String) -> String? {
-        guard let value = getenv(name), value.pointee != 0 else { return nil }
-        return String(cString: value)
+    /// `$STATE_DIRECTORY/blestreams` (systemd.exec(5), StateDirectory=), else `$XDG_STATE_HOME/blestreams`, or what the
+    /// XDG Base Directory Specification puts in its place.
+    static func standardPath(in environment: (String) -> String?) -> String {
+        // A service may have several, separated by colons; the first one is its main one.
+        let given = environment("STATE_DIRECTORY")?.split(separator: ":").first.map(String.init)
+        for state in [given, environment("XDG_STATE_HOME")] {
+            if let state, state.hasPrefix("/") { return state + "/blestreams" }
+        }
+        let home = environment("HOME").flatMap { $0.isEmpty ? nil : $0 }
+        return (home ?? "/var/lib") + "/.local/state/blestreams"
     }
 
     // MARK: - Names
@@ -28,9 +34,10 @@ struct PeerFolder: Sendable {
         "\(path)/\(peer.description.replacing(":", with: "-"))-\(peer.kind.rawValue)\(Self.suffix)"
     }
 
-    /// The peers that have a file.
-    func peers() -> [BluetoothAddress] {
+    /// The peers that have a file; none where there is no folder.
+    func peers() throws(BLEError) -> [BluetoothAddress] {
         onAccess()
+        guard try isTrusted() else { return [] }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
         return names.compactMap { name in
             guard name.hasSuffix(Self.suffix) else { return nil }
@@ -48,13 +55,8 @@ struct PeerFolder: Sendable {
     func read(_ peer: BluetoothAddress) throws(BLEError) -> PeerRecord? {
         onAccess()
         let name = file(peer)
-        let data: Data
-        do {
-            data = try Data(contentsOf: URL(filePath: name))
-        } catch {
-            guard access(name, F_OK) == 0 else { return nil }
-            throw .store("read", name, cause: "\(String(cString: strerror(errno)))", .permissions)
-        }
+        guard try isTrusted() else { return nil }
+        guard let data = try contents(of: name) else { return nil }
         guard let file = try? JSONDecoder().decode(PeerFile.self, from: data) else {
             throw .store("read", name, cause: try setAside(name, "it is damaged"))
         }
@@ -62,6 +64,28 @@ struct PeerFolder: Sendable {
             throw .store("read", name, cause: try setAside(name, "its version \(file.version) is not known"))
         }
         return file.record
+    }
+
+    /// The octets of a file; `nil` where there is none. A link is no file: it could lead to somebody else's.
+    private func contents(of name: String) throws(BLEError) -> Data? {
+        let descriptor = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw .store("read", name, errno: errno)
+        }
+        defer { close(descriptor) }
+        var data = Data()
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count > 0 {
+                data.append(contentsOf: buffer[..<count])
+            } else if count == 0 {
+                return data
+            } else if errno != EINTR {
+                throw .store("read", name, errno: errno)
+            }
+        }
     }
 
     /// Moves a file out of the way, under a name that is free; answers what was done.
@@ -78,6 +102,39 @@ struct PeerFolder: Sendable {
         return "\(why); it was set aside as \(name).\(number), and what was in it is found out afresh"
     }
 
+    // MARK: - Trust
+
+    /// Whether the folder is there; what lies in it decides which keys are loaded, so nobody else may be able to change it.
+    ///
+    /// - Throws: where another user owns it, or may write into it.
+    private func isTrusted() throws(BLEError) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            if errno == ENOENT { return false }
+            throw .store("open", path, errno: errno)
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw .store("open", path, cause: "it is not a folder", remedy: "Move that file away, or name another folder.")
+        }
+        guard status.st_uid == geteuid() else {
+            throw .store(
+                "open",
+                path,
+                cause: "it belongs to user \(status.st_uid), and this program runs as user \(geteuid())",
+                remedy: "Run `chown -R \(geteuid()) '\(path)'`, or name a folder of this user's."
+            )
+        }
+        guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+            throw .store(
+                "open",
+                path,
+                cause: "other users may write into it",
+                remedy: "Run `chmod 700 '\(path)'` once you have checked that the files in it are yours."
+            )
+        }
+        return true
+    }
+
     // MARK: - Writing
 
     /// Keeps other programs, and other stores, from changing files meanwhile.
@@ -86,8 +143,9 @@ struct PeerFolder: Sendable {
     func whileLocked(_ body: () throws(BLEError) -> Void) throws(BLEError) {
         onAccess()
         try make()
-        let descriptor = open(path + "/.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .store("write", path, errno: errno) }
+        // Where somebody has put a link in its place, following it would make a file of this user's elsewhere.
+        let descriptor = open(path + "/.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw .store("lock", path + "/.lock", errno: errno) }
         defer { close(descriptor) }
         while flock(descriptor, LOCK_EX) != 0 {
             guard errno == EINTR else { throw .store("lock", path, errno: errno) }
@@ -96,7 +154,7 @@ struct PeerFolder: Sendable {
     }
 
     private func make() throws(BLEError) {
-        guard access(path, F_OK) != 0 else { return }
+        guard try !isTrusted() else { return }
         do {
             try FileManager.default.createDirectory(
                 atPath: path,
@@ -104,7 +162,12 @@ struct PeerFolder: Sendable {
                 attributes: [.posixPermissions: 0o700]
             )
         } catch {
-            throw .store("make", path, cause: "the folder could not be made", .permissions)
+            throw .store(
+                "make",
+                path,
+                cause: "the folder could not be made",
+                remedy: "Check that this user may write above it, or name another folder."
+            )
         }
     }
 
@@ -163,25 +226,22 @@ struct PeerFolder: Sendable {
 }
 
 extension BLEError {
-    fileprivate enum StoreRemedy { case none, permissions }
-
     fileprivate static func store(
         _ operation: String,
         _ object: String,
         cause: String,
-        _ remedy: StoreRemedy = .none
+        remedy: String = ""
     ) -> BLEError {
-        BLEError(
-            .systemFailure,
-            operation: operation,
-            object: object,
-            cause: cause,
-            remedy: remedy == .none ? "" : "Check that this user may read and write there, and that the disk has room."
-        )
+        BLEError(.systemFailure, operation: operation, object: object, cause: cause, remedy: remedy)
     }
 
     fileprivate static func store(_ operation: String, _ object: String, errno number: Int32) -> BLEError {
-        var error = store(operation, object, cause: String(cString: strerror(number)), .permissions)
+        let remedy =
+            number == ELOOP
+            ? "Remove that symbolic link: the store follows none, since it could lead to somebody else's file."
+            : "Check that this user may read and write there, and that the disk has room."
+        let cause = number == ELOOP ? "it is a symbolic link" : String(cString: strerror(number))
+        var error = store(operation, object, cause: cause, remedy: remedy)
         error.systemError = number
         return error
     }

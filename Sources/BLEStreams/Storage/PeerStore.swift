@@ -6,8 +6,11 @@ import Synchronization
 
 /// What is remembered of peers when a program ends: bonds, GATT caches, sessions; one JSON file for each peer.
 ///
-/// The files lie in `$XDG_STATE_HOME/blestreams` (or `~/.local/state/blestreams`) unless told otherwise, with the mode
-/// 0600 in a folder of mode 0700. A file is replaced as a whole, so that a loss of power leaves the old or the new one.
+/// The files lie in `$STATE_DIRECTORY/blestreams` in a service of systemd's with `StateDirectory=`, else in
+/// `$XDG_STATE_HOME/blestreams` (or `~/.local/state/blestreams`) unless told otherwise, with the mode 0600 in a folder of
+/// mode 0700. A folder that belongs to another user, or into which others may write, is refused with a warning, and so is
+/// a symbolic link in place of a file: what lies there decides which keys the kernel gets.
+/// A file is replaced as a whole, so that a loss of power leaves the old or the new one.
 /// One that can't be read is set aside beside it, named in a warning, and what was in it is found out afresh.
 ///
 /// Several programs may share a folder: each change is made to the file as it is at that moment.
@@ -26,6 +29,8 @@ public final class PeerStore: Sendable {
         var writes = 0
         /// The records of a store without a folder.
         var memory: [BluetoothAddress: PeerRecord] = [:]
+        /// What was warned of since something was written last: a trouble that lasts is told once, not at each link.
+        var told: Set<String> = []
     }
 
     /// `nil`: everything is kept in memory only.
@@ -49,7 +54,7 @@ public final class PeerStore: Sendable {
         for queue in [queue, reading] { queue.setSpecific(key: Self.mark, value: true) }
     }
 
-    /// The files of this user: `$XDG_STATE_HOME/blestreams`; warnings go to standard error.
+    /// The files of this user or service, in the folder that ``PeerStore`` names; warnings go to standard error.
     public static let standard = PeerStore(folder: PeerFolder.standardPath)
 
     /// Keeps files in a folder, which is made when the first one is written.
@@ -100,7 +105,7 @@ public final class PeerStore: Sendable {
         while true {
             let (changes, writes) = state.withLock { ($0.pending[peer] ?? [], $0.writes) }
             var (record, failure) = read(peer)
-            if let failure { warning(failure) }
+            if let failure { tell(failure) }
             // What was brought to the disk meanwhile would be counted twice, or not at all.
             guard state.withLock({ $0.writes == writes }) else { continue }
             for change in changes { change(&record) }
@@ -112,7 +117,8 @@ public final class PeerStore: Sendable {
     func peers() -> [BluetoothAddress] {
         let (changed, remembered) = state.withLock { (Array($0.pending.keys), Array($0.memory.keys)) }
         guard let folder else { return remembered.sorted { $0.rawValue < $1.rawValue } }
-        var peers = Set(folder.peers())
+        var peers: Set<BluetoothAddress> = []
+        do throws(BLEError) { peers = Set(try folder.peers()) } catch { tell(error) }
         for peer in changed {
             if record(of: peer).isEmpty { peers.remove(peer) } else { peers.insert(peer) }
         }
@@ -154,6 +160,15 @@ public final class PeerStore: Sendable {
 
     // MARK: - Files
 
+    private func tell(_ failure: BLEError) {
+        let isNews = state.withLock { state in
+            // Of each peer's file something else may be wrong.
+            if state.told.count >= 256 { state.told = [] }
+            return state.told.insert("\(failure)").inserted
+        }
+        if isNews { warning(failure) }
+    }
+
     /// The record in a peer's file, empty where there is none; and what was wrong with the file.
     private func read(_ peer: BluetoothAddress) -> (PeerRecord, BLEError?) {
         do throws(BLEError) {
@@ -166,7 +181,7 @@ public final class PeerStore: Sendable {
     /// Brings a file up to date, on the queue.
     private func writePending(_ peer: BluetoothAddress) {
         while let changes = state.withLock({ $0.pending[peer] }) {
-            if let failure = write(changes, peer) { warning(failure) }
+            if let failure = write(changes, peer) { tell(failure) }
             state.withLock { state in
                 state.writes += 1
                 state.pending[peer]?.removeFirst(changes.count)
@@ -180,12 +195,15 @@ public final class PeerStore: Sendable {
         do throws(BLEError) {
             try folder.whileLocked { () throws(BLEError) in
                 let (before, failure) = read(peer)
-                if let failure { warning(failure) }
+                // One that is there and can't be read keeps what is in it; a damaged one has been set aside by now.
+                if let failure, failure.systemError != nil { throw failure }
+                if let failure { tell(failure) }
                 var record = before
                 for change in changes { change(&record) }
                 // What is asked for again at each link, such as to keep a session, wears no disk out.
                 if record != before { try folder.write(record, of: peer) }
             }
+            state.withLock { $0.told = [] }
             return nil
         } catch {
             return error

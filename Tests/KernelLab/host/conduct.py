@@ -25,7 +25,8 @@ PACKAGE = ROOT.parent.parent
 KERNEL_TESTS = "kernel-tests"
 RUNS_KEPT = 10
 SELF_TEST = "peers"
-SPEED = "speed"  # by itself, and only when asked for: whatever else runs would be measured too
+# By themselves, and only where the variable is set: whatever else runs would be measured too, or the build takes long.
+ON_REQUEST = {"speed": "LAB_SPEED", "deployment": "LAB_STATIC"}
 # The guest's own deadline: far beyond what a busy machine needs, since it only ever ends what hangs.
 # A variable sets another one, to try the lab itself.
 SECONDS = int(os.environ.get("BLESTREAMS_LAB_SECONDS", "1200"))
@@ -63,7 +64,7 @@ def benches(only: str | None, self_test: bool, mark: str) -> dict[str, list[str]
     for folder in sorted(path.name for path in (ROOT / "scenarios").iterdir() if path.is_dir()):
         if folder.startswith("_") or (self_test and folder != SELF_TEST):
             continue
-        if folder == SPEED and not os.environ.get("LAB_SPEED"):
+        if folder in ON_REQUEST and not os.environ.get(ON_REQUEST[folder]):
             continue
         if tests := collect(folder, only, mark):
             chosen[folder] = tests
@@ -99,6 +100,7 @@ def guest_script(cache: Path, guest: Guest, only: str | None) -> str:
         "LAB_MARK": guest.mark,
         "LAB_PRODUCTS": str(PACKAGE / ".build" / "debug"),
         "LAB_SPEED": os.environ.get("LAB_SPEED", ""),
+        "LAB_STATIC": os.environ.get("LAB_STATIC", ""),
     }
     bench = [guest.bench] + ([only] if only else [])
     if guest.bench.startswith(KERNEL_TESTS):
