@@ -104,7 +104,7 @@ struct PeerFolder: Sendable {
 
     // MARK: - Trust
 
-    /// Whether the folder is there; what lies in it decides which keys are loaded, so nobody else may be able to change it.
+    /// Whether the folder is there. What lies in it decides which keys are loaded: nobody else may be able to change it.
     ///
     /// - Throws: where another user owns it, or may write into it.
     private func isTrusted() throws(BLEError) -> Bool {
@@ -114,7 +114,7 @@ struct PeerFolder: Sendable {
             throw .store("open", path, errno: errno)
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
-            throw .store("open", path, cause: "it is not a folder", remedy: "Move that file away, or name another folder.")
+            throw .store("open", path, cause: "it is no folder", remedy: "Move that file away, or name another folder.")
         }
         guard status.st_uid == geteuid() else {
             throw .store(

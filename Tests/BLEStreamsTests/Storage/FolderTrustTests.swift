@@ -20,7 +20,7 @@ import Testing
         try await body(folder, PeerStore(folder: folder) { warnings.add($0) }, warnings)
     }
 
-    private let change: PeerStore.Change = { $0.session = nil; $0.bonds = [] }
+    private let change: PeerStore.Change = { $0.bonds = [] }
 
     @Test(arguments: [0o770, 0o777, 0o702])
     func `a folder into which others may write is refused, with the command that mends it`(mode: Int) async throws {
