@@ -24,6 +24,7 @@ public final class LinuxRadio: Radio {
     let settling: SettlingPeers
     let keys: KernelKeys
     let security: SecurityWatch
+    let monitor: LinkMonitor
     /// Whether somebody scans.
     let isScanning = Mutex(false)
 
@@ -62,5 +63,6 @@ public final class LinuxRadio: Radio {
         settling = SettlingPeers(management: management, loop: loop, timeline: timeline)
         keys = KernelKeys(management: management)
         security = SecurityWatch(management: management)
+        monitor = LinkMonitor(adapter, loop: loop)
     }
 }

@@ -29,6 +29,21 @@ public protocol ATTLink: AnyObject, Sendable {
     /// Asks for the signal strength of the link in dBm; `nil` where the radio can't tell.
     func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void)
 
+    /// Asks what the link is like now.
+    ///
+    /// - Parameter result: is called once, at the latest when the link ends; what isn't known is `nil`.
+    func readConditions(_ result: @escaping @Sendable (LinkConditions) -> Void)
+
+    /// Tells what the link is like whenever that has changed, as far as the radio hears of it, until the activity is
+    /// cancelled. How strong it is changes all the time, and is told with something else.
+    func observeConditions(_ events: @escaping @Sendable (LinkConditions) -> Void) -> RadioActivity
+
+    /// Asks for other connection parameters while the link is up; the central's call.
+    ///
+    /// - Parameter result: is called once: that they were asked for, or why they couldn't be. What becomes of the wish,
+    ///   ``observeConditions(_:)`` tells.
+    func request(_ parameters: ConnectionParameters, _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void)
+
     /// Encrypts the link with the keys of a bond; a peripheral asks the central to do it (a Security Request).
     ///
     /// - Parameter result: Is called once: at once where the link is encrypted already, and at the latest when the link

@@ -30,6 +30,16 @@ public protocol Radio: Sendable {
         result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
     ) -> RadioActivity
 
+    /// Connects as ``connect(to:result:)`` does, and asks for connection parameters.
+    ///
+    /// - Parameter parameters: what the link is to be like; `nil`: what the radio thinks best. That the radio can't ask for
+    ///   them is no reason not to connect: ``ATTLink/readConditions(_:)`` tells what the link is like.
+    func connect(
+        to peer: BluetoothAddress,
+        parameters: ConnectionParameters?,
+        result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
+    ) -> RadioActivity
+
     /// Accepts links that other devices make to this adapter, until the activity is cancelled. One listener at a time: a
     /// second one fails with ``BLEError/Code/busy``.
     func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity
@@ -72,6 +82,15 @@ public protocol Radio: Sendable {
 extension Radio {
     /// None.
     public var executor: (any TaskExecutor)? { nil }
+
+    /// Connects without asking for parameters: what a radio does that knows none.
+    public func connect(
+        to peer: BluetoothAddress,
+        parameters: ConnectionParameters?,
+        result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
+    ) -> RadioActivity {
+        connect(to: peer, result: result)
+    }
 }
 
 /// What a scan asks of the radio. Filtering beyond this is done above.

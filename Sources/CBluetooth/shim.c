@@ -181,6 +181,38 @@ int CBluetooth_filter_scanning(int socket) {
     return setsockopt(socket, SOL_HCI, HCI_FILTER, &filter, sizeof filter);
 }
 
+int CBluetooth_filter_links(int socket) {
+    // The advertisements of every scan are LE Meta events too: their subevent stands behind packet type, event and length.
+    enum { SUBEVENT = 3, ADVERTISING = 0x02, DIRECTED = 0x0B, EXTENDED = 0x0D, EVERYTHING = 0xFFFF };
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
+        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, SUBEVENT, 0, 6),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, EVT_LE_META_EVENT, 0, 5),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, SUBEVENT),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ADVERTISING, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, DIRECTED, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, EXTENDED, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, EVERYTHING),
+    };
+    struct sock_fprog program = {.len = sizeof steps / sizeof *steps, .filter = steps};
+    if (setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) < 0) return -1;
+
+    struct hci_filter filter;
+    hci_filter_clear(&filter);
+    hci_filter_set_ptype(HCI_EVENT_PKT, &filter);
+    hci_filter_set_event(EVT_LE_META_EVENT, &filter);
+    hci_filter_set_event(EVT_DISCONN_COMPLETE, &filter);
+    if (setsockopt(socket, SOL_HCI, HCI_FILTER, &filter, sizeof filter) < 0) return -1;
+    // What a program may not hear the kernel takes out without a word.
+    socklen_t length = sizeof filter;
+    if (getsockopt(socket, SOL_HCI, HCI_FILTER, &filter, &length) < 0) return -1;
+    if (hci_filter_test_event(EVT_LE_META_EVENT, &filter)) return 0;
+    errno = EPERM;
+    return -1;
+}
+
 void CBluetooth_name_thread(const char *name) {
     pthread_setname_np(pthread_self(), name);
 }

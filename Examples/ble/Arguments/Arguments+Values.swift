@@ -42,6 +42,17 @@ extension Arguments {
         return minimum...maximum
     }
 
+    /// What a link is to be like, by the name of the purpose.
+    func linkParameters(_ name: String) throws(UsageError) -> ConnectionParameters? {
+        switch last(name) {
+        case nil: return nil
+        case "fast": return .fast
+        case "balanced": return .balanced
+        case "lowPower": return .lowPower
+        case let text?: throw UsageError("--\(name) '\(text)': it is fast, balanced or lowPower")
+        }
+    }
+
     /// UUIDs, each 4, 8 or 32 hex digits, the last with dashes.
     func uuids(_ name: String) throws(UsageError) -> [BluetoothUUID] {
         var uuids: [BluetoothUUID] = []

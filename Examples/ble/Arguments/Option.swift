@@ -35,6 +35,13 @@ extension Option {
     /// What is remembered of a device is not to be used.
     static let fresh = Option("fresh", help: "discover the services, though they are remembered from the last time")
 
+    /// What the link is to be like.
+    static let parameters = Option(
+        "parameters",
+        value: "WHAT",
+        help: "how often the two sides meet: fast, balanced or lowPower; balanced unless told"
+    )
+
     /// The deadline of whatever ends by itself.
     static let deadline = Option("timeout", value: "S", help: "give up after S seconds")
 }

@@ -5,7 +5,7 @@ struct Info: Command {
     static let name = "info"
     static let summary = "show a device's services, characteristics and values, and the link"
     static let parameters = ["ADDRESS"]
-    static let options = [Option.fresh, Option.deadline]
+    static let options = [Option.fresh, Option.parameters, Option.deadline]
     static let notes = """
         Every value that can be read is read. When a request goes wrong, by a lost link or an answer that stays away,
         what was read until then is printed, and the exit status is 1; that a value is refused is part of the tree.
@@ -13,21 +13,23 @@ struct Info: Command {
 
     private let peripheral: PeripheralName
     private let limit: Duration?
+    private let parameters: ConnectionParameters?
 
     init(_ arguments: Arguments) throws(UsageError) {
         peripheral = try PeripheralName(arguments.parameters(Self.parameters)[0])
         limit = try arguments.seconds("timeout")
+        parameters = try arguments.linkParameters("parameters")
     }
 
     func run(in environment: CommandEnvironment) async throws {
         let deadline = limit.map { Deadline(in: $0) }
         var found: GATTTree?
         do {
-            try await environment.withLink(to: peripheral, deadline) { link in
+            try await environment.withLink(to: peripheral, parameters, deadline) { link in
                 var tree = GATTTree(link: link, database: try await environment.discover(link, deadline))
                 // What is known when a request goes wrong is shown all the same.
                 defer { found = tree }
-                tree.rssi = try await environment.signalStrength(of: link)
+                tree.conditions = try await environment.conditions(of: link)
                 try await environment.readValues(of: &tree, link, deadline)
             }
         } catch let error as BLEError {
@@ -39,10 +41,12 @@ struct Info: Command {
 }
 
 extension CommandEnvironment {
-    /// The signal strength, where the radio tells it.
-    fileprivate func signalStrength(of link: Link) async throws -> Int? {
+    /// What the link is like, where the radio tells it.
+    fileprivate func conditions(of link: Link) async throws -> LinkConditions? {
         do {
-            return try await link.rssi()
+            let conditions = try await link.conditions()
+            if let why = conditions.whyIncomplete { log.detail(why.messageText) }
+            return conditions
         } catch let error as BLEError where error.code != .disconnected {
             log.detail(error.messageText)
             return nil

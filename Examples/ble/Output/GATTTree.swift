@@ -12,8 +12,8 @@ struct GATTTree {
     let address: BluetoothAddress
     /// The largest PDU of the link, in octets.
     let mtu: Int
-    /// The signal strength of the link in dBm, where it is known.
-    var rssi: Int?
+    /// What the link was like when it was asked for.
+    var conditions: LinkConditions?
     /// How the link is secured.
     let security: LinkSecurity
     /// The device's attributes.
@@ -68,9 +68,10 @@ extension GATTTree {
             ("address", .string("\(address)")),
             ("addressType", .string(address.kind.rawValue)),
             ("mtu", .number(mtu)),
-            ("rssi", .number(rssi)),
+            ("rssi", .number(conditions?.rssi)),
             ("encrypted", .bool(security.isEncrypted)),
             ("authenticated", .bool(security.isAuthenticated)),
+            ("link", JSON.object(conditions?.json ?? [])),
             ("services", .array(database.services.map(json(of:))))
         )
     }
@@ -135,8 +136,9 @@ extension GATTTree {
     /// The tree, a line for each attribute.
     var text: String {
         var lines = ["\(address)  \(address.kind)  MTU \(mtu)"]
-        if let rssi { lines[0] += "  \(rssi) dBm" }
+        if let rssi = conditions?.rssi { lines[0] += "  \(rssi) dBm" }
         lines[0] += security.isEncrypted ? "  encrypted" : "  not encrypted"
+        if let facts = conditions?.text { lines.append(facts) }
         for service in database.services {
             let secondary = service.isPrimary ? "" : ", secondary"
             lines.append("")

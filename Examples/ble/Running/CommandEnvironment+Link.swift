@@ -4,12 +4,13 @@ extension CommandEnvironment {
     /// Connects, runs the closure with the link, and drops the link, whatever happens.
     func withLink<Output>(
         to name: PeripheralName,
+        _ parameters: ConnectionParameters? = nil,
         _ deadline: Deadline?,
         _ body: (Link) async throws -> Output
     ) async throws -> Output {
         let peripheral = try peripheral(name)
         return try await talkingAbout(peripheral) {
-            try await peripheral.withLink(timeout: deadline.forConnecting) { link in
+            try await peripheral.withLink(timeout: deadline.forConnecting, parameters: parameters) { link in
                 log.detail("connected to \(link.peripheral.address) (\(link.peripheral.address.kind)), MTU \(link.mtu)")
                 defer {
                     let count = link.ignoredPDUs

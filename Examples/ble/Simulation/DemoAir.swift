@@ -10,8 +10,10 @@ enum DemoAir {
     /// - Parameter visitor: a central that comes to see what the command serves.
     static func run(visitor: (any DemoVisitor)? = nil, _ body: (AdapterChoice) async throws -> Void) async throws {
         let air = SimulatedAir()
-        // As fast as a real radio can be made to go.
-        let adapter = air.adapter(name: "simulated", settings: AdapterSettings(linkTiming: .fast))
+        // As fast as a real radio can be made to go, and as patient as the library makes one.
+        var timing = LinkTiming.fast
+        timing.supervisionTimeout = .seconds(5)
+        let adapter = air.adapter(name: "simulated", settings: AdapterSettings(linkTiming: timing))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (device, distance) in devices {
                 let radio = air.adapter(name: device.peripheral.name, address: device.address)

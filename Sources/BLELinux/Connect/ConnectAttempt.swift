@@ -26,6 +26,8 @@ final class ConnectAttempt: Sendable {
     private let adapter: LinuxAdapter
     private let loop: EventLoop
     private let environment: any LinkEnvironment
+    /// Called right before each socket connects.
+    private let prepare: @Sendable () -> Void
     private let state: Mutex<State>
 
     init(
@@ -33,12 +35,14 @@ final class ConnectAttempt: Sendable {
         from adapter: LinuxAdapter,
         loop: EventLoop,
         environment: any LinkEnvironment,
+        prepare: @escaping @Sendable () -> Void,
         result: @escaping Result
     ) {
         self.peer = peer
         self.adapter = adapter
         self.loop = loop
         self.environment = environment
+        self.prepare = prepare
         state = Mutex(State(result: result))
     }
 
@@ -81,6 +85,7 @@ final class ConnectAttempt: Sendable {
             try descriptor.bind(to: source)
             try descriptor.removeConnectTimeout()
             descriptor.prepareForLink()
+            prepare()
             isConnected = try descriptor.connect(to: L2CAPAddress(peer))
             socket = SharedDescriptor(descriptor)
         } catch {

@@ -55,7 +55,7 @@ final class SocketLink: ATTLink {
     let maximumPDUSize: Int
 
     private let loop: EventLoop
-    private let environment: any LinkEnvironment
+    let environment: any LinkEnvironment
     let state: Mutex<State>
     private let dropped = Mutex(DropCounter())
 

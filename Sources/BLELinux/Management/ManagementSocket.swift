@@ -68,12 +68,15 @@ final class ManagementSocket: Sendable {
     }
 
     /// Sends a command when its turn has come; the closure is called once, on the loop's thread.
+    ///
+    /// - Parameter index: whom it is for; `nil`: the adapter.
     func submit<Command: ManagementCommand>(
         _ command: Command,
+        index: ManagementIndex? = nil,
         answer: @escaping @Sendable (Result<Command.Response, ManagementFailure>) -> Void
     ) {
         let actions = state.withLock { state in
-            let (id, output) = state.client.submit(command, index: index)
+            let (id, output) = state.client.submit(command, index: index ?? self.index)
             // The socket stays open until it has its answers: a command that waits for its turn is still sent.
             state.answers[id] = { [self] outcome in
                 withExtendedLifetime(self) { answer(ManagementFailure.result(of: Command.self, outcome)) }

@@ -19,4 +19,10 @@ extension FileDescriptor {
     func filterScanning() throws(SystemError) {
         try systemCall { CBluetooth_filter_scanning(rawValue) }
     }
+
+    /// Lets through what tells of links, and no advertisement; throws ``SystemError/notPermitted`` without `CAP_NET_RAW`.
+    /// The corresponding C function is `setsockopt` with `HCI_FILTER` and `SO_ATTACH_FILTER`.
+    func filterLinks() throws(SystemError) {
+        try systemCall { CBluetooth_filter_links(rawValue) }
+    }
 }

@@ -49,6 +49,19 @@ extension FileDescriptor {
         try setOption(SOL_BLUETOOTH, BT_SECURITY, bt_security(level: UInt8(BT_SECURITY_MEDIUM), key_size: 0))
     }
 
+    /// The controller's number of the connection of a connected L2CAP socket; everybody may ask.
+    /// The corresponding C function is `getsockopt` with `L2CAP_CONNINFO`.
+    func connectionHandle() throws(SystemError) -> UInt16 {
+        try option(SOL_L2CAP, L2CAP_CONNINFO, initial: l2cap_conninfo()).hci_handle
+    }
+
+    /// The PHYs of the connection of a connected L2CAP socket, a bit for each; everybody may ask.
+    /// The corresponding C function is `getsockopt` with `BT_PHY`.
+    func connectionPHYs() throws(SystemError) -> UInt32 {
+        // The number of the option: not every header of libbluetooth has it.
+        try option(SOL_BLUETOOTH, 14, initial: UInt32(0))
+    }
+
     /// How many datagrams the socket has dropped since it was made; `nil` where the kernel can't tell.
     /// The corresponding C function is `getsockopt` with `SO_MEMINFO`.
     func droppedSinceOpening() -> UInt32? {

@@ -82,7 +82,16 @@ extension SimulatedAdapter: Radio {
         to peer: BluetoothAddress,
         result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
     ) -> RadioActivity {
-        activity(core.perform { $0.startConnect(to: peer, on: id, result: result) })
+        connect(to: peer, parameters: nil, result: result)
+    }
+
+    /// Connects; without parameters with the timing of its ``AdapterSettings/linkTiming``.
+    public func connect(
+        to peer: BluetoothAddress,
+        parameters: ConnectionParameters?,
+        result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
+    ) -> RadioActivity {
+        activity(core.perform { $0.startConnect(to: peer, on: id, parameters: parameters, result: result) })
     }
 
     public func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity {

@@ -6,6 +6,9 @@ struct ConnectAttempt: Sendable {
     let activity: ActivityID
     let adapter: AdapterID
 
+    /// What the central asks for; `nil`: what its settings say.
+    let parameters: ConnectionParameters?
+
     /// The fault plan lets it succeed no earlier.
     var earliest: Duration?
 }
@@ -14,6 +17,7 @@ extension AirState {
     mutating func startConnect(
         to peer: BluetoothAddress,
         on adapter: AdapterID,
+        parameters: ConnectionParameters? = nil,
         result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
     ) -> ActivityID {
         let id = add(.connect(peer, result), on: adapter)
@@ -24,7 +28,9 @@ extension AirState {
         } else if attempts[peer, default: []].contains(where: { $0.adapter == adapter }) {
             fail(id, .isConnecting(peer))
         } else {
-            attempts[peer, default: []].append(ConnectAttempt(activity: id, adapter: adapter))
+            attempts[peer, default: []].append(
+                ConnectAttempt(activity: id, adapter: adapter, parameters: parameters)
+            )
             adapters[adapter].attempts.append(id)
             if let other = addresses[peer], other != adapter { wakeAdvertisements(of: other) }
         }
@@ -63,7 +69,7 @@ extension AirState {
             }
             stop(attempt.activity)
             activities[attempt.activity]?.isEnding = true
-            establish(attempt.activity, central: central, peripheral: peripheral)
+            establish(attempt, peripheral: peripheral)
             return
         }
     }
@@ -73,12 +79,14 @@ extension AirState {
         attempts[peer]?[index].earliest = moment
     }
 
-    private mutating func establish(_ activity: ActivityID, central: AdapterID, peripheral: AdapterID) {
+    private mutating func establish(_ attempt: ConnectAttempt, peripheral: AdapterID) {
+        let (activity, central) = (attempt.activity, attempt.adapter)
         let settings = adapters[central].settings
+        let timing = attempt.parameters.map(settings.linkTiming.with) ?? settings.linkTiming
         let link = LinkRecord(
             id: links.nextID(),
-            timing: settings.linkTiming,
-            anchor: now + randomDuration(below: settings.linkTiming.connectionInterval),
+            timing: timing,
+            anchor: now + randomDuration(below: timing.connectionInterval),
             maximumPDUSize: min(settings.maximumPDUSize, adapters[peripheral].settings.maximumPDUSize),
             central: LinkEnd(adapter: central, settings),
             peripheral: LinkEnd(adapter: peripheral, adapters[peripheral].settings)

@@ -66,7 +66,7 @@ extension AirState {
         schedule(.connectionEvent(link.id), at: due)
     }
 
-    private func nextConnectionEvent(of link: LinkRecord) -> Duration {
+    func nextConnectionEvent(of link: LinkRecord) -> Duration {
         let interval = link.timing.connectionInterval
         guard interval > .zero else { return now }
         guard now >= link.anchor else { return link.anchor }

@@ -44,6 +44,7 @@ struct AirState {
 
     private var nextActivity: ActivityID = 0
     var nextHeld: UInt64 = 0
+    var nextConditionObserver: UInt64 = 0
 
     init(timeline: any Timeline) { self.timeline = timeline }
 

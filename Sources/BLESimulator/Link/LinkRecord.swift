@@ -23,8 +23,9 @@ struct LinkEndID: Hashable, Sendable {
 /// An idle link costs this object and no timer: nothing is scheduled before somebody sends.
 final class LinkRecord {
     let id: LinkID
-    let timing: LinkTiming
-    let anchor: Duration
+    var timing: LinkTiming
+    /// When a connection event took place, or the first one will.
+    var anchor: Duration
     let maximumPDUSize: Int
 
     let central: LinkEnd
@@ -38,6 +39,9 @@ final class LinkRecord {
 
     /// Who waits for it to be encrypted.
     var encryptions: [AirState.Encrypted] = []
+
+    /// Who hears of each change of the timing.
+    var conditionObservers: [(id: UInt64, role: LinkRole, events: @Sendable (LinkConditions) -> Void)] = []
 
     /// Whether nothing is heard: out of range, or one side is gone.
     var isSilent = false

@@ -1,3 +1,5 @@
+internal import BLEProtocol
+
 /// How fast a link carries PDUs: a model of the link layer's connection events.
 ///
 /// A link wakes once in each ``connectionInterval``. In that event both sides exchange link layer packets of up to
@@ -93,6 +95,30 @@ extension LinkTiming {
         case .le1M: .microseconds((1 + 4 + 2 + 3 + octets) * 8)
         case .le2M: .microseconds((2 + 4 + 2 + 3 + octets) * 4)
         }
+    }
+}
+
+extension LinkTiming {
+    /// The same link with what a central asks for: the controller takes the longest interval.
+    func with(_ parameters: ConnectionParameters) -> LinkTiming {
+        var timing = self
+        timing.connectionInterval = parameters.interval.upperBound
+        timing.peripheralLatency = parameters.latency
+        timing.supervisionTimeout = parameters.supervisionTimeout
+        return timing
+    }
+
+    /// What a radio tells of a link with this timing.
+    var conditions: LinkConditions {
+        var conditions = LinkConditions()
+        conditions.interval = connectionInterval
+        conditions.latency = peripheralLatency
+        conditions.supervisionTimeout = supervisionTimeout
+        conditions.sendingPHY = phy == .le1M ? .le1M : .le2M
+        conditions.receivingPHY = conditions.sendingPHY
+        conditions.sendingDataLength = dataLength
+        conditions.receivingDataLength = dataLength
+        return conditions
     }
 }
 

@@ -41,6 +41,22 @@ final class SimulatedLink: ATTLink {
     func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void) { core.perform { $0.readRSSI(of: id, result) } }
 }
 
+extension SimulatedLink {
+    func readConditions(_ result: @escaping @Sendable (LinkConditions) -> Void) {
+        core.perform { $0.readConditions(of: id, result) }
+    }
+
+    func observeConditions(_ events: @escaping @Sendable (LinkConditions) -> Void) -> RadioActivity {
+        let observer = core.perform { $0.observeConditions(of: id, events) }
+        return RadioActivity { [core, id] in _ = core.perform { $0.removeConditionObserver(observer, of: id) } }
+    }
+
+    func request(_ parameters: ConnectionParameters, _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
+        core.perform { $0.request(parameters, of: id) }
+        result(.success(()))
+    }
+}
+
 extension AirState {
     fileprivate func facts(of id: LinkEndID) -> (BluetoothAddress, BluetoothAddress?, Int) {
         guard let link = links[id.link] else { preconditionFailure("a link is handed over before it is forgotten") }

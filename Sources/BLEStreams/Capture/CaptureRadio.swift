@@ -41,7 +41,15 @@ public final class CaptureRadio: Radio {
         to peer: BluetoothAddress,
         result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
     ) -> RadioActivity {
-        radio.connect(to: peer) { [recorder] outcome in
+        connect(to: peer, parameters: nil, result: result)
+    }
+
+    public func connect(
+        to peer: BluetoothAddress,
+        parameters: ConnectionParameters?,
+        result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
+    ) -> RadioActivity {
+        radio.connect(to: peer, parameters: parameters) { [recorder] outcome in
             result(outcome.map { CapturedLink($0, role: .central, recorder) })
         }
     }

@@ -38,6 +38,16 @@ final class CapturedLink: ATTLink {
 
     func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void) { link.readRSSI(result) }
 
+    func readConditions(_ result: @escaping @Sendable (LinkConditions) -> Void) { link.readConditions(result) }
+
+    func observeConditions(_ events: @escaping @Sendable (LinkConditions) -> Void) -> RadioActivity {
+        link.observeConditions(events)
+    }
+
+    func request(_ parameters: ConnectionParameters, _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
+        link.request(parameters, result)
+    }
+
     func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) { link.encrypt(result) }
 
     fileprivate func received(_ pdus: ReceivedPDUs) {

@@ -22,12 +22,18 @@ public final class Central: Sendable {
     ///   - choice: which adapter; the first one that is switched on unless told otherwise.
     ///   - store: where bonds and what else is known of peers are kept; `nil`: ``PeerStore/standard`` for an adapter
     ///     of this machine, memory for ``AdapterChoice/radio(_:)``.
+    ///   - parameters: what its links are to be like where nothing else is said, for a link, by a session's plan, or by
+    ///     ``Peripheral/prefer(_:)``; `nil`: as the radio likes it, ``ConnectionParameters/balanced`` on Linux.
     /// - Throws: ``BLEError/Code/adapterNotFound``, ``BLEError/Code/unsupportedSystem`` or another `BLEError` that says
     ///   what is missing. An adapter that is switched off can be opened: watch ``adapterStates``, or open it with
-    ///   ``open(_:store:waitingFor:)``.
-    public static func open(_ choice: AdapterChoice = .default, store: PeerStore? = nil) async throws -> Central {
+    ///   ``open(_:store:parameters:waitingFor:)``.
+    public static func open(
+        _ choice: AdapterChoice = .default,
+        store: PeerStore? = nil,
+        parameters: ConnectionParameters? = nil
+    ) async throws -> Central {
         let store = store ?? (choice.isOfThisMachine ? .standard : .inMemory())
-        return Central(core: CentralCore(radio: try choice.makeRadio(), store: store))
+        return Central(core: CentralCore(radio: try choice.makeRadio(), store: store, parameters: parameters))
     }
 
     /// The adapter as it is now.

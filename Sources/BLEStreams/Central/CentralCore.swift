@@ -11,8 +11,10 @@ final class CentralCore: Sendable {
     let connectQueue: ConnectQueue
     let sessionLinks = SessionLinks()
     let links: SharedLinks
+    let preferences: LinkPreferences
 
-    init(radio: any Radio, store: PeerStore) {
+    init(radio: any Radio, store: PeerStore, parameters: ConnectionParameters? = nil) {
+        preferences = LinkPreferences(parameters)
         self.radio = radio
         self.store = store
         scans = ScanBroker(radio: radio)

@@ -32,6 +32,7 @@ final class ConnectAttempt: Sendable {
 
     private let peripheral: Peripheral
     private let timeout: Duration
+    private let parameters: ConnectionParameters?
     private let begin: Duration
     private let result: @Sendable (Result<Link, BLEError>) -> Void
     private let state: Mutex<State>
@@ -41,18 +42,22 @@ final class ConnectAttempt: Sendable {
     /// Starts connecting, or shares the link or the attempt that there is; exactly one result comes, at once or later,
     /// unless the returned closure is called before.
     ///
-    /// - Parameter repetitions: how often it is tried again at once when the connection failed to be established.
+    /// - Parameters:
+    ///   - repetitions: how often it is tried again at once when the connection failed to be established.
+    ///   - parameters: what the link is to be like, where it is this call that makes it; `nil`: what is preferred for the
+    ///     peripheral, or by the central.
     static func start(
         to peripheral: Peripheral,
         timeout: Duration,
         repetitions: Int = 3,
+        parameters: ConnectionParameters? = nil,
         result: @escaping @Sendable (Result<Link, BLEError>) -> Void
     ) -> @Sendable () -> Void {
         peripheral.core.links.join(
             peripheral,
             timeout: timeout,
             begin: { peripheral, timeout, result in
-                let attempt = ConnectAttempt(peripheral, timeout, repetitions, result)
+                let attempt = ConnectAttempt(peripheral, timeout, repetitions, parameters, result)
                 attempt.start()
                 return { attempt.cancel() }
             },
@@ -64,10 +69,12 @@ final class ConnectAttempt: Sendable {
         _ peripheral: Peripheral,
         _ timeout: Duration,
         _ repetitions: Int,
+        _ parameters: ConnectionParameters?,
         _ result: @escaping @Sendable (Result<Link, BLEError>) -> Void
     ) {
         self.peripheral = peripheral
         self.timeout = timeout
+        self.parameters = parameters ?? peripheral.core.preferences[peripheral.address]
         self.result = result
         begin = peripheral.core.timeline.now
         state = Mutex(State(candidates: [peripheral.address] + peripheral.alternatives, repetitionsLeft: repetitions))
@@ -134,7 +141,9 @@ final class ConnectAttempt: Sendable {
                 end
             }
         }
-        let activity = core.radio.connect(to: address) { self.handle($0, from: address, turn) }
+        let activity = core.radio.connect(to: address, parameters: parameters) {
+            self.handle($0, from: address, turn)
+        }
         store {
             // The answer may have come already, and another turn begun.
             if $0.turn == turn { $0.activity = activity }

@@ -1,7 +1,8 @@
+import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// One iteration of ``Peripheral/stream(timeout:_:)``: waits for a link, and is the stream on it from then on.
+/// One iteration of ``Peripheral/stream(timeout:parameters:_:)``: waits for a link, and is the stream on it from then on.
 final class LinkCursor<Element: Sendable> {
     private let body: (Link) -> BLEStream<Element>
     private let tally: Tally
@@ -15,6 +16,7 @@ final class LinkCursor<Element: Sendable> {
     init(
         _ peripheral: Peripheral,
         _ timeout: Duration,
+        _ parameters: ConnectionParameters?,
         _ body: @escaping (Link) -> BLEStream<Element>,
         _ tally: Tally,
         _ waker: Waker
@@ -22,7 +24,8 @@ final class LinkCursor<Element: Sendable> {
         self.body = body
         self.tally = tally
         self.waker = waker
-        cancel = ConnectAttempt.start(to: peripheral, timeout: timeout) { [arrival] result in
+        cancel = ConnectAttempt.start(to: peripheral, timeout: timeout, parameters: parameters) {
+            [arrival] result in
             arrival.put(result)
             waker.wake()
         }

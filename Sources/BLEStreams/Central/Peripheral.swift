@@ -43,16 +43,21 @@ public struct Peripheral: Sendable {
     ///
     /// - Parameters:
     ///   - timeout: for how long to try, on the radio's clock; 30 s unless said otherwise.
+    ///   - parameters: what the link is to be like, where it is this call that makes it; `nil`: what is preferred for the
+    ///     peripheral (``prefer(_:)``), or by the central.
     ///   - body: what to do with the link; the link is of no use after it has returned.
     /// - Returns: what the closure returns.
     /// - Throws: ``BLEError/Code/timedOut``, ``BLEError/Code/busy``, ``BLEError/Code/connectionFailed`` or an error of
     ///   the adapter when no link could be made; what the closure throws; `CancellationError`.
     public func withLink<Output>(
         timeout: Duration = .seconds(30),
+        parameters: ConnectionParameters? = nil,
         _ body: (Link) async throws -> Output
     ) async throws -> Output {
         let link: Link = try await reply(on: core.timeline, unwanted: Link.giveUp) { finish in
-            ConnectAttempt.start(to: self, timeout: timeout) { finish($0.mapError { $0 as any Error }) }
+            ConnectAttempt.start(to: self, timeout: timeout, parameters: parameters) {
+                finish($0.mapError { $0 as any Error })
+            }
         }
         do {
             let output = try await body(link)
@@ -66,7 +71,7 @@ public struct Peripheral: Sendable {
 
     /// A stream over a link: connects when it is iterated, and drops the link when the iteration ends.
     ///
-    /// A peripheral has one link at a time. Streams that are iterated together share it, with ``withLink(timeout:_:)`` too:
+    /// A peripheral has one link at a time. Streams that are iterated together share it, with ``withLink(timeout:parameters:_:)`` too:
     /// the first one connects, the others wait for that, each for as long as its own `timeout` says, and the link is
     /// dropped with the last one. When it is lost all of them are told, and those that retry share the next one:
     ///
@@ -90,15 +95,17 @@ public struct Peripheral: Sendable {
     ///
     /// - Parameters:
     ///   - timeout: for how long to try to connect.
+    ///   - parameters: what the link is to be like; as in ``withLink(timeout:parameters:_:)``.
     ///   - body: the stream to iterate on the link; called once for each connection.
     public func stream<Element: Sendable>(
         timeout: Duration = .seconds(30),
+        parameters: ConnectionParameters? = nil,
         _ body: @escaping @Sendable (Link) -> BLEStream<Element>
     ) -> BLEStream<Element> {
         let subject = StreamSubject(operation: "stream", object: "from \(address)")
         let tally = Tally()
         let open: @Sendable (Waker) -> Cursor<Element> = { waker in
-            let cursor = LinkCursor(self, timeout, body, tally, waker)
+            let cursor = LinkCursor(self, timeout, parameters, body, tally, waker)
             return Cursor(poll: cursor.poll, unfinished: cursor.unfinished, stop: cursor.stop, close: cursor.close)
         }
         return BLEStream(subject, timeline: core.timeline, count: { tally.counters }, open: open)

@@ -15,6 +15,7 @@ final class QueuedConnect: Sendable {
 
     private let peripheral: Peripheral
     private let timeout: Duration
+    private let parameters: ConnectionParameters?
     private let begin: Duration
     private let result: @Sendable (Result<Link, BLEError>) -> Void
     private let state = Mutex(State())
@@ -25,9 +26,10 @@ final class QueuedConnect: Sendable {
     static func start(
         to peripheral: Peripheral,
         timeout: Duration,
+        parameters: ConnectionParameters?,
         result: @escaping @Sendable (Result<Link, BLEError>) -> Void
     ) -> @Sendable () -> Void {
-        let connect = QueuedConnect(peripheral, timeout, result)
+        let connect = QueuedConnect(peripheral, timeout, parameters, result)
         let deadline = peripheral.core.timeline.schedule(after: timeout) { connect.timedOut() }
         let isOver = connect.state.withLock { state in
             state.deadline = deadline
@@ -40,10 +42,12 @@ final class QueuedConnect: Sendable {
     private init(
         _ peripheral: Peripheral,
         _ timeout: Duration,
+        _ parameters: ConnectionParameters?,
         _ result: @escaping @Sendable (Result<Link, BLEError>) -> Void
     ) {
         self.peripheral = peripheral
         self.timeout = timeout
+        self.parameters = parameters
         self.result = result
         begin = peripheral.core.timeline.now
     }
@@ -71,7 +75,12 @@ final class QueuedConnect: Sendable {
         guard isCurrent else { return }
         // A little more than what is left: the deadline here tells the whole time.
         let left = begin + timeout - core.timeline.now + .seconds(1)
-        let cancel = ConnectAttempt.start(to: peripheral, timeout: left, repetitions: 0) { outcome in
+        let cancel = ConnectAttempt.start(
+            to: peripheral,
+            timeout: left,
+            repetitions: 0,
+            parameters: parameters
+        ) { outcome in
             guard self.state.withLock({ !$0.isOver && $0.turn == turn }) else {
                 if case .success(let link) = outcome { link.beginClosing() }
                 return

@@ -52,6 +52,16 @@ final class SharedLinks: Sendable {
 
     init(timeline: any Timeline) { self.timeline = timeline }
 
+    /// The link to a peripheral that is up; `nil` where there is none.
+    func link(to peripheral: Peripheral) -> Link? {
+        state.withLock { state in
+            guard let link = state.entries[peripheral.address.rawValue]?.link, link.bearer.end == nil else {
+                return nil
+            }
+            return link
+        }
+    }
+
     // MARK: - Coming
 
     /// Waits for a link, one's own or one that others have; exactly one answer comes, at once or later, unless what is

@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// A connection to a peripheral, for as long as ``Peripheral/withLink(timeout:_:)`` runs.
+/// A connection to a peripheral, for as long as ``Peripheral/withLink(timeout:parameters:_:)`` runs.
 ///
 /// A peripheral has one link at a time: all who want one at the same time, streams, sessions, queues, share it.
 ///

@@ -7,7 +7,7 @@ extension Link {
     ///
     /// It asks nobody: what the specification calls Just Works, which protects from listeners, and not from somebody
     /// who stands between the two devices while they pair. The keys are kept in the central's ``PeerStore``; later
-    /// links to this peripheral are encrypted with them before ``Peripheral/withLink(timeout:_:)`` hands them out.
+    /// links to this peripheral are encrypted with them before ``Peripheral/withLink(timeout:parameters:_:)`` hands them out.
     /// Where the link is encrypted already nothing is done.
     ///
     /// Pairing takes the capability `CAP_NET_ADMIN`. Cancellation ends it. Source: Core Specification, Vol 3, Part H, 2.

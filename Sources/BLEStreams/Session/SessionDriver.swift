@@ -134,7 +134,11 @@ final class SessionDriver: Sendable {
         news.withLock { $0.linkEnd = nil }
         do {
             let link: Link = try await reply(on: core.timeline, unwanted: Link.giveUp) { finish in
-                QueuedConnect.start(to: peripheral, timeout: plan.limits.connect) { outcome in
+                QueuedConnect.start(
+                    to: peripheral,
+                    timeout: plan.limits.connect,
+                    parameters: plan.parameters
+                ) { outcome in
                     finish(outcome.mapError { $0 as any Error })
                 }
             }

@@ -33,6 +33,9 @@ public struct SessionPlan: Hashable, Sendable {
     /// For how long each step is tried.
     public var limits = SessionLimits()
 
+    /// What its links are to be like; `nil`: what is preferred for the peripheral, or by the central.
+    public var parameters: ConnectionParameters?
+
     /// How often and how soon to reconnect when a link is lost or can't be made.
     ///
     /// Failures are counted until a link has been ready for ``RetryPolicy/stableAfter``: a peripheral that drops link after

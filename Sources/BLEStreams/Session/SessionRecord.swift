@@ -29,6 +29,14 @@ struct SessionRecord: Codable, Equatable, Sendable {
         var subscribe: Double
     }
 
+    /// Durations in seconds.
+    struct Parameters: Codable, Equatable, Sendable {
+        var shortestInterval: Double
+        var longestInterval: Double
+        var latency: Int
+        var supervisionTimeout: Double
+    }
+
     var name: String?
     var subscriptions: [Subscription]
     var requiredServices: [String]
@@ -36,6 +44,8 @@ struct SessionRecord: Codable, Equatable, Sendable {
     var limits: Limits
     var reconnecting: Reconnecting?
     var immediateAttempts: Int
+    /// Absent in older files.
+    var parameters: Parameters?
 
     init(_ plan: SessionPlan, name: String?) {
         self.name = name
@@ -72,6 +82,14 @@ struct SessionRecord: Codable, Equatable, Sendable {
             )
         }
         immediateAttempts = plan.immediateAttempts
+        parameters = plan.parameters.map { parameters in
+            Parameters(
+                shortestInterval: parameters.interval.lowerBound.seconds,
+                longestInterval: parameters.interval.upperBound.seconds,
+                latency: parameters.latency,
+                supervisionTimeout: parameters.supervisionTimeout.seconds
+            )
+        }
     }
 
     /// The plan; `nil` where a UUID in the file is none.
@@ -112,11 +130,29 @@ struct SessionRecord: Codable, Equatable, Sendable {
             return policy
         }
         plan.immediateAttempts = immediateAttempts
+        plan.parameters = parameters?.value
         return plan
     }
 }
 
+extension SessionRecord.Parameters {
+    /// The parameters; `nil` where no link can have those in the file.
+    fileprivate var value: ConnectionParameters? {
+        guard shortestInterval <= longestInterval else { return nil }
+        return try? ConnectionParameters(
+            interval: .inSeconds(shortestInterval)...(.inSeconds(longestInterval)),
+            latency: latency,
+            supervisionTimeout: .inSeconds(supervisionTimeout)
+        )
+    }
+}
+
 extension Duration {
+    /// A number of seconds to the microsecond: 7.5 ms as a binary fraction is a little less.
+    fileprivate static func inSeconds(_ seconds: Double) -> Duration {
+        .microseconds(Int64((min(max(seconds, 0), 3600) * 1e6).rounded()))
+    }
+
     fileprivate var seconds: Double {
         Double(components.seconds) + Double(components.attoseconds) / 1e18
     }

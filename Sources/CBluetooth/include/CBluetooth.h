@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/types.h>
+#include <linux/filter.h>
 #include <linux/rfkill.h>
 #include <bluetooth/bluetooth.h>
 #include <bluetooth/hci.h>
@@ -105,6 +106,10 @@ int CBluetooth_adapter_info(int socket, struct hci_dev_info *info);
 /// Sets which HCI packets a raw socket delivers: what a scan needs, LE Meta events and the ends of commands.
 /// 0; −1 with `errno`.
 int CBluetooth_filter_scanning(int socket);
+
+/// Sets which HCI packets a raw socket delivers: what becomes of links, and no advertisement. 0; −1 with `errno`, `EPERM`
+/// where the kernel lets this program hear none of it.
+int CBluetooth_filter_links(int socket);
 
 // MARK: Threads and files
 

@@ -14,6 +14,7 @@ import Testing
         plan.limits.connect = .milliseconds(12_500)
         plan.reconnecting = .exponential(from: .seconds(1), attempts: 7, stableAfter: .seconds(42))
         plan.immediateAttempts = 5
+        plan.parameters = .fast
         plan.isKept = true
         return plan
     }

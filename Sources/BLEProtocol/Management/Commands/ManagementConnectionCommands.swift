@@ -54,10 +54,15 @@ package struct ManagementGetConnectionInformation: ManagementCommand {
 
 /// Which connection parameters the kernel uses for some devices, from their next connection on.
 ///
-/// The list replaces the one before. At most 4,368 entries fit a packet; more is a mistake of the caller.
+/// The list replaces the one before, except for devices that are being connected to, and for those of Add Device that are
+/// connected to by themselves. From revision 23 of the protocol on (6.11) a list of one changes a link that is up too, where
+/// the kernel has an entry of the device already. At most 4,368 entries fit a packet; more is a mistake of the caller.
+/// Source: kernel, `net/bluetooth/mgmt.c`, `load_conn_param`.
 package struct ManagementLoadConnectionParameters: ManagementCommand {
     package typealias Response = ManagementEmptyResponse
     package static let opcode = ManagementOpcode.loadConnectionParameters
+    /// The kernel carries it out before `send` returns: what is asked for behind it finds it done.
+    package static let scheduling = ManagementScheduling.immediately
 
     package let entries: [ManagementConnectionParameters]
     package init(_ entries: [ManagementConnectionParameters]) { self.entries = entries }
@@ -92,6 +97,17 @@ package struct ManagementConnectionParameters: Hashable, Sendable {
         self.maximumInterval = maximumInterval
         self.latency = latency
         self.supervisionTimeout = supervisionTimeout
+    }
+
+    /// What a program prefers, in the units of the air.
+    package init(_ parameters: ConnectionParameters, for address: BluetoothAddress) {
+        self.init(
+            address: ManagementAddress(address),
+            minimumInterval: parameters.interval.lowerBound.intervalUnits,
+            maximumInterval: parameters.interval.upperBound.intervalUnits,
+            latency: UInt16(parameters.latency),
+            supervisionTimeout: parameters.supervisionTimeout.timeoutUnits
+        )
     }
 
     func encode(into writer: inout ByteWriter) {

@@ -1,0 +1,108 @@
+/// What an HCI event packet tells of a link: how it began, what it is like now, that it is over.
+///
+/// Source: Core Specification, Vol 4, Part E, 7.7.5 and 7.7.65.
+package enum HCILinkEvent: Hashable, Sendable {
+    /// The times of a link.
+    package struct Times: Hashable, Sendable {
+        package var interval: Duration
+        package var latency: Int
+        package var supervisionTimeout: Duration
+
+        init?(_ reader: inout ByteReader) {
+            guard let interval = reader.uint16(), let latency = reader.uint16(), let timeout = reader.uint16() else {
+                return nil
+            }
+            self.interval = .microseconds(1250 * Int(interval))
+            self.latency = Int(latency)
+            supervisionTimeout = .milliseconds(10 * Int(timeout))
+        }
+    }
+
+    /// A link stands.
+    case connected(handle: UInt16, Times)
+    /// The times of a link have changed.
+    case timesChanged(handle: UInt16, Times)
+    /// The modulation of a link has changed.
+    case modulationChanged(handle: UInt16, sending: LinkConditions.PHY?, receiving: LinkConditions.PHY?)
+    /// The longest packets of a link have changed.
+    case dataLengthChanged(handle: UInt16, sending: Int, receiving: Int)
+    /// A link is over.
+    case disconnected(handle: UInt16)
+
+    private static let eventPacket: UInt8 = 0x04
+    private static let disconnectionComplete: UInt8 = 0x05
+    private static let lowEnergyMeta: UInt8 = 0x3E
+
+    /// Decodes a packet of a raw HCI socket; `nil` for what tells nothing of a link, for failures, and for what is cut off.
+    package init?(decoding packet: [UInt8]) {
+        var reader = ByteReader(packet)
+        guard reader.uint8() == Self.eventPacket, let code = reader.uint8(), let length = reader.uint8(),
+            let parameters = reader.bytes(Int(length))
+        else { return nil }
+        reader = ByteReader(parameters)
+        let event: HCILinkEvent? =
+            switch code {
+            case Self.disconnectionComplete: Self.disconnection(&reader)
+            case Self.lowEnergyMeta: reader.uint8().flatMap { Self.lowEnergy($0, &reader) }
+            default: nil
+            }
+        guard let event else { return nil }
+        self = event
+    }
+
+    private static func disconnection(_ reader: inout ByteReader) -> HCILinkEvent? {
+        handle(&reader).map { .disconnected(handle: $0) }
+    }
+
+    private static func lowEnergy(_ subevent: UInt8, _ reader: inout ByteReader) -> HCILinkEvent? {
+        switch subevent {
+        // Role, type of the address, address; the enhanced forms have two resolvable addresses as well.
+        case 0x01: connection(skipping: 8, &reader)
+        case 0x0A, 0x29: connection(skipping: 20, &reader)
+        case 0x03:
+            if let handle = handle(&reader), let times = Times(&reader) {
+                .timesChanged(handle: handle, times)
+            } else {
+                nil
+            }
+        case 0x07: dataLength(&reader)
+        case 0x0C:
+            if let handle = handle(&reader), let sending = reader.uint8(), let receiving = reader.uint8() {
+                .modulationChanged(handle: handle, sending: .init(sending), receiving: .init(receiving))
+            } else {
+                nil
+            }
+        default: nil
+        }
+    }
+
+    private static func connection(skipping count: Int, _ reader: inout ByteReader) -> HCILinkEvent? {
+        guard let handle = handle(&reader), reader.bytes(count) != nil, let times = Times(&reader) else { return nil }
+        return .connected(handle: handle, times)
+    }
+
+    private static func dataLength(_ reader: inout ByteReader) -> HCILinkEvent? {
+        guard let handle = reader.uint16(), let sending = reader.uint16(), reader.uint16() != nil,
+            let receiving = reader.uint16()
+        else { return nil }
+        return .dataLengthChanged(handle: handle & 0xFFF, sending: Int(sending), receiving: Int(receiving))
+    }
+
+    /// The handle behind a status that says that all went well.
+    private static func handle(_ reader: inout ByteReader) -> UInt16? {
+        guard reader.uint8() == 0, let handle = reader.uint16() else { return nil }
+        return handle & 0xFFF
+    }
+}
+
+extension LinkConditions.PHY {
+    /// A PHY by its number in HCI events; `nil` for one that is not known here.
+    init?(_ number: UInt8) {
+        switch number {
+        case 1: self = .le1M
+        case 2: self = .le2M
+        case 3: self = .leCoded
+        default: return nil
+        }
+    }
+}

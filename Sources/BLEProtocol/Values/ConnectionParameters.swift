@@ -1,0 +1,118 @@
+/// How often the two sides of a link meet, and how long a silence may last before the link is lost.
+///
+/// ```swift
+/// try await peripheral.withLink(parameters: .fast) { link in try await link.write(firmware, to: uuid) }
+/// let patient = try ConnectionParameters(interval: .milliseconds(30) ... .milliseconds(50), supervisionTimeout: .seconds(10))
+/// ```
+///
+/// Short intervals make a link fast, long ones spare both sides' batteries. They are what a central asks for: the
+/// controller chooses an interval within the range, and the peripheral may ask for others later.
+/// Source: Core Specification, Vol 6, Part B, 4.5.1 and 4.5.2.
+public struct ConnectionParameters: Hashable, Sendable {
+    /// The time between two meetings; in steps of 1.25 ms, rounded up.
+    public let interval: ClosedRange<Duration>
+
+    /// How many meetings the peripheral may miss in a row while it has nothing to say.
+    public let latency: Int
+
+    /// The silence after which the link is lost; in steps of 10 ms, rounded up.
+    public let supervisionTimeout: Duration
+
+    /// Makes parameters.
+    ///
+    /// - Parameters:
+    ///   - interval: from 7.5 ms to 4 s.
+    ///   - latency: from 0 to 499.
+    ///   - supervisionTimeout: from 100 ms to 32 s, and longer than twice the longest interval times (1 + `latency`): a
+    ///     peripheral that misses as many meetings as it may is heard at least twice.
+    /// - Throws: ``BLEError/Code/invalidArgument`` that says which of them is out of bounds, and what the bounds are.
+    public init(interval: ClosedRange<Duration>, latency: Int = 0, supervisionTimeout: Duration) throws(BLEError) {
+        guard interval.lowerBound >= Self.shortestInterval, interval.upperBound <= Self.longestInterval else {
+            throw .badParameters("an interval of \(interval)", remedy: "Choose an interval from 7.5 ms to 4 s.")
+        }
+        guard (0...Self.greatestLatency).contains(latency) else {
+            throw .badParameters("a latency of \(latency)", remedy: "Choose a latency from 0 to 499.")
+        }
+        guard supervisionTimeout >= .milliseconds(100), supervisionTimeout <= .seconds(32) else {
+            throw .badParameters(
+                "a supervision timeout of \(supervisionTimeout)",
+                remedy: "Choose a supervision timeout from 100 ms to 32 s."
+            )
+        }
+        let longestSilence = interval.upperBound * (1 + latency) * 2
+        guard supervisionTimeout > longestSilence else {
+            throw .badParameters(
+                "a supervision timeout of \(supervisionTimeout) with an interval of up to \(interval.upperBound) and a "
+                    + "latency of \(latency)",
+                remedy:
+                    "Choose a supervision timeout longer than \(longestSilence), a shorter interval or a lower latency."
+            )
+        }
+        self.init(unchecked: interval, latency, supervisionTimeout)
+    }
+
+    private init(unchecked interval: ClosedRange<Duration>, _ latency: Int, _ supervisionTimeout: Duration) {
+        self.interval = interval
+        self.latency = latency
+        self.supervisionTimeout = supervisionTimeout
+    }
+
+    private static let shortestInterval = Duration.microseconds(7500)
+    private static let longestInterval = Duration.seconds(4)
+    private static let greatestLatency = 499
+}
+
+extension ConnectionParameters {
+    /// For transfers: an interval of 7.5 to 15 ms; the link is lost after 5 s of silence.
+    public static let fast = ConnectionParameters(unchecked: .microseconds(7500) ... .milliseconds(15), 0, .seconds(5))
+
+    /// For most programs: an interval of 30 to 50 ms; the link is lost after 5 s of silence.
+    ///
+    /// It is what an adapter of this machine asks for unless told otherwise. Linux by itself has the same interval, and
+    /// loses a link after 420 ms.
+    public static let balanced = ConnectionParameters(
+        unchecked: .milliseconds(30) ... .milliseconds(50),
+        0,
+        .seconds(5)
+    )
+
+    /// For sensors that live on a coin cell: an interval of 100 to 125 ms, of which the peripheral may miss two in a row; the
+    /// link is lost after 6 s of silence.
+    public static let lowPower = ConnectionParameters(
+        unchecked: .milliseconds(100) ... .milliseconds(125),
+        2,
+        .seconds(6)
+    )
+}
+
+extension ConnectionParameters: CustomStringConvertible {
+    /// The parameters in words: `interval 0.03 to 0.05 seconds, latency 0, supervision timeout 5.0 seconds`.
+    public var description: String {
+        "interval \(interval.lowerBound / .seconds(1)) to \(interval.upperBound), latency \(latency), "
+            + "supervision timeout \(supervisionTimeout)"
+    }
+}
+
+extension BLEError {
+    fileprivate static func badParameters(_ object: String, remedy: String) -> BLEError {
+        BLEError(
+            .invalidArgument,
+            operation: "connection parameters",
+            object: object,
+            cause: "no link can have it",
+            remedy: remedy
+        )
+    }
+}
+
+extension Duration {
+    /// How many units of 1.25 ms it takes, rounded up: how intervals are written on air.
+    package var intervalUnits: UInt16 { units(of: .microseconds(1250)) }
+
+    /// How many units of 10 ms it takes, rounded up: how supervision timeouts are written on air.
+    package var timeoutUnits: UInt16 { units(of: .milliseconds(10)) }
+
+    private func units(of unit: Duration) -> UInt16 {
+        UInt16(clamping: (attoseconds + unit.attoseconds - 1) / unit.attoseconds)
+    }
+}

@@ -1,0 +1,68 @@
+/// What a link is like now: how often its sides meet, how it is modulated, how strong it is.
+///
+/// Each value is `nil` where this program can't know it; ``whyIncomplete`` then says why. On Linux the PHYs of a link are
+/// told to everybody; the signal strength and the power take the capability `CAP_NET_ADMIN`, all else `CAP_NET_RAW`, and
+/// that the link was made while this radio was in use.
+public struct LinkConditions: Hashable, Sendable {
+    /// How a radio modulates its signal (Core Specification, Vol 6, Part A, 3).
+    public enum PHY: String, Hashable, Sendable, CaseIterable {
+        /// 1 Mbit/s; every device has it.
+        case le1M = "1M"
+        /// 2 Mbit/s.
+        case le2M = "2M"
+        /// 1 Mbit/s with error correction, for long distances.
+        case leCoded = "Coded"
+    }
+
+    /// The time between two meetings of the two sides.
+    public var interval: Duration?
+
+    /// How many meetings the peripheral may miss in a row.
+    public var latency: Int?
+
+    /// The silence after which the link is lost.
+    public var supervisionTimeout: Duration?
+
+    /// How this side's signal is modulated.
+    public var sendingPHY: PHY?
+
+    /// How the other side's signal is modulated.
+    public var receivingPHY: PHY?
+
+    /// The most octets that one packet of the link layer carries from this side: 27 to 251.
+    public var sendingDataLength: Int?
+
+    /// The most octets that one packet of the link layer carries from the other side: 27 to 251.
+    public var receivingDataLength: Int?
+
+    /// How strongly the other side is received, in dBm.
+    public var rssi: Int?
+
+    /// The power that this side sends with, in dBm.
+    public var sendingPower: Int?
+
+    /// Why some of the values are `nil`, with what to do about it; `nil` where the radio has no more to tell.
+    public var whyIncomplete: BLEError?
+
+    /// Conditions of which nothing is known.
+    public init() {}
+
+    /// Whether the values are the same; the words about those that aren't known don't count.
+    public static func == (left: LinkConditions, right: LinkConditions) -> Bool { left.values == right.values }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(values) }
+
+    private struct Values: Hashable {
+        var times: [Duration?]
+        var counts: [Int?]
+        var phys: [PHY?]
+    }
+
+    private var values: Values {
+        Values(
+            times: [interval, supervisionTimeout],
+            counts: [latency, sendingDataLength, receivingDataLength, rssi, sendingPower],
+            phys: [sendingPHY, receivingPHY]
+        )
+    }
+}

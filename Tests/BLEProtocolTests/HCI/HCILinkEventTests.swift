@@ -1,0 +1,70 @@
+import BLEProtocol
+import Testing
+
+/// Vectors put together from Core Specification, Vol 4, Part E, 7.7.5 and 7.7.65.
+@Suite struct HCILinkEventTests {
+    private static let address: [UInt8] = [0xBB, 0x1D, 0x1A, 0x17, 0xF2, 0xC4]
+
+    /// LE Connection Complete: handle 0x0040, central, random address; 30 ms, latency 0, 5 s; clock accuracy.
+    private static let connected: [UInt8] =
+        [0x04, 0x3E, 0x13, 0x01, 0x00, 0x40, 0x00, 0x00, 0x01] + address + [0x18, 0x00, 0x00, 0x00, 0xF4, 0x01, 0x00]
+
+    @Test func `a table knows what controllers tell of their links`() {
+        var table = LinkConditionTable()
+        func receive(_ packet: [UInt8]) -> UInt16? { HCILinkEvent(decoding: packet).flatMap { table.received($0) } }
+        #expect(receive(Self.connected) == 0x40)
+        #expect(table[0x40]?.interval == .milliseconds(30))
+        #expect(table[0x40]?.supervisionTimeout == .seconds(5))
+        #expect(table[0x40]?.latency == 0)
+        #expect(table[0x40]?.sendingPHY == nil)
+
+        // LE Connection Update Complete: 125 ms, latency 2, 6 s.
+        #expect(receive([0x04, 0x3E, 0x0A, 0x03, 0x00, 0x40, 0x00, 0x64, 0x00, 0x02, 0x00, 0x58, 0x02]) == 0x40)
+        #expect(table[0x40]?.interval == .milliseconds(125))
+        #expect(table[0x40]?.latency == 2)
+        // LE PHY Update Complete: 2M out, Coded in.
+        #expect(receive([0x04, 0x3E, 0x06, 0x0C, 0x00, 0x40, 0x00, 0x02, 0x03]) == 0x40)
+        #expect(table[0x40]?.sendingPHY == .le2M)
+        #expect(table[0x40]?.receivingPHY == .leCoded)
+        // LE Data Length Change: 251 octets out, 27 in.
+        let length: [UInt8] = [0x04, 0x3E, 0x0B, 0x07, 0x40, 0x00, 0xFB, 0x00, 0x48, 0x08, 0x1B, 0x00, 0x48, 0x01]
+        #expect(receive(length) == 0x40)
+        #expect(table[0x40]?.sendingDataLength == 251)
+        #expect(table[0x40]?.receivingDataLength == 27)
+        #expect(receive(length) == nil)
+
+        // Disconnection Complete.
+        #expect(receive([0x04, 0x05, 0x04, 0x00, 0x40, 0x00, 0x13]) == nil)
+        #expect(table[0x40] == nil)
+    }
+
+    @Test func `the enhanced form tells the same behind two more addresses`() {
+        let resolvable = [UInt8](repeating: 0, count: 12)
+        let packet: [UInt8] =
+            [0x04, 0x3E, 0x1F, 0x0A, 0x00, 0x40, 0x00, 0x00, 0x01] + Self.address + resolvable
+            + [0x06, 0x00, 0x00, 0x00, 0xF4, 0x01, 0x00]
+        guard case .connected(0x40, let times)? = HCILinkEvent(decoding: packet) else {
+            Issue.record("not understood")
+            return
+        }
+        #expect(times.interval == .microseconds(7500))
+    }
+
+    @Test func `a handle that is used again begins afresh`() {
+        var table = LinkConditionTable()
+        for packet in [Self.connected, [0x04, 0x3E, 0x06, 0x0C, 0x00, 0x40, 0x00, 0x02, 0x02], Self.connected] {
+            if let event = HCILinkEvent(decoding: packet) { _ = table.received(event) }
+        }
+        #expect(table[0x40]?.sendingPHY == nil)
+    }
+
+    @Test func `failures, other events and what is cut off tell nothing`() {
+        var failed = Self.connected
+        failed[4] = 0x3E
+        #expect(HCILinkEvent(decoding: failed) == nil)
+        #expect(HCILinkEvent(decoding: [0x04, 0x0E, 0x04, 0x01, 0x03, 0x0C, 0x00]) == nil)
+        for length in 0..<Self.connected.count - 1 {
+            #expect(HCILinkEvent(decoding: Array(Self.connected.prefix(length))) == nil)
+        }
+    }
+}
