@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// Connecting takes no privilege; scanning, advertising and dropping a link at once take the capability
 /// `CAP_NET_ADMIN`, and without it the error says how to grant it. bluetoothd is not needed and may run beside it.
-/// The adapter is used as it is: one that is switched off is reported, never switched on.
+/// The adapter is used as it is: one that is switched off is reported, and switched on only by ``setPowered(_:result:)``.
 public final class LinuxRadio: Radio {
     public let timeline: any Timeline
 
@@ -25,6 +25,7 @@ public final class LinuxRadio: Radio {
     let keys: KernelKeys
     let security: SecurityWatch
     let monitor: LinkMonitor
+    let symptoms: SymptomWatch
     /// Whether somebody scans.
     let isScanning = Mutex(false)
 
@@ -64,5 +65,6 @@ public final class LinuxRadio: Radio {
         keys = KernelKeys(management: management)
         security = SecurityWatch(management: management)
         monitor = LinkMonitor(adapter, loop: loop)
+        symptoms = SymptomWatch(management: management, loop: loop, timeline: timeline)
     }
 }

@@ -19,6 +19,15 @@ public protocol Radio: Sendable {
     /// Watches the adapter: its state now, at once, and then each change, until the activity is cancelled.
     func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity
 
+    /// Tells what the radio itself sees go wrong with an adapter that is on, until the activity is cancelled. That nothing
+    /// is heard is seen above.
+    func observeSymptoms(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity
+
+    /// Switches the adapter on, ready for Low Energy, or off; for all programs of the machine.
+    ///
+    /// - Parameter result: is called once, unless the activity is cancelled before.
+    func setPowered(_ isOn: Bool, result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity
+
     /// Scans until the activity is cancelled. One scan at a time: a second one fails with ``BLEError/Code/busy``.
     func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity
 
@@ -82,6 +91,25 @@ public protocol Radio: Sendable {
 extension Radio {
     /// None.
     public var executor: (any TaskExecutor)? { nil }
+
+    /// Sees nothing.
+    public func observeSymptoms(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity {
+        RadioActivity {}
+    }
+
+    /// Fails with ``BLEError/Code/notSupported``.
+    public func setPowered(
+        _ isOn: Bool,
+        result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) -> RadioActivity {
+        let error = BLEError(
+            .notSupported,
+            operation: isOn ? "switch on" : "switch off",
+            object: adapterInfo.name,
+            cause: "this radio can't be switched by a program"
+        )
+        return timeline.schedule(after: .zero) { result(.failure(error)) }
+    }
 
     /// Connects without asking for parameters: what a radio does that knows none.
     public func connect(

@@ -1,3 +1,5 @@
+import BLEStreams
+
 /// What every subcommand may be told.
 struct CommonOptions: Sendable {
     /// The adapter's name; `nil`: the first one that is switched on.
@@ -15,6 +17,9 @@ struct CommonOptions: Sendable {
     /// Whether services are discovered though they are remembered.
     let isFresh: Bool
 
+    /// What is done about an adapter that hears nothing, or doesn't answer.
+    let recovery: RecoveryPlan
+
     /// Whether connections are talked about.
     let isVerbose: Bool
 
@@ -25,6 +30,14 @@ struct CommonOptions: Sendable {
         isJSON = arguments.has("json")
         capture = arguments.last("capture")
         isFresh = arguments.has("fresh")
+        recovery =
+            try arguments.seconds("recover").map { silence in
+                RecoveryPlan(
+                    steps: [.restartScan, .powerCycle, .powerCycle],
+                    silence: silence,
+                    patience: min(silence, .seconds(15))
+                )
+            } ?? RecoveryPlan()
         isVerbose = arguments.has("verbose")
         if let adapter {
             guard !isSimulated else { throw UsageError("--adapter and --simulated exclude each other") }

@@ -28,6 +28,11 @@ extension Option {
         Option("simulated", help: "use the demonstration devices of a simulated radio, no adapter"),
         Option("json", help: "print one JSON object a line"),
         Option("capture", value: "FILE", help: "record ATT traffic and advertisements for btmon and Wireshark"),
+        Option(
+            "recover",
+            value: "S",
+            help: "begin a scan again that hears nothing for S seconds; then switch the adapter off and on"
+        ),
         Option("verbose", letter: "v", help: "say on stderr what happens to the connection"),
         Option("help", letter: "h", help: "show this help"),
     ]

@@ -25,7 +25,7 @@ struct Info: Command {
         let deadline = limit.map { Deadline(in: $0) }
         var found: GATTTree?
         do {
-            try await environment.withLink(to: peripheral, parameters, deadline) { link in
+            try await environment.withLink(to: peripheral, deadline, parameters: parameters) { link in
                 var tree = GATTTree(link: link, database: try await environment.discover(link, deadline))
                 // What is known when a request goes wrong is shown all the same.
                 defer { found = tree }

@@ -12,6 +12,8 @@ extension BLEError {
             ("Link.discover()", "`ble info \(address)`"),
             ("Link.pair()", "`ble pair \(address)`"),
             ("Peripheral.unpair()", "`ble unpair \(address)`"),
+            ("`Central.setPowered(true)`", "`ble adapter on`"),
+            ("`Central.setPowered(_:)`, or let a `RecoveryPlan` do it", "`ble adapter off` and `ble adapter on`"),
             ("Central.bonds", "`ble bonds`"),
             ("BLEStream.retry(_:when:) and sessions do", "`ble notify --reconnect` does"),
         ]

@@ -4,8 +4,8 @@ extension CommandEnvironment {
     /// Connects, runs the closure with the link, and drops the link, whatever happens.
     func withLink<Output>(
         to name: PeripheralName,
-        _ parameters: ConnectionParameters? = nil,
         _ deadline: Deadline?,
+        parameters: ConnectionParameters? = nil,
         _ body: (Link) async throws -> Output
     ) async throws -> Output {
         let peripheral = try peripheral(name)

@@ -16,6 +16,9 @@ struct CommandEnvironment: Sendable {
     /// Where everything else goes.
     let log: Log
 
+    /// Whether an adapter was named.
+    let hasChosenAdapter: Bool
+
     /// Whether what is remembered of peripherals is not to be used.
     let isFresh: Bool
 
@@ -62,23 +65,37 @@ struct CommandEnvironment: Sendable {
         try await withCapture(options.capture, log) { capture in
             try await withAdapter(options, log, visitor) { adapter in
                 let choice = capture.map { adapter.captured(in: $0) } ?? adapter
-                let central = try await Central.open(choice)
+                let central = try await Central.open(choice, recovery: options.recovery)
                 let environment = CommandEnvironment(
                     central: central,
                     adapter: choice,
                     output: output,
                     log: log,
+                    hasChosenAdapter: options.adapter != nil,
                     isFresh: options.isFresh
                 )
                 // Within the rest: a simulated device must live until the command has left it properly.
                 do {
-                    try await signals.interrupt { try await body(environment) }
+                    try await signals.interrupt {
+                        try await environment.tellingTroubles { try await body(environment) }
+                    }
                 } catch {
                     await environment.quiet()
                     throw error
                 }
                 await environment.quiet()
             }
+        }
+    }
+
+    /// Runs the closure, and tells meanwhile what goes wrong with the adapter.
+    private func tellingTroubles(_ body: @escaping @Sendable () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for try await trouble in central.adapterTroubles { log.say("\(trouble)") }
+            }
+            defer { group.cancelAll() }
+            try await body()
         }
     }
 

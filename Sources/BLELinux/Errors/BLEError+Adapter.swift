@@ -90,7 +90,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "the adapter \(name) is switched off",
-            remedy: "Switch it on with \"bluetoothctl power on\"."
+            remedy: "Switch it on with `Central.setPowered(true)`, or \"bluetoothctl power on\"."
         )
     }
 
@@ -108,7 +108,7 @@ extension BLEError {
             cause: isHard ? "a switch on the machine keeps \(name) off" : "rfkill keeps \(name) off",
             remedy: isHard
                 ? "Turn on the machine's radio switch, or leave flight mode."
-                : "Run \"rfkill unblock bluetooth\", then \"bluetoothctl power on\"."
+                : "Run \"rfkill unblock bluetooth\", then switch it on with `Central.setPowered(true)`."
         )
     }
 

@@ -36,6 +36,8 @@ enum ManagementFailure: Error, Hashable {
     /// The error for a program.
     func error(operation: String, object: String, adapter: LinuxAdapter) -> BLEError {
         switch self {
+        case .status(let status, let opcode) where status.isSilence(of: opcode):
+            .controllerSilent(opcode, operation: operation, object: object)
         case .status(.permissionDenied, _):
             .missingCapability(.networkAdministration, operation: operation, object: object)
         case .status(.notPowered, _), .status(.invalidIndex, _), .status(.blockedByRFKill, _):

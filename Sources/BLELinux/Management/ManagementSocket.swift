@@ -20,7 +20,9 @@ final class ManagementSocket: Sendable {
 
     private struct State: ~Copyable {
         var client = ManagementClient()
-        var answers: [ManagementClient.RequestID: Answer] = [:]
+        var answers: [ManagementClient.RequestID: (opcode: ManagementOpcode, call: Answer)] = [:]
+        /// Hears of commands that the controller leaves unanswered.
+        var unanswered: (@Sendable (ManagementOpcode) -> Void)?
         var timers: [ManagementClient.RequestID: RadioActivity] = [:]
         var observers: [(id: UInt64, call: Observer, lost: LossObserver)] = []
         var nextObserver: UInt64 = 0
@@ -78,15 +80,22 @@ final class ManagementSocket: Sendable {
         let actions = state.withLock { state in
             let (id, output) = state.client.submit(command, index: index ?? self.index)
             // The socket stays open until it has its answers: a command that waits for its turn is still sent.
-            state.answers[id] = { [self] outcome in
+            let call: Answer = { [self] outcome in
                 withExtendedLifetime(self) { answer(ManagementFailure.result(of: Command.self, outcome)) }
             }
+            state.answers[id] = (Command.opcode, call)
             var actions: [Action] = []
             perform(output, &state, &actions)
             return actions
         }
         // Not here: the caller may hold what the closure needs.
         if !actions.isEmpty { loop.enqueue { self.carryOut(actions) } }
+    }
+
+    /// Sets who is told, on the loop's thread, of each command that the controller has left unanswered, before the command's
+    /// own answer.
+    func tellOfUnanswered(_ observer: @escaping @Sendable (ManagementOpcode) -> Void) {
+        state.withLock { $0.unanswered = observer }
     }
 
     /// Calls the closure with the adapter's events, on the loop's thread, until the activity is cancelled.
@@ -116,6 +125,7 @@ extension ManagementSocket {
         case answer(Answer, ManagementClient.Outcome)
         case event(ManagementEvent, ReceptionTime)
         case lost(Int)
+        case unanswered(ManagementOpcode)
     }
 
     private func socketIsReady(_ readiness: Readiness, _ buffer: ReceiveBuffer) {
@@ -159,7 +169,8 @@ extension ManagementSocket {
         }
         for completion in output.completed {
             if let answer = state.answers.removeValue(forKey: completion.id) {
-                actions.append(.answer(answer, completion.outcome))
+                if completion.outcome.isSilence(of: answer.opcode) { actions.append(.unanswered(answer.opcode)) }
+                actions.append(.answer(answer.call, completion.outcome))
             }
         }
         for timer in output.timers {
@@ -200,6 +211,8 @@ extension ManagementSocket {
                 tell(events)
                 events.removeAll()
                 for observer in state.withLock({ $0.observers.map(\.lost) }) { observer(count) }
+            case .unanswered(let opcode):
+                state.withLock { $0.unanswered }?(opcode)
             case .answer(let answer, let outcome):
                 tell(events)
                 events.removeAll()

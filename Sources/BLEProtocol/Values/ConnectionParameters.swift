@@ -1,7 +1,7 @@
 /// How often the two sides of a link meet, and how long a silence may last before the link is lost.
 ///
 /// ```swift
-/// try await peripheral.withLink(parameters: .fast) { link in try await link.write(firmware, to: uuid) }
+/// let services = try await peripheral.withLink(parameters: .fast) { link in try await link.discover() }
 /// let patient = try ConnectionParameters(interval: .milliseconds(30) ... .milliseconds(50), supervisionTimeout: .seconds(10))
 /// ```
 ///

@@ -98,6 +98,8 @@ final class AirCore: Sendable {
             result(outcome)
         case .rssi(let level, let result):
             result(level)
+        case .symptom(let symptom, let events):
+            events(symptom)
         case .conditions(let conditions, let result):
             result(conditions)
         }

@@ -48,6 +48,8 @@ extension AirState {
     mutating func setState(_ state: AdapterState, of adapter: AdapterID) {
         guard adapters[adapter].state != state else { return }
         adapters[adapter].state = state
+        if state == .poweredOff || state == .absent { adapters[adapter].ailment?.powerCycles -= 1 }
+        if let ailment = adapters[adapter].ailment, ailment.powerCycles <= 0 { adapters[adapter].ailment = nil }
         if state == .absent { adapters[adapter].keys = [:] }
         for observer in adapters[adapter].observers {
             outbox.append(.adapter(observer, adapters[adapter].info))

@@ -24,9 +24,13 @@ extension AirState {
         let id = add(.scan(request, events), on: adapter)
         if let error = unavailable(adapter, for: "scan") {
             fail(id, error)
+        } else if adapters[adapter].ailment?.kind == .hung {
+            leaveUnanswered("Start Discovery", by: adapter)
+            fail(id, .controllerSilent(adapters[adapter].name))
         } else if scans.contains(where: { $0.adapter == adapter }) {
             fail(id, .scanIsUnderWay(on: adapters[adapter].name))
         } else {
+            if adapters[adapter].ailment?.isCuredByScan == true { adapters[adapter].ailment = nil }
             scans.append(ScanRecord(activity: id, adapter: adapter, request: request))
             outbox.append(.scan(id, .started))
             for other in adapters.indices where other != adapter { wakeAdvertisements(of: other) }
@@ -60,7 +64,7 @@ extension AirState {
     /// Whether one advertising event gets from one adapter to another.
     mutating func hears(_ listener: AdapterID, _ advertiser: AdapterID) -> Bool {
         let timeline = timeline
-        return signal(listener, advertiser).isInRange
+        return adapters[listener].ailment == nil && signal(listener, advertiser).isInRange
             && !faults.missesAdvertisement(listener, advertiser) { timeline.randomBits() }
     }
 

@@ -178,6 +178,10 @@ struct AdapterRecord: Sendable {
     var links: [BluetoothAddress: LinkEndID] = [:]
     var peripheralLinkCount = 0
 
+    /// What is wrong with it though it is on.
+    var ailment: AdapterAilment?
+    var symptomObservers: [(id: UInt64, events: @Sendable (AdapterSymptom) -> Void)] = []
+
     /// The keys that it has of others; lost when it is unplugged, as the kernel's are.
     var keys: [BluetoothAddress: SimulatedKey] = [:]
 

@@ -26,6 +26,17 @@ public final class CaptureRadio: Radio {
         radio.observeAdapter(events)
     }
 
+    public func observeSymptoms(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity {
+        radio.observeSymptoms(events)
+    }
+
+    public func setPowered(
+        _ isOn: Bool,
+        result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) -> RadioActivity {
+        radio.setPowered(isOn, result: result)
+    }
+
     public func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
         radio.scan(request) { [recorder] event in
             switch event {

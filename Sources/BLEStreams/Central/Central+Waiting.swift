@@ -15,8 +15,9 @@ extension Central {
     ///
     /// - Parameters:
     ///   - choice: which adapter; the first one that is switched on unless told otherwise.
-    ///   - store: where bonds and what else is known of peers are kept; as in ``open(_:store:parameters:)``.
+    ///   - store: where bonds and what else is known of peers are kept; as in ``open(_:store:parameters:recovery:)``.
     ///   - parameters: what its links are to be like, as there.
+    ///   - recovery: what is done about an adapter that doesn't do its work, as there.
     ///   - timeout: how long to wait; `nil`: for as long as it takes.
     /// - Throws: the error of the adapter's state when the time is over, see ``AdapterState/error(operation:object:)``, with
     ///   ``BLEError/elapsed``; at once where waiting is of no use (``AdapterState/isFinal``,
@@ -25,12 +26,13 @@ extension Central {
         _ choice: AdapterChoice = .default,
         store: PeerStore? = nil,
         parameters: ConnectionParameters? = nil,
+        recovery: RecoveryPlan = RecoveryPlan(),
         waitingFor timeout: Duration?
     ) async throws -> Central {
         let store = store ?? (choice.isOfThisMachine ? .standard : .inMemory())
         let radio = try choice.awaitRadio()
         try await radio.waitUntilOn(timeout)
-        return Central(core: CentralCore(radio: radio, store: store, parameters: parameters))
+        return Central(core: CentralCore(radio: radio, store: store, parameters: parameters, recovery: recovery))
     }
 }
 

@@ -24,16 +24,18 @@ public final class Central: Sendable {
     ///     of this machine, memory for ``AdapterChoice/radio(_:)``.
     ///   - parameters: what its links are to be like where nothing else is said, for a link, by a session's plan, or by
     ///     ``Peripheral/prefer(_:)``; `nil`: as the radio likes it, ``ConnectionParameters/balanced`` on Linux.
+    ///   - recovery: what is done about an adapter that doesn't do its work; its scan is begun again unless said otherwise.
     /// - Throws: ``BLEError/Code/adapterNotFound``, ``BLEError/Code/unsupportedSystem`` or another `BLEError` that says
     ///   what is missing. An adapter that is switched off can be opened: watch ``adapterStates``, or open it with
-    ///   ``open(_:store:parameters:waitingFor:)``.
+    ///   ``open(_:store:parameters:recovery:waitingFor:)``.
     public static func open(
         _ choice: AdapterChoice = .default,
         store: PeerStore? = nil,
-        parameters: ConnectionParameters? = nil
+        parameters: ConnectionParameters? = nil,
+        recovery: RecoveryPlan = RecoveryPlan()
     ) async throws -> Central {
         let store = store ?? (choice.isOfThisMachine ? .standard : .inMemory())
-        return Central(core: CentralCore(radio: try choice.makeRadio(), store: store, parameters: parameters))
+        return Central(core: CentralCore(radio: try choice.makeRadio(), store: store, parameters: parameters, recovery: recovery))
     }
 
     /// The adapter as it is now.
@@ -153,6 +155,14 @@ public final class Central: Sendable {
         }
         return Peripheral(core: core, address: address, alternatives: Array(candidates.dropFirst()))
     }
+}
+
+extension Central {
+    /// The adapters of this machine, whether they can be used or not.
+    ///
+    /// - Throws: ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel, ``BLEError/Code/permissionDenied``
+    ///   where the system lets this program open no Bluetooth socket.
+    public static func adapters() throws -> [AdapterInfo] { try LinuxRadio.adapters() }
 }
 
 /// Which adapter to use.

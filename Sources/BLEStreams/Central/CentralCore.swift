@@ -12,8 +12,9 @@ final class CentralCore: Sendable {
     let sessionLinks = SessionLinks()
     let links: SharedLinks
     let preferences: LinkPreferences
+    let recovery: RecoveryDriver
 
-    init(radio: any Radio, store: PeerStore, parameters: ConnectionParameters? = nil) {
+    init(radio: any Radio, store: PeerStore, parameters: ConnectionParameters? = nil, recovery plan: RecoveryPlan = RecoveryPlan()) {
         preferences = LinkPreferences(parameters)
         self.radio = radio
         self.store = store
@@ -21,6 +22,8 @@ final class CentralCore: Sendable {
         states = ConnectionBoard()
         connectQueue = ConnectQueue(timeline: radio.timeline)
         links = SharedLinks(timeline: radio.timeline)
+        recovery = RecoveryDriver(plan, radio: radio, scans: scans)
+        recovery.begin()
     }
 
     var timeline: any Timeline { radio.timeline }

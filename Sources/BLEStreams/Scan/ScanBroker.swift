@@ -38,6 +38,10 @@ final class ScanBroker: Sendable {
         var nextID = 0
         var running: ScanRequest?
         var activity: RadioActivity?
+        /// Whether the radio rests though somebody wants to scan.
+        var isSuspended = false
+        /// Why the scan ended that is to go on.
+        var heldError: BLEError?
         /// Counts the radio's scans: what a replaced one still says is ignored.
         var generation = 0
     }
@@ -45,7 +49,50 @@ final class ScanBroker: Sendable {
     private let radio: any Radio
     private let state = Mutex(State())
 
-    init(radio: any Radio) { self.radio = radio }
+    /// Whether somebody sees to it that a scan that has failed goes on, by ``resume()``, or is given up for good, by
+    /// ``giveUp()``: nobody is told of its end then.
+    private let isHeld: Mutex<@Sendable () -> Bool>
+
+    init(radio: any Radio) {
+        self.radio = radio
+        isHeld = Mutex { false }
+    }
+
+    /// Sets who decides whether the end of a scan is kept from those who wait for advertisements.
+    func holdFailures(while condition: @escaping @Sendable () -> Bool) { isHeld.withLock { $0 = condition } }
+
+    /// Lets the radio rest; nobody notices but by the silence.
+    func suspend() {
+        let old = state.withLock { state in
+            state.isSuspended = true
+            state.running = nil
+            state.generation += 1
+            return state.activity.take()
+        }
+        old?.cancel()
+    }
+
+    /// Goes on after ``suspend()``, or after a failure that was held.
+    func resume() {
+        let left: [Watcher] = state.withLock { state in
+            state.isSuspended = false
+            state.heldError = nil
+            return state.consumers.isEmpty ? Self.stop(&state) : []
+        }
+        for watcher in left { watcher.stopped() }
+        adjust()
+    }
+
+    /// Tells of a failure that was held; goes on where there was none.
+    func giveUp() {
+        guard let error = state.withLock({ $0.heldError.take() }) else { return resume() }
+        let (consumers, watchers) = state.withLock { state -> ([Consumer], [Watcher]) in
+            state.isSuspended = false
+            return Self.end(&state)
+        }
+        for consumer in consumers { consumer.fail(error) }
+        for watcher in watchers { watcher.stopped() }
+    }
 
     /// Adds a consumer; what is returned takes it away again.
     func add(
@@ -83,6 +130,7 @@ final class ScanBroker: Sendable {
     private func adjust() {
         let (old, start, hasStopped) = state.withLock { state -> (RadioActivity?, (ScanRequest, Int)?, [Watcher]) in
             let wanted = Self.request(for: state.consumers.values.map(\.options))
+            guard !state.isSuspended else { return (nil, nil, []) }
             guard wanted != state.running else { return (nil, nil, []) }
             state.running = wanted
             state.generation += 1
@@ -116,18 +164,28 @@ final class ScanBroker: Sendable {
             for watcher in watchers(of: generation) { watcher.heard(reports) }
         case .dropped(let count): for consumer in consumers(of: generation) { consumer.lost(count) }
         case .failed(let error):
+            let isHeld = isHeld.withLock { $0 }()
             let (consumers, watchers) = state.withLock { state -> ([Consumer], [Watcher]) in
                 guard state.generation == generation else { return ([], []) }
-                defer {
-                    state.consumers = [:]
-                    state.running = nil
-                    state.activity = nil
-                }
-                return (Array(state.consumers.values), Self.stop(&state))
+                guard isHeld else { return Self.end(&state) }
+                (state.isSuspended, state.heldError) = (true, error)
+                state.running = nil
+                state.activity = nil
+                return ([], [])
             }
             for consumer in consumers { consumer.fail(error) }
             for watcher in watchers { watcher.stopped() }
         }
+    }
+
+    /// Nobody scans any more; who has to be told.
+    private static func end(_ state: inout State) -> ([Consumer], [Watcher]) {
+        defer {
+            state.consumers = [:]
+            state.running = nil
+            state.activity = nil
+        }
+        return (Array(state.consumers.values), stop(&state))
     }
 
     /// The radio listens no more; who has to be told.

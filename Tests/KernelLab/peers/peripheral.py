@@ -38,6 +38,7 @@ from bumble.pairing import PairingConfig, PairingDelegate
 
 from lab import names
 from peers import air
+from peers.ailments import Ailments
 from peers.control import Control
 from peers.crowd import Crowd
 from peers.services import Services
@@ -276,6 +277,7 @@ async def main(socket: str) -> None:
     control.commands["leave"] = near.crowd.leave
     control.commands["unplug"] = unplug
     control.commands["plug"] = plug
+    control.commands["ail"] = Ailments(central, control.say).ail
     await near.run()
     far = await run_far(link)
     await control.serve(socket)

@@ -10,6 +10,8 @@ extension ManagementSwitch {
 /// Switches the controller on or off.
 package struct ManagementSetPowered: ManagementSwitch {
     package static let opcode = ManagementOpcode.setPowered
+    /// Starting a controller is some forty commands, for each of which the kernel waits two seconds.
+    package static let timeout = Duration.seconds(60)
     package let isOn: Bool
     package init(_ isOn: Bool) { self.isOn = isOn }
 }

@@ -1,0 +1,42 @@
+internal import BLEProtocol
+
+// How the kernel tells that a controller doesn't answer. It waits two seconds for each command, and answers what a program
+// has asked for with the status of a failed authentication, since that is what it makes of ETIMEDOUT.
+// Source: kernel, `net/bluetooth/mgmt.c`, `mgmt_errno_status`.
+
+extension ManagementClient.Outcome {
+    /// Whether it means that nobody answers.
+    func isSilence(of opcode: ManagementOpcode) -> Bool {
+        switch self {
+        case .timedOut: true
+        case .replied(let reply): reply.status.isSilence(of: opcode)
+        case .notSent, .closed: false
+        }
+    }
+}
+
+extension ManagementStatus {
+    /// Whether it means that the controller didn't answer the kernel.
+    func isSilence(of opcode: ManagementOpcode) -> Bool {
+        (self == .authenticationFailed || self == .timeout) && Self.needsNoAuthentication.contains(opcode)
+    }
+
+    private static let needsNoAuthentication: Set<ManagementOpcode> = [
+        .setPowered, .setLowEnergy, .startDiscovery, .startServiceDiscovery, .stopDiscovery, .addAdvertising,
+        .removeAdvertising,
+    ]
+}
+
+extension BLEError {
+    /// The controller doesn't answer the kernel.
+    static func controllerSilent(_ opcode: ManagementOpcode, operation: String, object: String) -> BLEError {
+        BLEError(
+            .timedOut,
+            operation: operation,
+            object: object,
+            cause: "the controller does not answer (\(opcode))",
+            remedy: "Switch it off and on with `Central.setPowered(_:)`, or let a `RecoveryPlan` do it; unplug it if that "
+                + "does not help."
+        )
+    }
+}

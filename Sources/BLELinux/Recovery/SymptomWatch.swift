@@ -1,0 +1,64 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// Sees by the management socket that an adapter which is on doesn't do its work: commands without an answer, and a
+/// discovery that the kernel should have ended.
+final class SymptomWatch: Sendable {
+    private struct State {
+        var observers: [Int: EventSink<AdapterSymptom>] = [:]
+        var nextObserver = 0
+        var discovery: RadioActivity?
+        var events: RadioActivity?
+    }
+
+    /// Far more than the kernel's 10.24 s, and than that with a connection attempt in its way.
+    static let longestDiscovery = Duration.seconds(60)
+
+    private let timeline: any Timeline
+    private let loop: EventLoop
+    private let state = Mutex(State())
+
+    init(management: ManagementSocket?, loop: EventLoop, timeline: any Timeline) {
+        self.timeline = timeline
+        self.loop = loop
+        guard let management else { return }
+        management.tellOfUnanswered { [weak self] opcode in self?.tell(.unanswered("\(opcode)")) }
+        let events = management.observe { [weak self] events in
+            for event in events { self?.saw(event.event) }
+        }
+        state.withLock { $0.events = events }
+    }
+
+    /// Tells of symptoms, on the loop's thread, until the activity is cancelled.
+    func observe(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity {
+        let sink = EventSink(events)
+        let id = state.withLock { state in
+            state.nextObserver += 1
+            state.observers[state.nextObserver] = sink
+            return state.nextObserver
+        }
+        return RadioActivity { [weak self] in
+            sink.close()
+            _ = self?.state.withLock { $0.observers.removeValue(forKey: id) }
+        }
+    }
+
+    private func saw(_ event: ManagementEvent) {
+        guard case .discovering(_, let isOn) = event else { return }
+        let timer = isOn ? timeline.schedule(after: Self.longestDiscovery) { [weak self] in self?.discoveryGoesOn() } : nil
+        let former = state.withLock { state in
+            defer { state.discovery = timer }
+            return state.discovery
+        }
+        former?.cancel()
+    }
+
+    private func discoveryGoesOn() {
+        loop.enqueue { [weak self] in self?.tell(.scanWithoutEnd(Self.longestDiscovery)) }
+    }
+
+    private func tell(_ symptom: AdapterSymptom) {
+        for observer in state.withLock({ $0.observers.sorted { $0.key < $1.key }.map(\.value) }) { observer.send(symptom) }
+    }
+}

@@ -1,0 +1,133 @@
+import BLERadio
+import Testing
+
+@testable import BLEStreams
+
+@Suite struct RecoveryMachineTests {
+    private typealias Output = RecoveryMachine.Output
+
+    private static let steps: [RecoveryPlan.Step] = [.restartScan, .powerCycle]
+
+    private func machine(_ steps: [RecoveryPlan.Step] = steps) -> RecoveryMachine {
+        RecoveryMachine(
+            RecoveryPlan(steps: steps, silence: .seconds(60), patience: .seconds(15), rest: .seconds(600))
+        )
+    }
+
+    /// One that has heard something in a scan, and nothing since.
+    private func deafMachine(_ steps: [RecoveryPlan.Step] = steps) -> (RecoveryMachine, Output) {
+        var machine = machine(steps)
+        #expect(machine.scanStarted() == Output())
+        #expect(machine.heard() == Output(timers: [.start(.silence, .seconds(60))]))
+        #expect(machine.heard() == Output())
+        #expect(machine.timerFired(.silence) == Output(timers: [.start(.silence, .seconds(60))]))
+        let output = machine.timerFired(.silence)
+        return (machine, output)
+    }
+
+    @Test func `silence means nothing before something was heard`() {
+        var machine = machine()
+        #expect(machine.scanStarted() == Output())
+        #expect(machine.timerFired(.silence) == Output())
+        #expect(machine.scanStopped() == Output())
+    }
+
+    @Test func `what is heard in time is no silence`() {
+        var machine = machine()
+        _ = machine.scanStarted()
+        _ = machine.heard()
+        for _ in 0..<10 {
+            #expect(machine.timerFired(.silence) == Output(timers: [.start(.silence, .seconds(60))]))
+            #expect(machine.heard() == Output())
+        }
+        #expect(machine.scanStopped() == Output(timers: [.cancel(.silence)]))
+    }
+
+    @Test func `a deaf adapter has its scan begun again, then is switched off and on, then is left alone`() {
+        var (machine, output) = deafMachine()
+        #expect(
+            output
+                == Output(
+                    timers: [.cancel(.silence), .cancel(.rest)],
+                    reports: [.noticed(.deaf(.seconds(60))), .trying(.restartScan, number: 1)],
+                    step: .restartScan
+                )
+        )
+        #expect(machine.isCuring)
+        // What still comes while the step is under way proves nothing.
+        #expect(machine.heard() == Output())
+        #expect(machine.stepEnded(succeeded: true) == Output(timers: [.start(.patience, .seconds(15))]))
+        #expect(
+            machine.timerFired(.patience)
+                == Output(reports: [.trying(.powerCycle, number: 2)], step: .powerCycle)
+        )
+        #expect(machine.stepEnded(succeeded: true) == Output(timers: [.start(.patience, .seconds(15))]))
+        #expect(
+            machine.timerFired(.patience)
+                == Output(
+                    timers: [.start(.rest, .seconds(600))],
+                    reports: [.unresolved(.deaf(.seconds(60)), after: 2)]
+                )
+        )
+        #expect(!machine.isCuring)
+        #expect(machine.noticed(.unanswered("Set Powered")) == Output())
+    }
+
+    @Test func `the first advertisement behind a step is the cure, and steps count until it has been well for long`() {
+        var (machine, _) = deafMachine()
+        _ = machine.stepEnded(succeeded: true)
+        #expect(
+            machine.heard()
+                == Output(
+                    timers: [.cancel(.patience), .start(.silence, .seconds(60)), .start(.rest, .seconds(600))],
+                    reports: [.recovered(after: 1)]
+                )
+        )
+        // Deaf again at once: the step that helped for a moment is not repeated.
+        _ = machine.timerFired(.silence)
+        #expect(machine.timerFired(.silence).step == .powerCycle)
+        _ = machine.stepEnded(succeeded: true)
+        _ = machine.heard()
+        #expect(machine.timerFired(.rest) == Output())
+        _ = machine.timerFired(.silence)
+        #expect(machine.timerFired(.silence).step == .restartScan)
+    }
+
+    @Test func `a controller that does not answer is not told to scan`() {
+        var machine = machine()
+        _ = machine.scanStarted()
+        let output = machine.noticed(.unanswered("Start Discovery"))
+        #expect(output.step == .powerCycle)
+        #expect(machine.noticed(.unanswered("Set Powered")) == Output())
+        let end = machine.stepEnded(succeeded: true)
+        #expect(end.reports == [.recovered(after: 2)])
+    }
+
+    @Test func `a step that could not be taken is followed by the next one`() {
+        var machine = machine([.powerCycle, .powerCycle])
+        _ = machine.noticed(.unanswered("Start Discovery"))
+        #expect(machine.stepEnded(succeeded: false).reports == [.trying(.powerCycle, number: 2)])
+        #expect(
+            machine.stepEnded(succeeded: false).reports == [.unresolved(.unanswered("Start Discovery"), after: 2)]
+        )
+        // Somebody has seen to it.
+        #expect(machine.adapterReturned() == Output())
+        #expect(machine.noticed(.unanswered("Start Discovery")).reports.last == .unresolved(.unanswered("Start Discovery"), after: 2))
+        _ = machine.timerFired(.rest)
+        _ = machine.adapterReturned()
+        #expect(machine.noticed(.unanswered("Start Discovery")).step == .powerCycle)
+    }
+
+    @Test func `a plan without steps only tells`() {
+        let (machine, output) = deafMachine([])
+        #expect(output.reports == [.noticed(.deaf(.seconds(60))), .unresolved(.deaf(.seconds(60)), after: 0)])
+        #expect(output.step == nil && !machine.isCuring)
+    }
+
+    @Test func `whoever stops scanning ends the waiting for a cure`() {
+        var (machine, _) = deafMachine()
+        _ = machine.stepEnded(succeeded: true)
+        #expect(machine.scanStopped() == Output(timers: [.cancel(.patience), .start(.rest, .seconds(600))]))
+        #expect(machine.timerFired(.patience) == Output())
+    }
+}

@@ -1,0 +1,151 @@
+import BLERadio
+import BLESimulator
+import BLEStreams
+import Synchronization
+import Testing
+
+@Suite struct RecoveryTests {
+    private static let plan = RecoveryPlan(
+        steps: [.restartScan, .powerCycle],
+        silence: .seconds(10),
+        patience: .seconds(5),
+        rest: .seconds(60)
+    )
+
+    /// Runs a body beside a scan for everything that never ends by itself, and the troubles that are told meanwhile.
+    private func scanning(
+        _ plan: RecoveryPlan,
+        _ body: @escaping @Sendable (Bench, Heard) async throws -> Void
+    ) async throws {
+        try await Bench.run { bench in
+            let central = try await Central.open(.radio(bench.centralAdapter), recovery: plan)
+            let heard = Heard()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    do {
+                        for try await _ in central.scan(duplicates: true) { heard.count.withLock { $0 += 1 } }
+                    } catch let error as BLEError {
+                        heard.end.withLock { $0 = error }
+                    }
+                }
+                group.addTask {
+                    for try await trouble in central.adapterTroubles {
+                        heard.troubles.withLock { $0.append("\(trouble)") }
+                    }
+                }
+                try await bench.time.sleep(for: .seconds(1))
+                try await body(bench, heard)
+                group.cancelAll()
+            }
+        }
+    }
+
+    private final class Heard: Sendable {
+        let count = Mutex(0)
+        let end = Mutex<BLEError?>(nil)
+        let troubles = Mutex<[String]>([])
+
+        /// Whether anything was heard since this was asked last.
+        func anything() -> Bool {
+            count.withLock { count in
+                defer { count = 0 }
+                return count > 0
+            }
+        }
+    }
+
+    @Test func `a scan that has gone deaf is begun again, and whoever scans keeps its stream`() async throws {
+        try await scanning(Self.plan) { bench, heard in
+            #expect(heard.anything())
+            bench.centralAdapter.goDeaf(untilPowerCycle: false)
+            try await bench.time.sleep(for: .seconds(9))
+            _ = heard.anything()
+            try await bench.time.sleep(for: .seconds(16))
+            #expect(heard.anything())
+            #expect(heard.end.withLock { $0 } == nil)
+            #expect(
+                heard.troubles.withLock { $0 } == [
+                    "the adapter hears nothing for 10.0 seconds, though it did before", "step 1: the scan begins again",
+                    "the adapter is well again after 1 step",
+                ]
+            )
+        }
+    }
+
+    @Test func `where that does not help the adapter is switched off and on, and the scan goes on`() async throws {
+        try await scanning(Self.plan) { bench, heard in
+            bench.centralAdapter.goDeaf(untilPowerCycle: true)
+            try await bench.time.sleep(for: .seconds(30))
+            #expect(heard.anything())
+            #expect(heard.end.withLock { $0 } == nil)
+            #expect(heard.troubles.withLock { $0 }.last == "the adapter is well again after 2 steps")
+            try await bench.time.sleep(for: .seconds(1))
+            #expect(heard.anything())
+        }
+    }
+
+    @Test func `by default an adapter is never switched off`() async throws {
+        try await scanning(RecoveryPlan()) { bench, heard in
+            bench.centralAdapter.goDeaf(untilPowerCycle: true)
+            let states = Mutex<Set<AdapterState>>([])
+            let watch = bench.centralAdapter.observeAdapter { info in states.withLock { _ = $0.insert(info.state) } }
+            try await bench.time.sleep(for: .seconds(3600))
+            watch.cancel()
+            #expect(states.withLock { $0 } == [.poweredOn])
+            // Once, and then it is quiet.
+            let troubles = heard.troubles.withLock { $0 }
+            #expect(troubles.count == 3 && troubles.last?.contains("1 step has not helped") == true)
+            #expect(heard.end.withLock { $0 } == nil)
+        }
+    }
+
+    @Test func `where nobody advertises any more nothing is done twice`() async throws {
+        try await scanning(Self.plan) { bench, heard in
+            bench.peripheralAdapter.unplug()
+            try await bench.time.sleep(for: .seconds(3600))
+            #expect(heard.troubles.withLock { $0 }.filter { $0.hasPrefix("step") }.count == 2)
+        }
+    }
+
+    @Test func `a scan lives through a controller that hangs, where the plan says so`() async throws {
+        try await scanning(Self.plan) { bench, heard in
+            bench.centralAdapter.hang()
+            try await bench.time.sleep(for: .seconds(40))
+            _ = heard.anything()
+            try await bench.time.sleep(for: .seconds(1))
+            #expect(heard.anything())
+            #expect(heard.end.withLock { $0 } == nil)
+        }
+    }
+
+    @Test func `a controller that hangs fails a scan that nobody cures, in words that say so`() async throws {
+        try await Bench.run { bench in
+            bench.centralAdapter.hang()
+            let error = await bleError { _ = try await bench.central.scan().first() }
+            #expect(error?.code == .timedOut && error?.cause == "the controller does not answer")
+        }
+    }
+
+    @Test func `a session beside an adapter that hangs comes back by itself`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let central = try await Central.open(.radio(bench.centralAdapter), recovery: Self.plan)
+            let plan = SessionPlan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
+            bench.centralAdapter.hang()
+            try await central.withSession(plan) { session in
+                _ = try await session.notifications(of: Bench.notifying).collect(3)
+            }
+        }
+    }
+
+    @Test func `a program switches its adapter`() async throws {
+        try await Bench.run { bench in
+            try await bench.central.setPowered(false)
+            #expect(bench.central.adapter.state == .poweredOff)
+            try await bench.central.setPowered(true)
+            #expect(bench.central.adapter.state == .poweredOn)
+            bench.centralAdapter.block()
+            let error = await bleError { try await bench.central.setPowered(true) }
+            #expect(error?.code == .adapterBlocked && error?.remedy.contains("rfkill unblock bluetooth") == true)
+        }
+    }
+}
