@@ -26,6 +26,8 @@ public final class LinuxRadio: Radio {
     let security: SecurityWatch
     let monitor: LinkMonitor
     let symptoms: SymptomWatch
+    /// Where bluetoothd is met.
+    let bus = SystemBus.standard
     /// Whether somebody scans.
     let isScanning = Mutex(false)
 

@@ -217,6 +217,10 @@ void CBluetooth_name_thread(const char *name) {
     pthread_setname_np(pthread_self(), name);
 }
 
+const char *CBluetooth_environment(const char *name) {
+    return secure_getenv(name);
+}
+
 int CBluetooth_open(const char *path, int flags) {
     return open(path, flags | O_CLOEXEC);
 }

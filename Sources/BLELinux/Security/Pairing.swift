@@ -5,7 +5,8 @@ internal import Synchronization
 /// One pairing with a peer that is connected, from the question whether the adapter may to the keys or the error.
 ///
 /// Nobody is asked anything: the adapter says that it can neither show nor read a number, which makes it Just Works.
-/// The kernel asks the program all the same whether it agrees, and takes silence for a no.
+/// The kernel asks the program all the same whether it agrees, and takes silence for a no. It asks bluetoothd too, where
+/// that runs: ``PairingAgent`` and ``PairingConsent`` see to it that the two say yes, once.
 final class Pairing: Sendable {
     typealias Outcome = Result<Bond?, BLEError>
 
@@ -19,8 +20,13 @@ final class Pairing: Sendable {
         var switchedOn: [Switch] = []
         var isUnderWay = false
         var isOver = false
-        /// Whether the kernel has asked for agreement, and got it from this program.
-        var hasAgreed = false
+        /// Who answers the kernel's question.
+        var consent = PairingConsent()
+        var agent: PairingAgent?
+        /// What became of the agent.
+        var agentOutcome = PairingAgent.Outcome.notNeeded
+        /// Answers the kernel where bluetoothd doesn't.
+        var patience: RadioActivity?
     }
 
     /// A setting of the adapter that a pairing needs.
@@ -55,8 +61,11 @@ final class Pairing: Sendable {
     private let radio: LinuxRadio
     private let sink: EventSink<Outcome>
     private let state: Mutex<State>
-    /// Whether somebody else is asked too: every program on the management socket may answer for all.
-    private let isBesideBluetoothd = Bluetoothd.isRunning
+    /// Whether bluetoothd runs, as far as the list of processes tells.
+    private let isBluetoothdSeen = Bluetoothd.isRunning
+
+    /// How long bluetoothd may take to ask its agent, once the kernel has asked. The Security Manager waits for 30 s.
+    private static let patience = Duration.seconds(3)
 
     private var object: String { "with \(peer)" }
 
@@ -98,7 +107,7 @@ final class Pairing: Sendable {
     /// Sets one after the other, then pairs.
     private func switchOn(_ switches: ArraySlice<Switch>, _ management: ManagementSocket) {
         guard !state.withLock({ $0.isOver }) else { return }
-        guard let next = switches.first else { return pair(management) }
+        guard let next = switches.first else { return seekConsent(management) }
         next.set(true, management) { [self] failure in
             if let failure, next == .bondable { return fail(failure) }
             let isOver = state.withLock { state in
@@ -107,6 +116,36 @@ final class Pairing: Sendable {
             }
             if isOver, failure == nil { next.set(false, management) { _ in } }
             switchOn(switches.dropFirst(), management)
+        }
+    }
+
+    /// Has bluetoothd ask this program, where it runs; pairs in any case: on some kernels nobody is asked.
+    private func seekConsent(_ management: ManagementSocket) {
+        guard radio.bus.isThere else {
+            let outcome: PairingAgent.Outcome =
+                isBluetoothdSeen ? .failed(.unreachable("there is no \(radio.bus.address)")) : .notNeeded
+            state.withLock { $0.agentOutcome = outcome }
+            return pair(management)
+        }
+        let agent = PairingAgent(
+            for: peer,
+            on: radio.adapter.name,
+            loop: radio.loop,
+            timeline: radio.timeline
+        ) { [weak self] meaning in
+            self?.bluetoothdAsked(meaning, management)
+        }
+        let mayBegin = state.withLock { state in
+            if !state.isOver { state.agent = agent }
+            return !state.isOver
+        }
+        guard mayBegin else { return }
+        agent.begin(over: radio.bus) { [self] outcome in
+            state.withLock { state in
+                state.agentOutcome = outcome
+                if outcome == .ready { state.consent.agentBegan() }
+            }
+            pair(management)
         }
     }
 
@@ -120,12 +159,30 @@ final class Pairing: Sendable {
             [self] answer in
             state.withLock { $0.isUnderWay = false }
             switch answer {
-            case .success: finish(.success(bond))
+            case .success: outlastBluetoothd(.success(bond))
             case .failure(let failure) where failure.status == .alreadyPaired: finish(.success(nil))
             case .failure(let failure): fail(failure)
             }
         }
     }
+
+    /// Has the link stay up until bluetoothd has tried to have a look at the new bond's services, which it can't while
+    /// the link is up. Otherwise it would connect by itself, and keep the peer to itself from then on.
+    private func outlastBluetoothd(_ outcome: Outcome) {
+        guard state.withLock({ $0.agentOutcome == .ready }) || isBluetoothdSeen else { return finish(outcome) }
+        let look = radio.timeline.schedule(after: Self.bluetoothdLooks) { [loop = radio.loop] in
+            loop.enqueue { self.finish(outcome) }
+        }
+        let isOver = state.withLock { state in
+            if !state.isOver { state.patience = look }
+            return state.isOver
+        }
+        if isOver { look.cancel() }
+    }
+
+    /// bluetoothd looks two seconds after the bond was made, by a timer of whole seconds.
+    /// Source: BlueZ, `src/device.c`, `DISCOVERY_TIMER`.
+    private static let bluetoothdLooks = Duration.milliseconds(3500)
 
     /// What was learned of the peer's keys; they come before the answer to the command.
     private var bond: Bond? {
@@ -139,12 +196,10 @@ final class Pairing: Sendable {
         switch event {
         case .userConfirmationRequest(let request) where request.address.lowEnergy == peer:
             // Numbers can't be compared where none can be shown.
-            if request.value == nil {
-                state.withLock { $0.hasAgreed = true }
-                management.submit(ManagementUserConfirmationReply(request.address)) { _ in }
-            } else {
-                management.submit(ManagementUserConfirmationNegativeReply(request.address)) { _ in }
+            guard request.value == nil else {
+                return management.submit(ManagementUserConfirmationNegativeReply(request.address)) { _ in }
             }
+            take(management) { $0.kernelAsked() }
         case .userPasskeyRequest(let address) where address.lowEnergy == peer:
             management.submit(ManagementUserPasskeyNegativeReply(address)) { _ in }
         case .newIdentityResolvingKey(let new):
@@ -166,12 +221,39 @@ final class Pairing: Sendable {
         }
     }
 
-    private func fail(_ failure: ManagementFailure) {
-        if failure.status == .authenticationFailed {
-            let isAnswered = isBesideBluetoothd && state.withLock { $0.hasAgreed }
-            return finish(.failure(isAnswered ? .refusedByBluetoothd(peer) : .pairingRefused(by: peer)))
+    private func bluetoothdAsked(_ meaning: AgentQuestions.Meaning, _ management: ManagementSocket) {
+        switch meaning {
+        case .agreed: state.withLock { $0.consent.agentAgreed() }
+        case .released: take(management) { $0.agentEnded() }
+        case .refused, .none: break
         }
-        finish(.failure(failure.error(operation: "pair", object: object, adapter: radio.adapter)))
+    }
+
+    /// Does what follows from what has happened.
+    private func take(_ management: ManagementSocket, _ next: (inout PairingConsent) -> PairingConsent.Step?) {
+        switch state.withLock({ $0.isOver ? nil : next(&$0.consent) }) {
+        case .agree: management.submit(ManagementUserConfirmationReply(ManagementAddress(peer))) { _ in }
+        case .wait:
+            let patience = radio.timeline.schedule(after: Self.patience) { [weak self, loop = radio.loop] in
+                loop.enqueue { [weak self] in self?.take(management) { $0.patienceEnded() } }
+            }
+            state.withLock { $0.patience = patience }
+        case nil: break
+        }
+    }
+
+    private func fail(_ failure: ManagementFailure) {
+        guard failure.status == .authenticationFailed else {
+            return finish(.failure(failure.error(operation: "pair", object: object, adapter: radio.adapter)))
+        }
+        let (consent, agent) = state.withLock { ($0.consent, $0.agentOutcome) }
+        let error = BLEError.pairingRefused(
+            by: peer,
+            consent: consent,
+            agent: agent,
+            isBluetoothdSeen: isBluetoothdSeen
+        )
+        finish(.failure(error))
     }
 
     private func finish(_ outcome: Outcome) {
@@ -180,47 +262,24 @@ final class Pairing: Sendable {
     }
 
     private func end(isCancelled: Bool) {
-        let (observation, isUnderWay, switchedOn) = state.withLock { state in
+        let (last, switchedOn, agent) = state.withLock { state in
             defer {
                 state.isOver = true
                 state.observation = nil
                 state.switchedOn = []
+                state.agent = nil
+                state.patience = nil
             }
-            return (state.observation, state.isUnderWay, state.switchedOn)
+            return ((state.observation, state.isUnderWay, state.patience), state.switchedOn, state.agent)
         }
+        let (observation, isUnderWay, patience) = last
         observation?.cancel()
+        patience?.cancel()
+        agent?.end()
         if isCancelled, isUnderWay {
             radio.management?.submit(ManagementCancelPairDevice(ManagementAddress(peer))) { _ in }
         }
         guard let management = radio.management else { return }
         for setting in switchedOn { setting.set(false, management) { _ in } }
-    }
-}
-
-extension BLEError {
-    /// The kernel asks every program on the management socket; bluetoothd says no where it has no agent to ask, and the
-    /// first no counts.
-    static func refusedByBluetoothd(_ peer: BluetoothAddress) -> BLEError {
-        BLEError(
-            .securityFailed,
-            operation: "pair",
-            object: "with \(peer)",
-            cause:
-                "this program agreed and the pairing was refused all the same: bluetoothd, which runs beside it and is "
-                + "asked too, says no when it has no agent",
-            remedy:
-                "Keep \"bluetoothctl -a\" running, which is an agent, and pair again; if that is refused too, put the "
-                + "peripheral into its pairing mode."
-        )
-    }
-
-    static func pairingRefused(by peer: BluetoothAddress) -> BLEError {
-        BLEError(
-            .securityFailed,
-            operation: "pair",
-            object: "with \(peer)",
-            cause: "the peripheral refused, or wants a passkey, which this library can't give yet",
-            remedy: "Put the peripheral into its pairing mode, and check that it pairs without a passkey."
-        )
     }
 }

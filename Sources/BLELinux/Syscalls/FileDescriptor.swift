@@ -58,6 +58,11 @@ extension FileDescriptor {
         FileDescriptor(owning: try systemCall { CBluetooth_open(path, O_RDONLY | O_NONBLOCK) })
     }
 
+    /// Another number for what a descriptor of somebody else stands for. The corresponding C function is `fcntl`.
+    static func duplicate(of rawValue: Int32) throws(SystemError) -> FileDescriptor {
+        FileDescriptor(owning: try systemCall { fcntl(rawValue, F_DUPFD_CLOEXEC, 0) })
+    }
+
     /// Reads up to `count` octets; an empty array is the end. The corresponding C function is `read`.
     func read(_ count: Int) throws(SystemError) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: count)
@@ -85,6 +90,18 @@ extension FileDescriptor {
 func textFile(_ path: String) -> String? {
     guard let file = try? FileDescriptor.openForReading(path), let octets = try? file.read(4096) else { return nil }
     return String(decoding: octets.prefix { $0 != UInt8(ascii: "\n") && $0 != 0 }, as: UTF8.self)
+}
+
+/// The whole text of a file that a kernel makes up, up to a megabyte; `nil` where it can't be read.
+func wholeFile(_ path: String) -> String? {
+    guard let file = try? FileDescriptor.openForReading(path) else { return nil }
+    var octets: [UInt8] = []
+    while octets.count < 1 << 20 {
+        guard let part = try? file.read(4096) else { return nil }
+        if part.isEmpty { return String(decoding: octets, as: UTF8.self) }
+        octets += part
+    }
+    return nil
 }
 
 /// Where a symbolic link points. The corresponding C function is `readlink`.

@@ -116,6 +116,9 @@ int CBluetooth_filter_links(int socket);
 /// Names the calling thread; 15 octets at most. glibc shows the function to GNU sources only.
 void CBluetooth_name_thread(const char *name);
 
+/// `secure_getenv`: nothing where the program has rights that its caller hasn't. glibc shows it to GNU sources only.
+const char *CBluetooth_environment(const char *name);
+
 /// `open` with `O_CLOEXEC`; the C function takes a variable number of arguments, which Swift can't call.
 int CBluetooth_open(const char *path, int flags);
 

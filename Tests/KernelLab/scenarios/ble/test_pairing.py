@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,20 +11,37 @@ import pytest
 from lab import names
 from lab.world import Process
 
+# Whether the kernel asks the programs on this machine to confirm a pairing without numbers that one of them began.
+ASKS = os.environ.get("LAB_KERNEL") != "6.1"
+
 
 @pytest.fixture
-def agentless(bumble):
+def bluetoothd(bumble):
     """bluetoothd beside the command, with nobody whom it could ask."""
     Path("/run/dbus").mkdir(exist_ok=True)
     bus = Process("dbus", "dbus-daemon", "--system", "--nofork", "--nopidfile", "--print-address=1")
     bus.wait_line("unix:")
-    daemon = Process("bluetoothd", "/usr/libexec/bluetooth/bluetoothd", "--nodetach")
-    daemon.wait_line("sap-server")
-    bumble.management.power(bumble.index, True)
-    yield
+    daemon = start_bluetoothd(bumble)
+    yield daemon
     for process in (daemon, bus):
         process.stop()
     bumble.management.power(bumble.index, True)
+
+
+def start_bluetoothd(bumble) -> Process:
+    daemon = Process("bluetoothd", "/usr/libexec/bluetooth/bluetoothd", "--nodetach", "--debug=src/agent.c")
+    daemon.wait_line("sap-server")
+    bumble.management.power(bumble.index, True)
+    return daemon
+
+
+@pytest.fixture
+def other_agent(bluetoothd):
+    """An agent that somebody else has registered, the default one; it would say no."""
+    agent = Process("agent", sys.executable, "-m", "peers.bluez_agent")
+    agent.wait_line("ready")
+    yield agent
+    agent.stop()
 
 
 @pytest.fixture
@@ -95,7 +113,24 @@ def test_no_bond_to_remove(ble, bumble, strangers):
     ble.bad("unpair", names.NEAR, status=1, says=["no bond"])
 
 
-@pytest.mark.skipif(os.environ.get("LAB_KERNEL") == "6.1", reason="this kernel asks nobody to confirm Just Works")
-def test_a_bluetoothd_without_an_agent_is_named(ble, bumble, strangers, agentless):
-    """It is asked as every program on the management socket is, and says no for all."""
-    ble.bad("pair", names.NEAR, status=1, says=["bluetoothd", "no agent", "bluetoothctl -a"])
+def test_beside_a_bluetoothd_without_an_agent(ble, bumble, strangers, bluetoothd):
+    """bluetoothd is asked as every program on the management socket is, and has nobody to ask: so it asks us."""
+    ble.good("pair", names.NEAR)
+    assert ble.good("read", names.NEAR, names.SECRET, "--json").values == [names.SECRET_BYTES]
+    if ASKS:
+        bluetoothd.wait_line("Calling Agent.RequestAuthorization")
+    bluetoothd.wait_line("unregister_agent")
+
+
+def test_beside_a_bluetoothd_with_an_agent_of_somebody_else(ble, bumble, strangers, other_agent, bluetoothd):
+    """Who pairs is asked; the other agent, which would say no, has its place back afterwards."""
+    ble.good("pair", names.NEAR)
+    assert ble.good("read", names.NEAR, names.SECRET, "--json").values == [names.SECRET_BYTES]
+    bluetoothd.wait_line("unregister_agent")
+    assert not [line for line in other_agent.lines if "asked" in line or "released" in line], other_agent.lines
+
+
+@pytest.mark.skipif(not ASKS, reason="this kernel asks nobody to confirm Just Works")
+def test_a_bluetoothd_that_can_not_be_told_is_named(ble, bumble, strangers, bluetoothd, monkeypatch):
+    monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere/bus")
+    ble.bad("pair", names.NEAR, status=1, says=["bluetoothd", "no agent", "/nowhere/bus", "default-agent"])

@@ -1,0 +1,139 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// Makes this program bluetoothd's agent for as long as it pairs, so that bluetoothd has somebody to ask.
+///
+/// bluetoothd is asked by the kernel as we are, whenever anybody pairs; without an agent it says no, and that counts. It
+/// asks the default agent, since the pairing isn't its own. Agents of others have their place back when this one ends.
+final class PairingAgent: Sendable {
+    /// What became of the wish to be asked.
+    enum Outcome: Hashable, Sendable {
+        /// There is no bluetoothd on the bus.
+        case notNeeded
+        /// bluetoothd asks this program from now on.
+        case ready
+        /// bluetoothd can't be told, or doesn't want to be.
+        case failed(BusFailure)
+    }
+
+    private struct State {
+        var bus: BusConnection?
+        var questions: AgentQuestions?
+        var isOver = false
+    }
+
+    /// How long the bus and bluetoothd may take for each answer; they are on this machine.
+    static let patience = Duration.seconds(5)
+
+    private let peer: BluetoothAddress
+    private let adapter: String
+    private let loop: EventLoop
+    private let timeline: any Timeline
+    /// Told on the loop's thread what a question of bluetoothd meant.
+    private let asked: @Sendable (AgentQuestions.Meaning) -> Void
+    private let state = Mutex(State())
+
+    init(
+        for peer: BluetoothAddress,
+        on adapter: String,
+        loop: EventLoop,
+        timeline: any Timeline,
+        asked: @escaping @Sendable (AgentQuestions.Meaning) -> Void
+    ) {
+        self.peer = peer
+        self.adapter = adapter
+        self.loop = loop
+        self.timeline = timeline
+        self.asked = asked
+    }
+
+    /// Registers with bluetoothd; the closure is called once, on the loop's thread, unless the agent is ended before.
+    func begin(over bus: SystemBus, _ result: @escaping @Sendable (Outcome) -> Void) {
+        BusConnection.open(
+            bus,
+            on: loop,
+            timeline: timeline,
+            deadline: Self.patience,
+            received: { [weak self] message in self?.received(message) },
+            ended: { [weak self] in self?.asked(.released) },
+            opened: { [self] opened in
+                switch opened {
+                case .failure(let failure): finish(.failed(failure), result)
+                case .success(let bus): greet(bus, result)
+                }
+            }
+        )
+    }
+
+    /// Withdraws the agent: bluetoothd gives those before it their place back.
+    func end() {
+        let (bus, wasKnown) = state.withLock { state in
+            defer {
+                state.bus = nil
+                state.isOver = true
+            }
+            return (state.bus, state.questions != nil)
+        }
+        guard let bus else { return }
+        loop.enqueue {
+            if wasKnown { bus.send(.agentManagerCall("UnregisterAgent", [.objectPath(AgentQuestions.path)])) }
+            bus.close()
+        }
+    }
+
+    /// Asks the bus who bluetoothd is: a name that has no owner needs no agent.
+    private func greet(_ bus: BusConnection, _ result: @escaping @Sendable (Outcome) -> Void) {
+        let isOver = state.withLock { state in
+            if !state.isOver { state.bus = bus }
+            return state.isOver
+        }
+        if isOver { return bus.close() }
+        bus.call(.busCall("GetNameOwner", [.string(BusMessage.bluetoothd)]), deadline: Self.patience) { [self] answer in
+            switch answer {
+            case .failure(.refused("org.freedesktop.DBus.Error.NameHasNoOwner", _)): finish(.notNeeded, result)
+            case .failure(let failure): finish(.failed(failure), result)
+            case .success(let reply):
+                guard reply.signature == "s", case .string(let owner)? = reply.arguments.first else {
+                    return finish(.failed(.refused(name: "an answer that makes no sense", text: "")), result)
+                }
+                state.withLock { $0.questions = AgentQuestions(peer: peer, adapter: adapter, bluetoothd: owner) }
+                register(with: bus, result)
+            }
+        }
+    }
+
+    private func register(with bus: BusConnection, _ result: @escaping @Sendable (Outcome) -> Void) {
+        let path = BusMessage.Argument.objectPath(AgentQuestions.path)
+        let register = BusMessage.agentManagerCall("RegisterAgent", [path, .string("NoInputNoOutput")])
+        bus.call(register, deadline: Self.patience) { [self] answer in
+            if case .failure(let failure) = answer { return finish(.failed(failure), result) }
+            bus.call(.agentManagerCall("RequestDefaultAgent", [path]), deadline: Self.patience) { [self] answer in
+                if case .failure(let failure) = answer { return finish(.failed(failure), result) }
+                finish(.ready, result)
+            }
+        }
+    }
+
+    private func received(_ message: BusMessage) -> BusMessage? {
+        guard let questions = state.withLock({ $0.questions }) else { return nil }
+        let (reply, meaning) = questions.answer(to: message)
+        if meaning != .none { asked(meaning) }
+        return reply
+    }
+
+    private func finish(_ outcome: Outcome, _ result: @Sendable (Outcome) -> Void) {
+        guard !state.withLock({ $0.isOver }) else { return }
+        if outcome != .ready { end() }
+        result(outcome)
+    }
+}
+
+extension BusMessage {
+    /// bluetoothd's name on the bus.
+    static let bluetoothd = "org.bluez"
+
+    static func agentManagerCall(_ member: String, _ arguments: [Argument]) -> BusMessage {
+        call(member, of: "org.bluez.AgentManager1", at: "/org/bluez", in: bluetoothd, arguments)
+    }
+}

@@ -1,0 +1,148 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+import Testing
+
+@testable import BLELinux
+
+/// An agent and a bus that is made by hand; libdbus is between the two.
+@Suite(
+    .timeLimit(.minutes(1)),
+    .enabled("libdbus-1.so.3 is not installed on this machine") { LibDBus.shared != nil }
+)
+struct PairingAgentTests {
+    private let bus: FakeBus
+    private let loop: EventLoop
+    private let timeline = ToldTimeline()
+    private let meanings: AsyncStream<AgentQuestions.Meaning>
+    private let agent: PairingAgent
+    private static let bluetoothd = ":1.7"
+    private static let device = "/org/bluez/hci1/dev_C4_F2_17_1A_1D_BB"
+
+    init() throws {
+        bus = try FakeBus(on: EventLoop(name: "test-bus"))
+        loop = try EventLoop(name: "test")
+        let (meanings, continuation) = AsyncStream<AgentQuestions.Meaning>.makeStream()
+        self.meanings = meanings
+        agent = PairingAgent(for: .example, on: "hci1", loop: loop, timeline: timeline) { continuation.yield($0) }
+    }
+
+    private func begin() -> Events<PairingAgent.Outcome> {
+        Events { yield in
+            agent.begin(over: bus.bus, yield)
+            return RadioActivity {}
+        }
+    }
+
+    private func begun() async throws {
+        let outcome = begin()
+        bus.send(.reply(to: try await bus.next("Hello").serial, ":1.9"))
+        let owner = try await bus.next("GetNameOwner")
+        #expect(owner.arguments == ["org.bluez"])
+        bus.send(.reply(to: owner.serial, Self.bluetoothd))
+        let register = try await bus.next("RegisterAgent")
+        #expect(register.destination == "org.bluez" && register.path == "/org/bluez" && register.signature == "os")
+        #expect(register.arguments == [AgentQuestions.path, "NoInputNoOutput"])
+        bus.send(.reply(to: register.serial))
+        let byDefault = try await bus.next("RequestDefaultAgent")
+        #expect(byDefault.arguments == [AgentQuestions.path])
+        bus.send(.reply(to: byDefault.serial))
+        #expect(await outcome.next() == .ready)
+    }
+
+    private func answer() async -> WireMessage? {
+        var messages = bus.messages.makeAsyncIterator()
+        return await messages.next()
+    }
+
+    @Test func `it registers, says yes for the peer, and withdraws`() async throws {
+        try await begun()
+        #expect(timeline.waiting == 0)
+        let question = bus.send(.question("RequestAuthorization", from: Self.bluetoothd, Self.device))
+        let yes = await answer()
+        #expect(yes?.type == 2 && yes?.replySerial == question && yes?.destination == Self.bluetoothd)
+        var told = meanings.makeAsyncIterator()
+        #expect(await told.next() == .agreed)
+
+        agent.end()
+        #expect(try await bus.next("UnregisterAgent").arguments == [AgentQuestions.path])
+        // Then the connection is closed.
+        #expect(await answer() == nil)
+    }
+
+    @Test func `it says no for another peer, and to what no agent is asked`() async throws {
+        try await begun()
+        let stranger = "/org/bluez/hci1/dev_00_11_22_33_44_55"
+        let question = bus.send(.question("RequestAuthorization", from: Self.bluetoothd, stranger))
+        let no = await answer()
+        #expect(no?.type == 3 && no?.replySerial == question && no?.errorName == "org.bluez.Error.Rejected")
+        bus.send(.question("RequestAuthorization", from: ":1.8", Self.device))
+        #expect(await answer()?.errorName == "org.freedesktop.DBus.Error.UnknownMethod")
+    }
+
+    @Test func `without bluetoothd there is nobody to register with`() async throws {
+        let outcome = begin()
+        bus.send(.reply(to: try await bus.next("Hello").serial, ":1.9"))
+        let owner = try await bus.next("GetNameOwner").serial
+        bus.send(.failure(of: owner, "org.freedesktop.DBus.Error.NameHasNoOwner"))
+        #expect(await outcome.next() == .notNeeded)
+        #expect(await answer() == nil)
+    }
+
+    @Test func `a bus that lets nobody talk to bluetoothd is named`() async throws {
+        let outcome = begin()
+        bus.send(.reply(to: try await bus.next("Hello").serial, ":1.9"))
+        bus.send(.reply(to: try await bus.next("GetNameOwner").serial, Self.bluetoothd))
+        bus.send(.failure(of: try await bus.next("RegisterAgent").serial, "org.freedesktop.DBus.Error.AccessDenied"))
+        let failure = BusFailure.refused(name: "org.freedesktop.DBus.Error.AccessDenied", text: "Because.")
+        #expect(await outcome.next() == .failed(failure))
+    }
+
+    @Test func `an answer of the wrong type is a failure`() async throws {
+        let outcome = begin()
+        bus.send(.reply(to: try await bus.next("Hello").serial, ":1.9"))
+        bus.send(.reply(to: try await bus.next("GetNameOwner").serial))
+        guard case .failed(.refused)? = await outcome.next() else {
+            Issue.record("an owner without a name")
+            return
+        }
+    }
+
+    @Test func `a bus that is silent has its time and no more`() async throws {
+        let outcome = begin()
+        _ = try await bus.next("Hello")
+        timeline.fire()
+        #expect(await outcome.next() == .failed(.timedOut))
+    }
+
+    @Test func `a bus that sends nonsense is left`() async throws {
+        try await begun()
+        bus.write([UInt8](repeating: 0xFF, count: 64))
+        var told = meanings.makeAsyncIterator()
+        #expect(await told.next() == .released)
+    }
+
+    @Test func `a bus that ends is told`() async throws {
+        try await begun()
+        bus.disconnect()
+        var told = meanings.makeAsyncIterator()
+        #expect(await told.next() == .released)
+    }
+
+    @Test func `a bus that isn't there is a failure at once`() async throws {
+        let outcome = Events<PairingAgent.Outcome> { yield in
+            agent.begin(over: SystemBus(address: "unix:path=/nowhere/bus"), yield)
+            return RadioActivity {}
+        }
+        guard case .failed(.unreachable(let why))? = await outcome.next() else {
+            Issue.record("a bus where there is none")
+            return
+        }
+        #expect(why.contains("/nowhere/bus"))
+    }
+
+    @Test func `a library that isn't there is no library`() {
+        #expect(LibDBus(named: "libnothing.so.3") == nil)
+        #expect(LibDBus(named: "libc.so.6") == nil)
+    }
+}
