@@ -168,6 +168,10 @@ int CBluetooth_adapter_info(int socket, struct hci_dev_info *info) {
     return ioctl(socket, HCIGETDEVINFO, info);
 }
 
+int CBluetooth_close_adapter(int socket, uint16_t adapter) {
+    return ioctl(socket, HCIDEVDOWN, adapter);
+}
+
 int CBluetooth_filter_scanning(int socket) {
     struct hci_filter filter;
     hci_filter_clear(&filter);

@@ -121,6 +121,12 @@ final class LinuxAdapter: Sendable {
         }
     }
 
+    /// Closes it whether its controller answers or not; may block for some seconds.
+    func close() throws(SystemError) {
+        guard let socket else { throw refusal ?? .notPermitted }
+        try socket.descriptor.closeAdapter(number)
+    }
+
     /// Whether the kernel has a connection to a device now, whoever made it; `nil` where it doesn't tell.
     func isConnected(to peer: BluetoothAddress) -> Bool? {
         try? socket?.descriptor.isConnected(number, to: peer)

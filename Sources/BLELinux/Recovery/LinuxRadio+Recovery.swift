@@ -40,7 +40,7 @@ extension LinuxRadio {
                     .failure(.missingCapability(.networkAdministration, operation: operation, object: object))
                 )
             }
-            PowerSwitch(isOn, management, adapter, timeline: timeline, sink: sink).begin()
+            PowerSwitch(isOn, management, adapter, loop: loop, timeline: timeline, sink: sink).begin()
         }
         return RadioActivity { sink.close() }
     }

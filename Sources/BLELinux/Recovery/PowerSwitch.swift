@@ -4,13 +4,14 @@ internal import Synchronization
 
 /// Switches an adapter on, ready for Low Energy, or off, through the management socket.
 final class PowerSwitch: Sendable {
-    /// How often a kernel is told to switch off that refuses: it does while it can't end a scan of a controller that hangs.
+    /// How often a kernel is told to switch off that is busy with something else.
     private static let attempts = 3
     private static let pause = Duration.seconds(1)
 
     private let isOn: Bool
     private let management: ManagementSocket
     private let adapter: LinuxAdapter
+    private let loop: EventLoop
     private let timeline: any Timeline
     private let sink: EventSink<Result<Void, BLEError>>
     private let timer = Mutex<RadioActivity?>(nil)
@@ -19,12 +20,14 @@ final class PowerSwitch: Sendable {
         _ isOn: Bool,
         _ management: ManagementSocket,
         _ adapter: LinuxAdapter,
+        loop: EventLoop,
         timeline: any Timeline,
         sink: EventSink<Result<Void, BLEError>>
     ) {
         self.isOn = isOn
         self.management = management
         self.adapter = adapter
+        self.loop = loop
         self.timeline = timeline
         self.sink = sink
     }
@@ -43,13 +46,27 @@ final class PowerSwitch: Sendable {
 
     private func switchOff(attempt: Int) {
         management.submit(ManagementSetPowered(false)) { [self] answer in
-            guard case .failure(let failure) = answer, failure.isPassing, attempt < Self.attempts else {
-                return finish(answer.map { _ in })
-            }
+            guard case .failure(let failure) = answer else { return finish(.success(())) }
+            if failure.isSilence { return close(otherwise: failure) }
+            guard failure.isPassing, attempt < Self.attempts else { return finish(.failure(failure)) }
             management.submit(ManagementStopDiscovery()) { [self] _ in
                 let timer = timeline.schedule(after: Self.pause) { [self] in switchOff(attempt: attempt + 1) }
                 self.timer.withLock { $0 = timer }
             }
+        }
+    }
+
+    /// Has the kernel close the adapter without asking the controller: it refuses to switch one off whose scan it can't
+    /// end. That may take seconds, so it is done on a thread of its own.
+    private func close(otherwise failure: ManagementFailure) {
+        let close: @Sendable () -> Void = { [self] in
+            let isClosed = (try? adapter.close()) != nil
+            loop.enqueue { [self] in finish(isClosed ? .success(()) : .failure(failure)) }
+        }
+        do throws(SystemError) {
+            try startThread(named: "ble-off", close)
+        } catch {
+            finish(.failure(failure))
         }
     }
 
@@ -63,7 +80,15 @@ extension ManagementFailure {
     /// Whether the kernel may agree a moment later.
     fileprivate var isPassing: Bool {
         switch self {
-        case .status(.failed, _), .status(.busy, _), .timedOut: true
+        case .status(.failed, _), .status(.busy, _): true
+        case .status, .timedOut, .broken: false
+        }
+    }
+
+    /// Whether the controller doesn't answer.
+    fileprivate var isSilence: Bool {
+        switch self {
+        case .timedOut: true
         case .status(let status, let opcode): status.isSilence(of: opcode)
         case .broken: false
         }

@@ -64,6 +64,12 @@ extension FileDescriptor {
         )
     }
 
+    /// Closes an adapter even where its controller doesn't answer; takes `CAP_NET_ADMIN`, and may block for some seconds.
+    /// The corresponding C function is `ioctl` with `HCIDEVDOWN`.
+    func closeAdapter(_ number: UInt16) throws(SystemError) {
+        try systemCall { CBluetooth_close_adapter(rawValue, number) }
+    }
+
     /// Whether an adapter is connected to an LE device; everyone may ask, of any HCI socket.
     /// The corresponding C function is `ioctl` with `HCIGETCONNLIST`.
     func isConnected(_ adapter: UInt16, to peer: BluetoothAddress) throws(SystemError) -> Bool {

@@ -1,8 +1,8 @@
 /// What a link is like now: how often its sides meet, how it is modulated, how strong it is.
 ///
-/// Each value is `nil` where this program can't know it; ``whyIncomplete`` then says why. On Linux the PHYs of a link are
-/// told to everybody; the signal strength and the power take the capability `CAP_NET_ADMIN`, all else `CAP_NET_RAW`, and
-/// that the link was made while this radio was in use.
+/// Each value is `nil` where this program can't know it; ``whyIncomplete`` then says why. On Linux the signal strength and
+/// the power take the capability `CAP_NET_ADMIN`, all else `CAP_NET_RAW`, and that the link was made while this radio was
+/// in use; PHYs and packet lengths are known once the controller has told of a change.
 public struct LinkConditions: Hashable, Sendable {
     /// How a radio modulates its signal (Core Specification, Vol 6, Part A, 3).
     public enum PHY: String, Hashable, Sendable, CaseIterable {

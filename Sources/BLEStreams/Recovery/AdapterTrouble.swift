@@ -25,6 +25,7 @@ extension AdapterTrouble: CustomStringConvertible {
         case .trying(.powerCycle, let number): "step \(number): the adapter is switched off and on"
         case .failed(_, let error): "that failed: \(error.cause)"
         case .recovered(let count): "the adapter is well again after \(count) \(count == 1 ? "step" : "steps")"
+        case .unresolved(let symptom, 0): "the adapter \(symptom), and nothing is done about it"
         case .unresolved(let symptom, let count):
             "the adapter \(symptom), and \(count) \(count == 1 ? "step has" : "steps have") not helped; switch it off and "
                 + "on, or unplug it"

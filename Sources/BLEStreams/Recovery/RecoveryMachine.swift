@@ -58,7 +58,9 @@ struct RecoveryMachine {
     let plan: RecoveryPlan
     private var state = State.idle
     private var isScanning = false
-    /// How many steps were taken since the adapter was last well for long enough.
+    /// The place in the plan of the step that comes next, and how many were taken, since the adapter was last well for long
+    /// enough.
+    private var place = 0
     private var taken = 0
 
     init(_ plan: RecoveryPlan) { self.plan = plan }
@@ -145,7 +147,7 @@ struct RecoveryMachine {
         case (.patience, .curing(let symptom, .waiting)):
             return next(symptom, Output())
         case (.rest, .watching), (.rest, .idle), (.rest, .resigned):
-            taken = 0
+            (place, taken) = (0, 0)
             return Output()
         default:
             return Output()
@@ -163,11 +165,12 @@ struct RecoveryMachine {
 
     private mutating func next(_ symptom: AdapterSymptom, _ output: Output) -> Output {
         var output = output
-        while taken < plan.steps.count {
-            let step = plan.steps[taken]
-            taken += 1
+        while place < plan.steps.count {
+            let step = plan.steps[place]
+            place += 1
             // A controller that doesn't answer can't be told to scan either.
             if step == .restartScan, !symptom.isAboutHearing || !isScanning { continue }
+            taken += 1
             state = .curing(symptom, .underWay)
             output.step = step
             output.reports.append(.trying(step, number: taken))

@@ -103,6 +103,10 @@ int CBluetooth_list_adapters(int socket, uint16_t *numbers, uint32_t *flags, int
 /// Tells about the adapter whose number stands in `info->dev_id`. 0; −1 with `errno`, `ENODEV` where there is none.
 int CBluetooth_adapter_info(int socket, struct hci_dev_info *info);
 
+/// Closes an adapter, whether its controller answers or not; waits for the kernel, at worst for some seconds. 0; −1 with
+/// `errno`.
+int CBluetooth_close_adapter(int socket, uint16_t adapter);
+
 /// Sets which HCI packets a raw socket delivers: what a scan needs, LE Meta events and the ends of commands.
 /// 0; −1 with `errno`.
 int CBluetooth_filter_scanning(int socket);

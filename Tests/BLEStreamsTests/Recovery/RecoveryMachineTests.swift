@@ -100,7 +100,7 @@ import Testing
         #expect(output.step == .powerCycle)
         #expect(machine.noticed(.unanswered("Set Powered")) == Output())
         let end = machine.stepEnded(succeeded: true)
-        #expect(end.reports == [.recovered(after: 2)])
+        #expect(end.reports == [.recovered(after: 1)])
     }
 
     @Test func `a step that could not be taken is followed by the next one`() {
@@ -112,7 +112,10 @@ import Testing
         )
         // Somebody has seen to it.
         #expect(machine.adapterReturned() == Output())
-        #expect(machine.noticed(.unanswered("Start Discovery")).reports.last == .unresolved(.unanswered("Start Discovery"), after: 2))
+        #expect(
+            machine.noticed(.unanswered("Start Discovery")).reports.last
+                == .unresolved(.unanswered("Start Discovery"), after: 2)
+        )
         _ = machine.timerFired(.rest)
         _ = machine.adapterReturned()
         #expect(machine.noticed(.unanswered("Start Discovery")).step == .powerCycle)
