@@ -4,8 +4,10 @@ public import BLERadio
 extension LinuxRadio {
     /// Pairs through the management socket, which takes the capability `CAP_NET_ADMIN`.
     ///
-    /// Of several programs that listen to the kernel's questions any may answer: bluetoothd does, when an agent is
-    /// registered with it.
+    /// Of several programs that listen to the kernel's questions any may answer, and a no counts. So, where bluetoothd is on
+    /// the system bus, this program is its agent for as long as it pairs, over libdbus, which is loaded for that; the
+    /// result then comes 3.5 s after the keys, so that the link outlasts bluetoothd's own look at the new bond. Where it
+    /// can't be its agent and bluetoothd says no, the error says why and what mends it.
     public func pair(
         with peer: BluetoothAddress,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
@@ -15,23 +17,37 @@ extension LinuxRadio {
         return RadioActivity { pairing.cancel() }
     }
 
-    /// Gives the kernel the keys of bonds, unless bluetoothd runs: it gives the kernel its own, and there is one list.
+    /// Gives the kernel the keys of bonds, where nobody else loses keys by that: bluetoothd, or another program of this
+    /// library with bonds of its own. There is one list for each adapter.
     ///
-    /// Keys that a pairing has made while bluetoothd ran are kept by bluetoothd too.
+    /// Where debugfs shows the list to the program (to root), the bonds are added to it. Otherwise it fails with
+    /// ``BLEError/Code/securityFailed`` where the list is, or may be, somebody else's, and the error says whose. Keys
+    /// that a pairing has made while bluetoothd ran are kept by bluetoothd too.
     public func restore(
         _ bonds: [Bond],
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity {
         let sink = EventSink(result)
-        loop.enqueue { [self] in
-            let own = bonds.filter { $0.adapter == adapter.facts?.address }
-            keys.load(own) { [self] outcome in
-                sink.finish(
-                    outcome.mapError {
-                        $0.error(operation: "restore bonds", object: "of \(adapter.name)", adapter: adapter)
+        @Sendable func begin() {
+            let name = adapter.name
+            let (current, presence) = (KernelKeyList.current(of: name), Bluetoothd.presenceByProcesses)
+            let mustAsk = current == nil && presence == .unknown && bus.isThere
+            loop.enqueue { [self] in
+                let own = bonds.filter { $0.adapter == adapter.facts?.address }
+                @Sendable func load(_ presence: Bluetoothd.Presence) {
+                    keys.load(own, on: name, current: current, bluetoothd: presence) { [adapter] outcome in
+                        sink.finish(outcome.mapError { $0.error(of: adapter) })
                     }
-                )
+                }
+                guard mustAsk else { return load(presence) }
+                Bluetoothd.findOnBus(bus, loop: loop, timeline: timeline) { load($0) }
             }
+        }
+        // Files are read, which is not for the radio's thread.
+        do throws(SystemError) {
+            try startThread(named: "ble-keys") { begin() }
+        } catch {
+            begin()
         }
         return RadioActivity { sink.close() }
     }

@@ -139,7 +139,7 @@ extension SocketLink {
 
     /// On the loop's thread, so that it isn't missed, nor told after the end.
     private func watchSecurity() {
-        let watch = environment.watchSecurity(of: peer) { [weak self] error in
+        let watch = environment.watchSecurity(of: kernelPeer) { [weak self] error in
             self?.state.withLock { $0.receiver }?.linkEncryptionFailed(error)
         }
         state.withLock { state in
@@ -201,7 +201,7 @@ extension SocketLink {
             reportLoss(of: socket, to: receiver)
         }
         if let registration { loop.unregister(registration, of: socket.descriptor) }
-        let security = security
+        let (security, kernelPeer) = (security, kernelPeer)
         let deadline = environment.timeline.schedule(after: Self.dropDeadline) { [weak self] in
             self?.endByThisHost()
         }
@@ -212,7 +212,7 @@ extension SocketLink {
             state.deadline = deadline
         }
         // Outlives the socket, which is closed when this function has returned.
-        loop.enqueue { self.environment.drop(self.peer) { _ in self.endByThisHost() } }
+        loop.enqueue { self.environment.drop(kernelPeer) { _ in self.endByThisHost() } }
     }
 
     private func endByThisHost() {
@@ -332,7 +332,14 @@ extension SocketLink {
 
 extension SocketLink {
     func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void) {
-        environment.readRSSI(of: peer, result)
+        environment.readRSSI(of: kernelPeer, result)
+    }
+
+    /// The name under which the kernel has the connection now: a peer with a private address that has told its identity
+    /// in a pairing has that from then on, and commands under the old name miss.
+    private var kernelPeer: BluetoothAddress {
+        let socket = state.withLock { $0.socket }
+        return (try? socket?.descriptor.peerAddress())?.device ?? peer
     }
 
     /// Of a socket whose connection is gone the kernel still tells the level, which is then the last one.
@@ -342,5 +349,5 @@ extension SocketLink {
         return LinkSecurity(level: now.level, keySize: now.keySize)
     }
 
-    var hasKey: Bool { environment.hasKey(of: peer) }
+    var hasKey: Bool { environment.hasKey(of: kernelPeer) }
 }

@@ -5,13 +5,21 @@ internal import Synchronization
 /// Which keys of bonds this program has given the kernel, for one adapter.
 ///
 /// The kernel keeps them while the adapter is plugged in, and forgets them when it is removed. A list that is loaded
-/// replaces the one before, whoever loaded it: while bluetoothd runs, the list is left to it.
+/// replaces the one before, whoever loaded it, and no command adds to it. So, by what can be known:
+///
+/// 1. Where debugfs shows what the kernel has (to root), ours are added to it: nobody loses a key, and what bluetoothd
+///    has taken away by its own list is put back.
+/// 2. Otherwise the list is ours only where bluetoothd is known not to run, by the processes or by the system bus, and
+///    no other program of this library has set it, by ``KeyClaim``.
+/// 3. Otherwise nothing is loaded, and the result says whose the list is: ``KeyObstacle``.
 final class KernelKeys: Sendable {
     private struct State {
         /// The peers whose keys the kernel has from this program; `nil`: nothing was loaded yet.
         var peers: Set<BluetoothAddress>?
         /// Those with whom the kernel has made keys of a bond since, whoever asked for it.
         var bonded: Set<BluetoothAddress> = []
+        /// Says to others that the list is this program's.
+        var claim: KeyClaim?
         var observation: RadioActivity?
     }
 
@@ -39,6 +47,7 @@ final class KernelKeys: Sendable {
         state.withLock { state in
             state.peers = nil
             state.bonded = []
+            state.claim = nil
         }
     }
 
@@ -53,33 +62,105 @@ final class KernelKeys: Sendable {
     func note(_ peer: BluetoothAddress) { _ = state.withLock { $0.peers?.insert(peer) } }
 
     func remove(_ peer: BluetoothAddress) {
-        state.withLock { state in
+        let claim = state.withLock { state in
             state.peers?.remove(peer)
             state.bonded.remove(peer)
+            return state.claim
+        }
+        claim?.remove(peer)
+    }
+
+    /// What the kernel may be given, by what is known of who else has given it keys.
+    enum Plan: Hashable {
+        /// Nothing: it has all of them.
+        case nothing
+        /// This list.
+        case load(KernelKeyList)
+        /// Nothing, since the list may be somebody else's.
+        case refuse(KeyObstacle)
+    }
+
+    /// - Parameters:
+    ///   - current: What the kernel has; `nil` where this program may not see it.
+    ///   - areLoaded: Whether this program has loaded the bonds already, or has seen the kernel make them.
+    ///   - claimed: All bonds that this program has loaded or is about to, once the list is claimed; `nil` where
+    ///     another program has claimed it.
+    static func plan(
+        for bonds: [Bond],
+        current: KernelKeyList?,
+        areLoaded: Bool,
+        bluetoothd: Bluetoothd.Presence,
+        claimed: () -> [Bond]?
+    ) -> Plan {
+        let own = KernelKeyList(bonds)
+        if let current {
+            // Also where there are none: only then does the kernel take a peer's identity in a pairing.
+            if current.contains(own), areLoaded || !bonds.isEmpty { return .nothing }
+            return .load(current.replacing(with: own))
+        }
+        switch bluetoothd {
+        case .here: return areLoaded ? .nothing : .refuse(.bluetoothd)
+        case .unknown: return areLoaded ? .nothing : .refuse(.perhapsBluetoothd)
+        case .absent where areLoaded: return .nothing
+        case .absent: return claimed().map { .load(KernelKeyList($0)) } ?? .refuse(.anotherProgram)
         }
     }
 
-    /// Gives the kernel what it lacks; the closure is called on the loop's thread, or at once.
-    func load(_ bonds: [Bond], _ result: @escaping @Sendable (Result<Void, ManagementFailure>) -> Void) {
+    /// Gives the kernel what it lacks; on the loop's thread. The closure is called there, or at once.
+    func load(
+        _ bonds: [Bond],
+        on adapter: String,
+        current: KernelKeyList?,
+        bluetoothd: Bluetoothd.Presence,
+        _ result: @escaping @Sendable (Result<Void, KeyObstacle>) -> Void
+    ) {
         let peers = Set(bonds.map(\.peer))
-        let isKnown = state.withLock { state in state.peers.map { peers.isSubset(of: $0) } ?? false }
-        guard !isKnown, let management, !Bluetoothd.isRunning else { return result(.success(())) }
-        let longTerm = bonds.flatMap { bond in
-            bond.encryptionKeys.map { ManagementLongTermKey($0, of: bond.peer) }
+        guard let management else { return result(.success(())) }
+        let (loaded, bonded) = state.withLock { ($0.peers, $0.bonded) }
+        // What was loaded before bluetoothd came is not there any more.
+        let lasting = bluetoothd == .absent || current != nil ? loaded : nil
+        let areLoaded = peers.isSubset(of: bonded.union(lasting ?? [])) && (lasting != nil || !peers.isEmpty)
+        let plan = Self.plan(for: bonds, current: current, areLoaded: areLoaded, bluetoothd: bluetoothd) {
+            let claim = KeyClaim.take(of: adapter)
+            state.withLock { $0.claim = claim }
+            return claim?.add(bonds)
         }
-        let identity = bonds.compactMap { bond in
-            bond.identityKey.map {
-                ManagementIdentityResolvingKey(address: ManagementAddress(bond.peer), value: $0)
+        switch plan {
+        case .nothing: result(.success(()))
+        case .refuse(let obstacle): result(.failure(obstacle))
+        case .load(let keys): give(keys, peers, management, result)
+        }
+    }
+
+    private func give(
+        _ keys: KernelKeyList,
+        _ peers: Set<BluetoothAddress>,
+        _ management: ManagementSocket,
+        _ result: @escaping @Sendable (Result<Void, KeyObstacle>) -> Void
+    ) {
+        management.submit(ManagementLoadIdentityResolvingKeys(keys.identity)) { [self] answer in
+            if case .failure(let failure) = answer { return result(.failure(.management(failure))) }
+            management.submit(ManagementLoadLongTermKeys(keys.longTerm)) { [self] answer in
+                if case .success = answer { state.withLock { $0.peers = peers.union($0.peers ?? []) } }
+                result(answer.map { _ in }.mapError { .management($0) })
             }
         }
-        // Also where there are none: only then does the kernel take a peer's identity in a pairing.
-        management.submit(ManagementLoadIdentityResolvingKeys(identity)) { [self] answer in
-            if case .failure(let failure) = answer { return result(.failure(failure)) }
-            management.submit(ManagementLoadLongTermKeys(longTerm)) { [self] answer in
-                if case .success = answer { state.withLock { $0.peers = peers } }
-                result(answer.map { _ in })
+    }
+}
+
+extension KernelKeyList {
+    /// The keys of bonds.
+    init(_ bonds: [Bond]) {
+        self.init(
+            longTerm: bonds.flatMap { bond in
+                bond.encryptionKeys.map { ManagementLongTermKey($0, of: bond.peer) }
+            },
+            identity: bonds.compactMap { bond in
+                bond.identityKey.map {
+                    ManagementIdentityResolvingKey(address: ManagementAddress(bond.peer), value: $0)
+                }
             }
-        }
+        )
     }
 }
 

@@ -17,8 +17,13 @@ final class SecurityWatch: Sendable {
     init(management: ManagementSocket?) {
         let observation = management?.observe { [weak self] events in
             for event in events {
-                guard case .authenticationFailed(let address, let status) = event.event else { continue }
-                if let peer = address.lowEnergy { self?.failed(peer, status) }
+                switch event.event {
+                case .authenticationFailed(let address, let status):
+                    if let peer = address.lowEnergy { self?.failed(peer, status) }
+                case .newIdentityResolvingKey(let new):
+                    if let identity = new.key.address.lowEnergy { self?.rename(new.privateAddress, to: identity) }
+                default: break
+                }
             }
         }
         state.withLock { $0.observation = observation }
@@ -30,14 +35,25 @@ final class SecurityWatch: Sendable {
         state.withLock { $0.sinks[peer, default: []].append(sink) }
         return RadioActivity { [weak self] in
             sink.close()
-            self?.remove(sink, of: peer)
+            self?.remove(sink)
         }
     }
 
-    private func remove(_ sink: EventSink<BLEError>, of peer: BluetoothAddress) {
+    private func remove(_ sink: EventSink<BLEError>) {
         state.withLock { state in
-            state.sinks[peer]?.removeAll { $0 === sink }
-            if state.sinks[peer]?.isEmpty == true { state.sinks[peer] = nil }
+            state.sinks = state.sinks.compactMapValues { sinks in
+                let others = sinks.filter { $0 !== sink }
+                return others.isEmpty ? nil : others
+            }
+        }
+    }
+
+    /// The kernel speaks of the peer by its identity from now on.
+    func rename(_ peer: BluetoothAddress, to identity: BluetoothAddress) {
+        guard peer != identity else { return }
+        state.withLock { state in
+            guard let sinks = state.sinks.removeValue(forKey: peer) else { return }
+            state.sinks[identity, default: []] += sinks
         }
     }
 

@@ -150,6 +150,18 @@ extension FileDescriptor {
         return L2CAPAddress(address)
     }
 
+    /// The address of the other end of an L2CAP socket as the kernel knows it now: the identity, once a peer with a
+    /// private address has told it; `nil` for other sockets. The corresponding C function is `getpeername`.
+    func peerAddress() throws(SystemError) -> L2CAPAddress? {
+        var address = sockaddr_l2()
+        try withUnsafeMutablePointer(to: &address) { pointer throws(SystemError) in
+            var length = socklen_t(MemoryLayout<sockaddr_l2>.size)
+            let raw = UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: sockaddr.self)
+            try systemCall { getpeername(rawValue, raw, &length) }
+        }
+        return Int32(address.l2_family) == AF_BLUETOOTH ? L2CAPAddress(address) : nil
+    }
+
     /// Sends one datagram, whole or not at all, without waiting. The corresponding C function is `send`.
     func send(_ octets: [UInt8]) throws(SystemError) {
         try systemCall { CBluetooth_send(rawValue, octets, octets.count) }

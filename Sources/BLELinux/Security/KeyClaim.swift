@@ -1,0 +1,44 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// Says to other programs that this one has given an adapter its list of keys, and holds what of it is this program's.
+///
+/// The kernel has one list for each adapter, and whoever loads one replaces the one before. The claim is a socket's
+/// name, which the kernel takes back when the program ends, however it does. Radios of one program share a claim.
+final class KeyClaim: Sendable {
+    private let socket: FileDescriptor
+    private let bonds = Mutex<[BluetoothAddress: Bond]>([:])
+
+    private struct Place { weak var claim: KeyClaim? }
+    private static let places = Mutex<[String: Place]>([:])
+
+    private init(of adapter: String) throws(SystemError) {
+        socket = try FileDescriptor.namedSocket("blestreams/keys/\(adapter)")
+    }
+
+    /// The claim of this program; `nil` where another program has it.
+    static func take(of adapter: String) -> KeyClaim? {
+        places.withLock { places in
+            if let claim = places[adapter]?.claim { return claim }
+            let claim: KeyClaim
+            do throws(SystemError) {
+                claim = try KeyClaim(of: adapter)
+            } catch {
+                return nil
+            }
+            places[adapter] = Place(claim: claim)
+            return claim
+        }
+    }
+
+    /// Adds bonds, and answers all that this program has given the adapter.
+    func add(_ new: [Bond]) -> [Bond] {
+        bonds.withLock { bonds in
+            for bond in new { bonds[bond.peer] = bond }
+            return bonds.values.sorted { $0.peer.rawValue < $1.peer.rawValue }
+        }
+    }
+
+    func remove(_ peer: BluetoothAddress) { _ = bonds.withLock { $0.removeValue(forKey: peer) } }
+}

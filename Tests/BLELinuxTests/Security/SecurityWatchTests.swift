@@ -1,0 +1,35 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+import Testing
+
+@testable import BLELinux
+
+@Suite struct SecurityWatchTests {
+    private let identity = BluetoothAddress(rawValue: 0xD83A_5E00_0002, kind: .random)
+
+    @Test func `a peer that has told its identity is watched under that, until the watch is cancelled`() {
+        let watch = SecurityWatch(management: nil)
+        let failures = Mutex(0)
+        let activity = watch.watch(.example) { _ in failures.withLock { $0 += 1 } }
+        watch.failed(.example, .authenticationFailed)
+        watch.rename(.example, to: identity)
+        watch.failed(.example, .authenticationFailed)
+        #expect(failures.withLock { $0 } == 1)
+        watch.failed(identity, .authenticationFailed)
+        #expect(failures.withLock { $0 } == 2)
+        activity.cancel()
+        watch.failed(identity, .authenticationFailed)
+        #expect(failures.withLock { $0 } == 2)
+    }
+
+    @Test func `a peer whose identity is its address stays what it is`() {
+        let watch = SecurityWatch(management: nil)
+        let failures = Mutex(0)
+        let activity = watch.watch(.example) { _ in failures.withLock { $0 += 1 } }
+        watch.rename(.example, to: .example)
+        watch.failed(.example, .authenticationFailed)
+        #expect(failures.withLock { $0 } == 1)
+        activity.cancel()
+    }
+}
