@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// A scan over the management socket: discovery for an active one, an advertisement monitor for a passive one.
 ///
-/// The controller reports each device about once per discovery. With a monitor registered the kernel switches that
+/// The controller reports each device once per discovery. With a monitor registered the kernel switches that
 /// filter off, so an active scan that wants every advertisement has a monitor beside its discovery.
 final class ManagementScan: ScanWay {
     private struct State {
@@ -118,7 +118,10 @@ extension ManagementScan {
         if isOver {
             management.submit(ManagementRemoveMonitor(handle: handle)) { _ in }
         } else if request.isActive {
-            perform { $0.begin() }
+            perform { machine in
+                machine = DiscoveryMachine(isUnfiltered: true)
+                return machine.begin()
+            }
         } else {
             announce()
         }
@@ -194,7 +197,10 @@ extension ManagementScan {
         }
         switch output.command {
         case .start: start()
-        case .stop: stop()
+        case .stop:
+            stop { [weak self] failure in
+                if failure != nil { self?.perform { $0.stopFailed() } }
+            }
         case nil: break
         }
         switch output.report {
@@ -217,8 +223,8 @@ extension ManagementScan {
         }
     }
 
-    private func stop() {
-        management.submit(ManagementStopDiscovery()) { _ in }
+    private func stop(_ answered: @escaping @Sendable (ManagementFailure?) -> Void = { _ in }) {
+        management.submit(ManagementStopDiscovery()) { answered($0.failure) }
     }
 
     /// Tells, once, that the radio listens.

@@ -10,23 +10,74 @@ import Testing
     private static let failed = ManagementFailure.status(.failed, .startDiscovery)
     private static let denied = ManagementFailure.status(.permissionDenied, .startDiscovery)
 
+    /// The discovery runs, for the first time or again.
+    private static let first = Output(timer: .start(DiscoveryMachine.firstRound), report: .listening)
+    private static let again = Output(timer: .start(DiscoveryMachine.round), report: .listening)
+
     private func running() -> DiscoveryMachine {
         var machine = DiscoveryMachine()
         #expect(machine.begin() == Output(command: .start))
-        #expect(machine.startAnswered(nil) == Output(report: .listening))
+        #expect(machine.startAnswered(nil) == Self.first)
         return machine
     }
 
     @Test func `a discovery that ends is started again`() {
         var machine = running()
-        #expect(machine.discoveryEnded() == Output(command: .start))
+        #expect(machine.discoveryEnded() == Output(command: .start, timer: .cancel))
+        #expect(machine.startAnswered(nil) == Self.again)
+        #expect(machine.discoveryEnded() == Output(command: .start, timer: .cancel))
+    }
+
+    @Test func `a discovery that has just begun looks again soon, and then in short rounds`() {
+        #expect(DiscoveryMachine.firstRound < DiscoveryMachine.round && DiscoveryMachine.round < .seconds(5))
+        var machine = running()
+        for _ in 0..<5 {
+            #expect(
+                machine.timerFired() == Output(command: .stop, timer: .start(DiscoveryMachine.stopDeadline))
+            )
+            #expect(machine.discoveryEnded() == Output(command: .start, timer: .cancel))
+            #expect(machine.startAnswered(nil) == Self.again)
+        }
+    }
+
+    @Test func `a round that can't be ended, or ends unseen, is followed by the next all the same`() {
+        var machine = running()
+        _ = machine.timerFired()
+        #expect(machine.stopFailed() == Output(command: .start, timer: .cancel))
+        #expect(machine.startAnswered(nil) == Self.again)
+        _ = machine.timerFired()
+        #expect(machine.timerFired() == Output(command: .start))
+        #expect(machine.stopFailed() == Output())
+    }
+
+    @Test func `another program may take its turn between two rounds`() {
+        var machine = running()
+        _ = machine.timerFired()
+        _ = machine.discoveryEnded()
+        _ = machine.startAnswered(Self.busy)
+        #expect(machine.isSharing)
+    }
+
+    @Test func `a discovery that is being ended need not be stopped`() {
+        var machine = running()
+        _ = machine.timerFired()
+        #expect(machine.cancel() == Output(timer: .cancel))
+        #expect(machine.discoveryEnded() == Output())
+        #expect(machine.stopFailed() == Output())
+    }
+
+    @Test func `where every advertisement is reported there are no rounds`() {
+        var machine = DiscoveryMachine(isUnfiltered: true)
+        _ = machine.begin()
         #expect(machine.startAnswered(nil) == Output(report: .listening))
         #expect(machine.discoveryEnded() == Output(command: .start))
+        #expect(machine.startAnswered(nil) == Output(report: .listening))
+        #expect(machine.cancel() == Output(command: .stop))
     }
 
     @Test func `cancelling stops a discovery of its own`() {
         var machine = running()
-        #expect(machine.cancel() == Output(command: .stop))
+        #expect(machine.cancel() == Output(command: .stop, timer: .cancel))
         #expect(machine.cancel() == Output())
         #expect(machine.discoveryEnded() == Output())
     }
@@ -47,7 +98,7 @@ import Testing
         _ = machine.begin()
         _ = machine.startAnswered(Self.busy)
         #expect(machine.discoveryEnded() == Output(command: .start, timer: .cancel))
-        #expect(machine.startAnswered(nil) == Output(report: .listening))
+        #expect(machine.startAnswered(nil) == Self.first)
         #expect(!machine.isSharing)
     }
 
@@ -55,7 +106,7 @@ import Testing
         var machine = DiscoveryMachine()
         _ = machine.begin()
         #expect(machine.discoveryEnded() == Output())
-        #expect(machine.startAnswered(nil) == Output(report: .listening))
+        #expect(machine.startAnswered(nil) == Self.first)
     }
 
     @Test func `a missed end of another program's discovery does not end the scan in silence`() {
@@ -91,14 +142,24 @@ import Testing
         #expect(machine.timerFired() == Output())
     }
 
+    /// The kernel's name for its own timeout of a controller's answer (mgmt.c, mgmt_errno_status).
+    @Test func `a controller that was slow to answer is asked again`() {
+        var machine = DiscoveryMachine()
+        _ = machine.begin()
+        let slow = ManagementFailure.status(.authenticationFailed, .startDiscovery)
+        #expect(machine.startAnswered(slow) == Output(timer: .start(DiscoveryMachine.retryDelay)))
+        #expect(machine.timerFired() == Output(command: .start))
+        #expect(machine.startAnswered(.timedOut(.startDiscovery)).timer == .start(DiscoveryMachine.retryDelay))
+    }
+
     @Test func `a success wipes out earlier failures`() {
         var machine = DiscoveryMachine()
         _ = machine.begin()
         for _ in 0..<10 {
             #expect(machine.startAnswered(Self.failed).timer != nil)
             #expect(machine.timerFired() == Output(command: .start))
-            #expect(machine.startAnswered(nil) == Output(report: .listening))
-            #expect(machine.discoveryEnded() == Output(command: .start))
+            #expect(machine.startAnswered(nil).report == .listening)
+            #expect(machine.discoveryEnded() == Output(command: .start, timer: .cancel))
         }
     }
 
