@@ -33,6 +33,10 @@ extension LinuxRadio {
     }
 
     /// Connects, without a limit of time of the kernel's own; closing the attempt's socket is what cancels it.
+    ///
+    /// With the capability `CAP_NET_ADMIN` it ends a discovery that goes on, which whoever discovers takes up again, and
+    /// sets for how long the kernel waits for the answer of a peer that it has heard: 3 s for most, 11 s for one that may
+    /// advertise seldom. That is one default of the adapter's, for all programs.
     public func connect(
         to peer: BluetoothAddress,
         result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
@@ -50,6 +54,7 @@ extension LinuxRadio {
         let attempt = ConnectAttempt(
             to: peer,
             from: adapter,
+            peers: connecting,
             loop: loop,
             environment: self,
             prepare: { [weak self] in self?.prepareConnection(to: peer, parameters ?? .balanced) },

@@ -22,6 +22,7 @@ public final class LinuxRadio: Radio {
     let management: ManagementSocket?
     let watch: AdapterWatch
     let settling: SettlingPeers
+    let connecting: ConnectingPeers
     let keys: KernelKeys
     let security: SecurityWatch
     let monitor: LinkMonitor
@@ -64,6 +65,7 @@ public final class LinuxRadio: Radio {
         management = try? ManagementSocket(adapter: adapter, loop: loop, timeline: timeline)
         watch = AdapterWatch(adapter, management: management, loop: loop, timeline: timeline)
         settling = SettlingPeers(management: management, loop: loop, timeline: timeline)
+        connecting = ConnectingPeers(management: management, timeline: timeline)
         keys = KernelKeys(management: management)
         security = SecurityWatch(management: management)
         monitor = LinkMonitor(adapter, loop: loop)

@@ -5,7 +5,8 @@ internal import Synchronization
 /// One attempt to connect: from the socket that is made for it to the link, the error, or the cancellation.
 ///
 /// The kernel listens for the peer and connects when it hears it; attempts to several peers wait side by side. There
-/// is no time limit: the kernel's own of 40 seconds is taken off.
+/// is no time limit: the kernel's own of 40 seconds is taken off, and where it gives up on a peer that it heard, and that
+/// did not answer in time, it is asked again.
 final class ConnectAttempt: Sendable {
     typealias Result = @Sendable (Swift.Result<any ATTLink, BLEError>) -> Void
 
@@ -15,15 +16,24 @@ final class ConnectAttempt: Sendable {
         var socket: SharedDescriptor?
         var registration: EventLoop.Registration?
         var resets = 0
+        /// How often the peer was heard, but did not answer.
+        var silences = 0
+        /// What is asked of the adapter while the peer is waited for.
+        var presence: RadioActivity?
+        var began = Duration.zero
     }
 
     /// How often an attempt that ended in one of these ways before the link stood is made again. A connection to the same peer that was
     /// dropped or cancelled a moment ago, by any program, takes the next one with it when the kernel clears it away.
     private static let maximumResets = 2
     private static let mayPass: [SystemError] = [.connectionReset, .connectionAborted, .connectionRefused]
+    /// The kernel has waited for the peer's answer, for longer than this, and says so in one of these ways.
+    private static let shortestSilence = Duration.seconds(1)
+    private static let silent: [SystemError] = [.timedOut, .hostDown]
 
     private let peer: BluetoothAddress
     private let adapter: LinuxAdapter
+    private let peers: ConnectingPeers
     private let loop: EventLoop
     private let environment: any LinkEnvironment
     /// Called right before each socket connects.
@@ -33,6 +43,7 @@ final class ConnectAttempt: Sendable {
     init(
         to peer: BluetoothAddress,
         from adapter: LinuxAdapter,
+        peers: ConnectingPeers,
         loop: EventLoop,
         environment: any LinkEnvironment,
         prepare: @escaping @Sendable () -> Void,
@@ -40,6 +51,7 @@ final class ConnectAttempt: Sendable {
     ) {
         self.peer = peer
         self.adapter = adapter
+        self.peers = peers
         self.loop = loop
         self.environment = environment
         self.prepare = prepare
@@ -61,10 +73,11 @@ final class ConnectAttempt: Sendable {
     ///
     /// - Parameter willClear: Called before that, where the kernel will have something to clear away.
     func cancel(_ willClear: () -> Void) {
-        let (socket, registration, result) = state.withLock { state in
+        let (socket, registration, presence, result) = state.withLock { state in
             defer { state = State() }
-            return (state.socket, state.registration, state.result)
+            return (state.socket, state.registration, state.presence, state.result)
         }
+        presence?.cancel()
         if let socket, let registration {
             willClear()
             loop.unregister(registration, of: socket.descriptor)
@@ -76,6 +89,7 @@ final class ConnectAttempt: Sendable {
     private func connect(from facts: AdapterFacts) throws(BLEError) {
         let socket: SharedDescriptor
         let isConnected: Bool
+        waits()
         // That it stands at once is no proof: on a busy machine it may have been made during the call.
         let hadConnection = adapter.isConnected(to: peer) ?? true
         do throws(SystemError) {
@@ -114,6 +128,19 @@ final class ConnectAttempt: Sendable {
             }
         }
         if let failure { throw .system(failure, call: "epoll_ctl", operation: "connect", object: peer.description) }
+        peers.interruptDiscovery()
+    }
+
+    /// The peer is waited for from now on.
+    private func waits() {
+        let presence = peers.begin(failures: state.withLock { $0.silences })
+        let now = environment.timeline.now
+        let superfluous = state.withLock { state in
+            // Cancelled meanwhile, or the last try's.
+            defer { if state.result != nil { (state.presence, state.began) = (presence, now) } }
+            return state.result == nil ? presence : state.presence
+        }
+        superfluous?.cancel()
     }
 
     private func socketIsReady(_ readiness: Readiness) {
@@ -131,15 +158,22 @@ final class ConnectAttempt: Sendable {
             return succeed(with: socket, isResumed: false)
         }
         socket.descriptor.noteDeath()
-        if Self.mayPass.contains(error), adapter.isUp, mayTryAgain() {
+        if adapter.isUp, mayTryAgain(after: error) {
             begin()
         } else {
             finish(.failure(ConnectFailure(adapter: adapter, peer: peer).error(later: error)))
         }
     }
 
-    private func mayTryAgain() -> Bool {
-        state.withLock { state in
+    private func mayTryAgain(after error: SystemError) -> Bool {
+        let now = environment.timeline.now
+        return state.withLock { state in
+            if Self.silent.contains(error), now - state.began >= Self.shortestSilence {
+                state.silences += 1
+                state.resets = 0
+                return true
+            }
+            guard Self.mayPass.contains(error) else { return false }
             state.resets += 1
             return state.resets <= Self.maximumResets
         }
@@ -161,10 +195,11 @@ final class ConnectAttempt: Sendable {
     /// Tells the result, once; `false` where nobody waits for it any more.
     @discardableResult
     private func finish(_ outcome: Swift.Result<any ATTLink, BLEError>) -> Bool {
-        let result = state.withLock { state in
-            defer { state.result = nil }
-            return state.result
+        let (result, presence) = state.withLock { state in
+            defer { (state.result, state.presence) = (nil, nil) }
+            return (state.result, state.presence)
         }
+        presence?.cancel()
         result?(outcome)
         return result != nil
     }

@@ -46,8 +46,9 @@ final class SocketLink: ATTLink {
         var writableSocket: SharedDescriptor? { phase.isOver ? nil : socket }
     }
 
-    /// The longest that the controller may take to drop a connection before the socket is closed all the same.
-    private static let dropDeadline = Duration.seconds(3)
+    /// The longest that the kernel may take to drop a connection: behind an attempt to connect to a peer that fell silent
+    /// it has to wait for up to 20 s. What ends sooner than the connection would be found again by the next attempt.
+    static let dropDeadline = Duration.seconds(25)
 
     let peer: BluetoothAddress
     let local: BluetoothAddress?

@@ -47,6 +47,8 @@ package struct ManagementOpcode: RawRepresentable, Hashable, Sendable {
     package static let readExtendedInformation = Self(rawValue: 0x0042)
     package static let getPHYConfiguration = Self(rawValue: 0x0044)
     package static let setPHYConfiguration = Self(rawValue: 0x0045)
+    package static let readDefaultConfiguration = Self(rawValue: 0x004B)
+    package static let setDefaultConfiguration = Self(rawValue: 0x004C)
     package static let getDeviceFlags = Self(rawValue: 0x004F)
     package static let setDeviceFlags = Self(rawValue: 0x0050)
     package static let readMonitorFeatures = Self(rawValue: 0x0051)

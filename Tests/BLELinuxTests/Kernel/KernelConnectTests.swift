@@ -123,6 +123,35 @@ struct KernelConnectTests {
         absent.activity.cancel()
     }
 
+    /// The pattern of the README: connects to what the scan has just found, while the scan goes on.
+    ///
+    /// The controller reports nobody twice in a discovery, and a discovery lasts ten seconds.
+    @Test func `connecting to what a scan has found takes no longer than without the scan`() async throws {
+        try KernelLab.peer("reset")
+        let (radio, near, clock) = (try LinuxRadio(adapter: KernelLab.central), try KernelLab.near, ContinuousClock())
+        func connect() async throws -> Duration {
+            let begin = clock.now
+            let (link, receiver) = try await radio.openLink(to: near)
+            let taken = clock.now - begin
+            // What has received nothing must not be closed on Linux 6.1.
+            #expect(link.send([0x02, 0x05, 0x02]) == .sent)
+            _ = await receiver.next()
+            link.disconnect()
+            _ = await receiver.untilEnd()
+            return taken
+        }
+        let alone = try await connect()
+        let scan = Events { radio.scan(ScanRequest(reportsDuplicates: false), events: $0) }
+        var beside: [Duration] = []
+        while beside.count < 3, let event = await scan.next() {
+            guard case .reports(let reports) = event, reports.contains(where: { $0.address == near }) else { continue }
+            beside.append(try await connect())
+        }
+        scan.activity.cancel()
+        print("connecting while scanning: \(beside), alone \(alone)")
+        #expect(beside.count == 3 && beside.allSatisfy { $0 < .seconds(6) })
+    }
+
     @Test func `a link that the kernel has kept is resumed`() async throws {
         try KernelLab.peer("reset")
         let radio = try LinuxRadio(adapter: KernelLab.central)

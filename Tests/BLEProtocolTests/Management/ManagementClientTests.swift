@@ -40,7 +40,7 @@ import Testing
         let datagram = ManagementReadVersion().packet(index: .none).encoded
         var expected = Client.Output()
         expected.send = [Client.Transmission(id: id, datagram: datagram)]
-        expected.timers = [.start(id, .seconds(10))]
+        expected.timers = [.start(id, .seconds(30))]
         #expect(output == expected)
 
         let answered = client.received(complete(.readVersion, .none, .success, [1, 22, 0]))
@@ -70,7 +70,7 @@ import Testing
         #expect(held == Client.Output())
         let output = client.received(complete(.setLowEnergy, hci0))
         #expect(output.send.map(\.id) == [second])
-        #expect(output.timers.contains(.start(second, .seconds(10))))
+        #expect(output.timers.contains(.start(second, .seconds(30))))
     }
 
     @Test func `controllers do not wait for one another`() {

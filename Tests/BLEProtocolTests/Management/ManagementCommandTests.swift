@@ -47,6 +47,12 @@ import Testing
         expect(ManagementSetDiscoverable(.limited, timeout: 0x1234), 0x0006, "02 3412")
     }
 
+    @Test func `how long a silent peer is waited for is a default of the kernel, in milliseconds`() {
+        expect(ManagementReadDefaultConfiguration(), 0x004B, "")
+        expect(ManagementSetConnectPatience(.seconds(3)), 0x004C, "1b00 02 b80b")
+        expect(ManagementSetConnectPatience(.seconds(600)), 0x004C, "1b00 02 ffff")
+    }
+
     @Test func `a discovery names its transports`() {
         expect(ManagementStartDiscovery(), 0x0023, "06")
         expect(ManagementStopDiscovery([.lowEnergy, .classic]), 0x0024, "07")

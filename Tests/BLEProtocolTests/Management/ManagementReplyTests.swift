@@ -118,4 +118,13 @@ import Testing
         #expect(features.maximumHandles == 32 && features.maximumPatterns == 16 && features.handles == [7])
         #expect(try response(to: ManagementAddPatternsMonitor.self, "0300").handle == 3)
     }
+
+    @Test func `of the kernel's defaults the time for a silent peer is read, where it is there`() throws {
+        let others = "0000 02 0000 1f00 01 01"
+        let command = ManagementReadDefaultConfiguration.self
+        #expect(try response(to: command, others + "1b00 02 204e").connectPatience == .seconds(20))
+        #expect(try response(to: command, others).connectPatience == nil)
+        #expect(try response(to: command, "").connectPatience == nil)
+        #expect(throws: ManagementDecodingError.self) { try response(to: command, "1b00 02 20") }
+    }
 }

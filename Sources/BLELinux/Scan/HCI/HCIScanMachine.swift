@@ -67,8 +67,8 @@ struct HCIScanMachine {
 
     /// How long nobody else may have changed the controller's scan before this one is started again.
     static let quiet = Duration.milliseconds(300)
-    /// Longer than the kernel gives an attempt to connect.
-    static let connectDeadline = Duration.seconds(5)
+    /// Longer than the kernel gives an attempt to connect, which may be 20 s.
+    static let connectDeadline = Duration.seconds(25)
 
     private static let commandDisallowed: UInt8 = 0x0C
     private static let scanOpcodes: [UInt16] = [0x200B, 0x200C, 0x2041, 0x2042]

@@ -32,7 +32,9 @@ package protocol ManagementResponse: Hashable, Sendable {
 
 extension ManagementCommand {
     package static var scheduling: ManagementScheduling { .inTurn }
-    package static var timeout: Duration { .seconds(10) }
+    /// Longer than the kernel may take: it waits for up to 20 s for a peer that fell silent while it was being connected
+    /// to, and all that needs the controller waits behind that.
+    package static var timeout: Duration { .seconds(30) }
     package func encodeParameters(into writer: inout ByteWriter) {}
 
     /// The command as a packet for one controller, or for none.

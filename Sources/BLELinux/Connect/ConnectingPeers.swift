@@ -1,0 +1,122 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// Sees to it that an attempt to connect neither waits for what else the adapter does, nor holds that up for long.
+///
+/// All of it takes the management socket; without the permission for that the kernel's own times stay in force.
+final class ConnectingPeers: Sendable {
+    private struct State {
+        var patience = ConnectPatience()
+        var timers: [Int: RadioActivity] = [:]
+        var nextAttempt = 0
+        /// Whether the kernel is known to take no time from this program; asked for once.
+        var takesPatience: Bool?
+        /// What it is to be told once it is known to take it.
+        var wanted: Duration?
+        /// Whether somebody discovers; `nil` until an event has told.
+        var isDiscovering: Bool?
+        var isInterrupting = false
+        var observation: RadioActivity?
+    }
+
+    private let management: ManagementSocket?
+    private let timeline: any Timeline
+    private let state = Mutex(State())
+
+    init(management: ManagementSocket?, timeline: any Timeline) {
+        self.management = management
+        self.timeline = timeline
+        let observation = management?.observe { [weak self] events in
+            for case .discovering(_, let isOn) in events.map(\.event) {
+                self?.state.withLock { $0.isDiscovering = isOn }
+            }
+        }
+        state.withLock { $0.observation = observation }
+    }
+
+    /// An attempt is about to wait for its peer; the activity ends when it does so no more.
+    ///
+    /// - Parameter failures: how often the peer was heard, but did not answer.
+    func begin(failures: Int) -> RadioActivity {
+        guard management != nil else { return RadioActivity {} }
+        let attempt = state.withLock { state in
+            defer { state.nextAttempt += 1 }
+            return state.nextAttempt
+        }
+        perform { $0.began(attempt, failures: failures) }
+        return RadioActivity { [weak self] in self?.ended(attempt) }
+    }
+
+    /// Ends whatever discovery goes on, of any program: who discovers begins anew then.
+    ///
+    /// The kernel connects when an advertisement is reported, and controllers report nobody twice in a discovery: for a
+    /// peer that was found already the attempt would wait until the discovery ends, ten seconds at worst. When the
+    /// connection is made the kernel ends the discovery anyway.
+    func interruptDiscovery() {
+        let isDue = state.withLock { state in
+            guard state.isDiscovering != false, !state.isInterrupting else { return false }
+            state.isInterrupting = true
+            return true
+        }
+        guard isDue else { return }
+        management?.submit(ManagementStopDiscovery()) { [weak self] answer in
+            self?.state.withLock { state in
+                state.isInterrupting = false
+                // Nobody discovers, or it is not for this program to end it.
+                if let status = answer.failure?.status, status == .rejected || status == .permissionDenied {
+                    state.isDiscovering = false
+                }
+            }
+        }
+    }
+}
+
+// MARK: - The kernel's patience
+
+extension ConnectingPeers {
+    private func ended(_ attempt: Int) {
+        let timer = state.withLock { $0.timers.removeValue(forKey: attempt) }
+        timer?.cancel()
+        perform { $0.ended(attempt) }
+    }
+
+    private func perform(_ input: (inout ConnectPatience) -> ConnectPatience.Output) {
+        let output = state.withLock { input(&$0.patience) }
+        if let next = output.timer {
+            let timer = timeline.schedule(after: next.delay) { [weak self] in
+                self?.perform { $0.timerFired(next.attempt) }
+            }
+            let isOver = state.withLock { state in
+                if state.patience.includes(next.attempt) { state.timers[next.attempt] = timer }
+                return !state.patience.includes(next.attempt)
+            }
+            if isOver { timer.cancel() }
+        }
+        if let patience = output.patience { tell(patience) }
+    }
+
+    /// Tells the kernel, which has to be asked first: some have no such time, and complain in their log.
+    private func tell(_ patience: Duration) {
+        let takesPatience = state.withLock { state in
+            state.wanted = patience
+            return state.takesPatience
+        }
+        switch takesPatience {
+        case true?: management?.submit(ManagementSetConnectPatience(patience)) { _ in }
+        case false?: break
+        case nil:
+            management?.submit(ManagementReadDefaultConfiguration()) { [weak self] in self?.learned($0) }
+        }
+    }
+
+    private func learned(_ answer: Result<ManagementReadDefaultConfiguration.Response, ManagementFailure>) {
+        let patience = state.withLock { state -> Duration? in
+            // What was only missed is asked for again next time.
+            if case .failure(let failure) = answer, failure.status == nil { return nil }
+            state.takesPatience = (try? answer.get())?.connectPatience != nil
+            return state.takesPatience == true ? state.wanted : nil
+        }
+        if let patience { management?.submit(ManagementSetConnectPatience(patience)) { _ in } }
+    }
+}

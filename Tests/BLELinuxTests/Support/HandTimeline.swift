@@ -1,0 +1,41 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// A timeline whose timers fire when a test says so.
+final class HandTimeline: Timeline {
+    private struct Timer {
+        var number: Int
+        var delay: Duration
+        var body: @Sendable () -> Void
+    }
+
+    private let timers = Mutex<(next: Int, all: [Timer])>((0, []))
+
+    /// The delays of the timers that run.
+    var delays: [Duration] { timers.withLock { $0.all.map(\.delay) } }
+
+    var now: Duration { .zero }
+    var wallTime: ReceptionTime { RealTimeline().wallTime }
+    var clock: any Clock<Duration> { ContinuousClock() }
+
+    func randomBits() -> UInt64 { 4 }
+
+    func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> RadioActivity {
+        let number = timers.withLock { timers in
+            defer { timers.next += 1 }
+            timers.all.append(Timer(number: timers.next, delay: delay, body: body))
+            return timers.next
+        }
+        return RadioActivity { [self] in timers.withLock { $0.all.removeAll { $0.number == number } } }
+    }
+
+    /// Fires all that run.
+    func fire() {
+        let due = timers.withLock { timers in
+            defer { timers.all = [] }
+            return timers.all
+        }
+        for timer in due { timer.body() }
+    }
+}
