@@ -55,6 +55,7 @@ final class LinuxScan: Sendable {
 
     /// - Parameter otherwise: Why it has come to this; the error where this way is closed too.
     private func scanByHCI(otherwise: BLEError) {
+        guard FileDescriptor.mayScanByHCI else { return finish(otherwise) }
         do {
             let facts = try radio.adapter.usable(for: "scan", object: radio.adapter.name)
             let scan = try HCIScan(

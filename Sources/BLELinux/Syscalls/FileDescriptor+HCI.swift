@@ -7,6 +7,18 @@ extension FileDescriptor {
         FileDescriptor(owning: try systemCall { hci_open_dev(Int32(number)) })
     }
 
+    /// Whether this program may send the HCI commands of a scan, as far as the kernel tells without a command being sent:
+    /// Linux 6.1 takes the end of any command for that of a connection which is being made.
+    static var mayScanByHCI: Bool {
+        do throws(SystemError) {
+            // Takes the same capability, CAP_NET_RAW. What is copied to the socket until it is closed is dropped with it.
+            try hciSocket().bind(to: .monitor)
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// Sends a command and does not wait for its end. The corresponding C function is `hci_send_cmd`.
     func sendCommand(opcode: UInt16, parameters: [UInt8]) throws(SystemError) {
         var parameters = parameters

@@ -58,6 +58,8 @@ enum HCIChannel {
     case raw(adapter: UInt16)
     /// The management interface of all adapters.
     case control
+    /// A copy of all packets of all adapters.
+    case monitor
 }
 
 extension FileDescriptor {
@@ -110,6 +112,9 @@ extension FileDescriptor {
         case .control:
             address.hci_dev = UInt16(HCI_DEV_NONE)
             address.hci_channel = UInt16(HCI_CHANNEL_CONTROL)
+        case .monitor:
+            address.hci_dev = UInt16(HCI_DEV_NONE)
+            address.hci_channel = UInt16(HCI_CHANNEL_MONITOR)
         }
         try withSystemAddress(address) { pointer, length in Glibc.bind(rawValue, pointer, length) }
     }

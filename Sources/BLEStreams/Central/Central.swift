@@ -138,8 +138,9 @@ public final class Central: Sendable {
 
     /// A peripheral by its address as text: `C4:F2:17:1A:1D:BB`, with `/public` or `/random` behind it where known.
     ///
-    /// Without it the kind is found out when the peripheral is connected to: the two take turns of some seconds, the
-    /// likelier first, and the one that answers is it.
+    /// Without it the kind is found out when the peripheral is connected to: its advertisements tell it. Where this program
+    /// may not scan, or none is heard, the two take turns of some seconds, the likelier first, and the one that answers is
+    /// it.
     ///
     /// - Throws: ``BLEError/Code/invalidArgument`` when the text is no address.
     public func peripheral(_ text: String) throws -> Peripheral {

@@ -4,7 +4,8 @@ import Synchronization
 
 /// One try to connect to a peripheral, with its time limit, its repetitions, and both kinds of address if need be.
 ///
-/// The two kinds take turns, and never wait side by side: Linux tells connections that are being made to one address
+/// Where the kind is not known the peripheral's own advertisements tell it. What can't be listened for, or isn't heard,
+/// is tried: the two kinds take turns, and never wait side by side: Linux tells connections that are being made to one address
 /// apart by its octets alone. It gives the link to the wrong one of two sockets then, and 6.1 connects to nobody any
 /// more once the other one is closed.
 final class ConnectAttempt: Sendable {
@@ -12,8 +13,10 @@ final class ConnectAttempt: Sendable {
         var activity: RadioActivity?
         /// The addresses that have not failed; the first one has its turn.
         var candidates: [BluetoothAddress]
-        /// Counts the turns.
+        /// Counts the turns, listening being the first of them.
         var turn = 0
+        /// Whether it has been listened for the peripheral, or need not be.
+        var hasListened: Bool
         /// Ends the turn, where there are other candidates.
         var endOfTurn: RadioActivity?
         var repetitionsLeft: Int
@@ -27,8 +30,13 @@ final class ConnectAttempt: Sendable {
         var link: Link?
     }
 
-    /// How long one kind of address is tried before the other has its turn. Slow advertisers take a second or two.
-    private static let longestTurn = Duration.seconds(5)
+    /// How long one kind of address is tried before the other has its turn, at first and later. Most advertisers are heard
+    /// within a second or two, all within ten.
+    private static let firstTurn = Duration.seconds(5)
+    private static let laterTurn = Duration.seconds(12)
+
+    /// How long the peripheral is listened for: all advertisers are heard in that time.
+    private static let longestListening = Duration.seconds(12)
 
     private let peripheral: Peripheral
     private let timeout: Duration
@@ -77,7 +85,9 @@ final class ConnectAttempt: Sendable {
         self.parameters = parameters ?? peripheral.core.preferences[peripheral.address]
         self.result = result
         begin = peripheral.core.timeline.now
-        state = Mutex(State(candidates: [peripheral.address] + peripheral.alternatives, repetitionsLeft: repetitions))
+        let hasListened = peripheral.alternatives.isEmpty
+        let candidates = [peripheral.address] + peripheral.alternatives
+        state = Mutex(State(candidates: candidates, hasListened: hasListened, repetitionsLeft: repetitions))
     }
 
     private func start() {
@@ -125,8 +135,13 @@ final class ConnectAttempt: Sendable {
         }
     }
 
-    /// Gives the first candidate a turn.
+    /// Gives the first candidate a turn, once it has been listened for all of them.
     private func connect() {
+        let mustListen = state.withLock { state in
+            defer { state.hasListened = true }
+            return !state.hasListened && !state.isOver
+        }
+        if mustListen { return listen() }
         let next: (turn: Int, address: BluetoothAddress, hasOthers: Bool)? = state.withLock { state in
             guard !state.isOver, let address = state.candidates.first else { return nil }
             state.turn &+= 1
@@ -134,7 +149,8 @@ final class ConnectAttempt: Sendable {
         }
         guard let (turn, address, hasOthers) = next else { return }
         if hasOthers {
-            let end = core.timeline.schedule(after: min(Self.longestTurn, timeout / 4)) { self.end(turn) }
+            let length = turn <= peripheral.alternatives.count + 2 ? Self.firstTurn : Self.laterTurn
+            let end = core.timeline.schedule(after: min(length, timeout / 4)) { self.end(turn) }
             store {
                 if $0.turn == turn { $0.endOfTurn = end }
             } orCancel: {
@@ -150,6 +166,49 @@ final class ConnectAttempt: Sendable {
         } orCancel: {
             activity
         }
+    }
+
+    /// Waits for an advertisement, which tells the kind of the address.
+    private func listen() {
+        let (turn, candidates) = state.withLock { state in
+            state.turn &+= 1
+            return (state.turn, Set(state.candidates))
+        }
+        let end = core.timeline.schedule(after: min(Self.longestListening, timeout / 2)) { self.listened(turn) }
+        let options = ScanBroker.Options(services: [], isActive: true, reportsDuplicates: false)
+        let stop = core.scans.add(
+            options,
+            take: { reports in
+                let heard = reports.first { candidates.contains($0.address) }
+                if let heard { self.listened(turn, heard.address) }
+            },
+            lost: { _ in },
+            // Without the permission to scan, for one.
+            fail: { _ in self.listened(turn) }
+        )
+        let isOutdated = state.withLock { state in
+            guard !state.isOver, state.turn == turn else { return true }
+            state.endOfTurn = end
+            state.activity = RadioActivity { stop() }
+            return false
+        }
+        guard isOutdated else { return }
+        end.cancel()
+        stop()
+    }
+
+    /// It has been listened for long enough, in vain or not.
+    private func listened(_ turn: Int, _ address: BluetoothAddress? = nil) {
+        let activities: [RadioActivity?]? = state.withLock { state in
+            guard !state.isOver, state.turn == turn else { return nil }
+            // What comes late belongs to a turn that is over.
+            state.turn &+= 1
+            if let address { state.candidates = [address] }
+            return [state.endOfTurn.take(), state.activity.take()]
+        }
+        guard let activities else { return }
+        for activity in activities { activity?.cancel() }
+        connect()
     }
 
     /// Leaves the radio to the next candidate, unless this turn is over in another way.

@@ -100,11 +100,49 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 let adapter = bench.air.adapter(address: odd)
                 group.addTask { try await LocalPeripheral(name: "Odd") {}.run(on: adapter) }
+                let begin = bench.time.now
                 try await bench.central.peripheral(odd.description).withLink { link in
+                    #expect(link.peripheral.address == odd)
+                    // Its advertisements have told: the likelier kind has had no turn of seconds.
+                    #expect(bench.time.now - begin < .seconds(3))
+                }
+                group.cancelAll()
+            }
+            #expect(bench.centralAdapter.activity.isIdle)
+        }
+    }
+
+    @Test func `where nobody may scan the kinds of an address take turns`() async throws {
+        try await Bench.run { bench in
+            let odd = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .public)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let adapter = bench.air.adapter(address: odd)
+                group.addTask { try await LocalPeripheral(name: "Odd") {}.run(on: adapter) }
+                let central = try await Central.open(.radio(DeafRadio(radio: bench.centralAdapter)))
+                try await central.peripheral(odd.description).withLink { link in
                     #expect(link.peripheral.address == odd)
                 }
                 group.cancelAll()
             }
+            #expect(bench.centralAdapter.activity.isIdle)
+        }
+    }
+
+    @Test func `listening for an address can be cancelled, and ends with the time limit`() async throws {
+        try await Bench.run { bench in
+            let absent = try bench.central.peripheral("C0:FF:EE:00:00:01")
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    await #expect(throws: CancellationError.self) { try await absent.withLink { _ in } }
+                }
+                try? await bench.time.sleep(for: .seconds(1))
+                #expect(!bench.centralAdapter.activity.isIdle)
+                group.cancelAll()
+            }
+            #expect(bench.centralAdapter.activity.isIdle)
+            let begin = bench.time.now
+            let error = await bleError { try await absent.withLink(timeout: .seconds(40)) { _ in } }
+            #expect(error?.code == .timedOut && bench.time.now - begin == .seconds(40))
             #expect(bench.centralAdapter.activity.isIdle)
         }
     }
