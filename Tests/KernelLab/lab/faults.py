@@ -26,8 +26,8 @@ FAULTS = [
     Fault(
         "close-of-unused-link",
         ("6.1",),
-        "closing an ATT socket that has received nothing, after the peer has dropped its link or the adapter was"
-        " switched off, corrupts a list (hci_chan_del under l2cap_sock_release)",
+        "closing an ATT socket that has received nothing, after the peer has dropped its link, the adapter was switched"
+        " off or the kernel has given up connecting, corrupts a list (hci_chan_del under l2cap_sock_release)",
         r"(list_del corruption|general protection fault)(?s:.*)hci_chan_del",
     ),
     Fault(

@@ -20,6 +20,9 @@ def crowd(number: int) -> str:
 # An address of the right form that nobody has.
 ABSENT = "C0:00:00:00:00:01"
 
+# Heard once where a scenario wants it, and never there.
+GHOST = "C0:00:00:00:00:02"
+
 COMPANY = 0xFFFF  # the identifier that is reserved for tests
 MANUFACTURER_BYTES = bytes.fromhex("01020304")
 APPEARANCE = 0x0341  # heart rate sensor, belt

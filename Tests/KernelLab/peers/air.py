@@ -17,6 +17,7 @@ from bumble.host import Host
 from bumble.link import LocalLink
 
 VENDOR_PACKET = 0xFF
+GHOST_SECONDS = 0.2  # after the beginning of a scan: not while the kernel is still setting it up
 Report = hci.HCI_LE_Advertising_Report_Event
 Connectable = hci.HCI_LE_Set_Advertising_Parameters_Command.AdvertisingType.ADV_IND
 
@@ -50,7 +51,23 @@ class Link(LocalLink):
 
 
 class Advertiser(LegacyAdvertiser):
-    """Advertises what can't be connected to as well."""
+    """Advertises what can't be connected to as well, and as seldom as a scenario wants."""
+
+    interval: float | None = None  # seconds; None: what the host has set
+
+    def _on_timer_fired(self):
+        if self.interval is None:
+            return super()._on_timer_fired()
+        self.send_advertising_data()
+        self.wait()
+
+    def wait(self):
+        """Starts the interval anew; where there is none, advertises at once."""
+        if self.enabled:
+            self.start()
+            if self.interval is not None:
+                self.timer_handle.cancel()
+                self.timer_handle = asyncio.get_running_loop().call_later(self.interval, self._on_timer_fired)
 
     def send_advertising_data(self):
         if self.enabled and self.advertising_type != Connectable:
@@ -90,11 +107,16 @@ class AirController(Controller):
 
 
 class CentralController(AirController):
-    """The kernel's side: scans and connects. `on_scanning(on, active)` hears when the radio begins or ends to listen."""
+    """The kernel's side: scans and connects. `on_scanning(on, active)` hears when the radio begins or ends to listen.
 
-    def __init__(self, name, on_scanning, **arguments):
+    Honours the scanner's filter of duplicates: what it has reported it reports again only when scanning is enabled anew.
+    """
+
+    def __init__(self, name, on_scanning, on_connecting=lambda peer: None, **arguments):
         self.reported: set[tuple[hci.Address, bytes]] = set()
         self.on_scanning = on_scanning
+        self.on_connecting = on_connecting
+        self.ghosts: list[hci.Address] = []
         super().__init__(name, **arguments)
 
     def on_ll_advertising_pdu(self, packet):
@@ -135,7 +157,20 @@ class CentralController(AirController):
         self.reported.clear()
         if bool(command.le_scan_enable) != self.le_scan_enable:
             self.on_scanning(command.le_scan_enable, self.le_scan_type)
+        if command.le_scan_enable:
+            asyncio.get_running_loop().call_later(GHOST_SECONDS, self.hear_ghosts)
         return super().on_hci_le_set_scan_enable_command(command)
+
+    def hear_ghosts(self):
+        """A single advertisement of each who has left then, heard by whoever listens at this moment or next."""
+        if self.le_scan_enable:
+            ghosts, self.ghosts = self.ghosts, []
+            for ghost in ghosts:
+                self.report(Report.EventType.ADV_IND, ghost, b"\x02\x01\x06", self.rssi)
+
+    def on_hci_le_create_connection_command(self, command):
+        self.on_connecting(command.peer_address)
+        return super().on_hci_le_create_connection_command(command)
 
     def on_hci_le_create_connection_cancel_command(self, command):
         attempt, self.pending_le_connection = self.pending_le_connection, None
@@ -207,11 +242,17 @@ class KernelHost:
             self.sink.on_packet(packet)
 
 
-def kernel_adapter(link: Link, address: str, on_scanning) -> CentralController:
+def kernel_adapter(link: Link, address: str, on_scanning, on_connecting) -> CentralController:
     """Makes an adapter of the kernel whose controller is on the link."""
     kernel = KernelHost()
     controller = CentralController(
-        "central", on_scanning, host_source=kernel, host_sink=kernel, link=link, public_address=f"{address}/P"
+        "central",
+        on_scanning,
+        on_connecting,
+        host_source=kernel,
+        host_sink=kernel,
+        link=link,
+        public_address=f"{address}/P",
     )
     controller.kernel = kernel
     return controller

@@ -9,6 +9,8 @@ Says `ready adapter=hciN` when both advertise, and `scanning` whenever the kerne
     drop [REASON]      disconnect as the peripheral, with an HCI reason (0x13)
     lose               break the link without a word: both sides see a supervision timeout
     advertise on|off   NEAR's advertising
+    seldom SECONDS     how long NEAR is silent between two advertisements, and before the first; `seldom 0`: as usual
+    ghost ADDRESS      somebody is heard once by this scan or the next, and never again; says `connecting` when it is connected to
     silence on|off     whether reads of SILENT stay unanswered
     losing OFFSET...   break the link when an update has come so far, once for each offset
     notify HEX         one heart rate measurement to whoever subscribed
@@ -84,6 +86,7 @@ class Near:
             self.drop,
             self.lose,
             self.advertise,
+            self.seldom,
             self.silence,
             self.notify,
             self.losing,
@@ -162,6 +165,7 @@ class Near:
         self.services.restore()
         self.stray_pdus = []
         self.delay = 0.0
+        await self.seldom("0")
         self.advertising_wanted = True
         for connection in list(self.connections):
             await connection.disconnect()
@@ -184,6 +188,13 @@ class Near:
         else:
             await self.device.stop_advertising()
             self.control.say("advertising", on=0)
+
+    async def seldom(self, seconds: str) -> None:
+        advertiser = self.device.host.controller.le_legacy_advertiser
+        interval = float(seconds) or None
+        if interval != advertiser.interval:
+            advertiser.interval = interval
+            advertiser.wait()
 
     async def silence(self, state: str) -> None:
         self.services.silent = state == "on"
@@ -262,7 +273,10 @@ async def main(socket: str) -> None:
     def on_scanning(on: int, active: int) -> None:
         control.say("scanning", on=on, active=active)
 
-    central = air.kernel_adapter(link, names.CENTRAL, on_scanning)
+    def on_connecting(peer: hci.Address) -> None:
+        control.say("connecting", peer=peer.to_string(with_type_qualifier=False))
+
+    central = air.kernel_adapter(link, names.CENTRAL, on_scanning, on_connecting)
     near = Near(link, control)
 
     async def unplug() -> None:
@@ -272,12 +286,17 @@ async def main(socket: str) -> None:
     async def plug() -> None:
         central.kernel.plug()
 
+    async def ghost(address: str) -> None:
+        central.ghosts.append(hci.Address(address, hci.Address.RANDOM_DEVICE_ADDRESS))
+        central.hear_ghosts()
+
     control.commands["crowd"] = near.crowd.grow
     control.commands["scatter"] = near.crowd.scatter
     control.commands["leave"] = near.crowd.leave
     control.commands["unplug"] = unplug
     control.commands["plug"] = plug
     control.commands["ail"] = Ailments(central, control.say).ail
+    control.commands["ghost"] = ghost
     await near.run()
     far = await run_far(link)
     await control.serve(socket)

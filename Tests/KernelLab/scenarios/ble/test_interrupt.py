@@ -27,7 +27,7 @@ def test_while_notified(ble, bumble):
 
 def test_while_connecting(ble, bumble):
     bumble.peer.command("advertise", "off")
-    run = ble.start("read", names.NEAR, "2A38")
+    run = ble.start("read", f"{names.NEAR}/random", "2A38")
     bumble.peer.wait("scanning", bumble.mark, on=1)
     run.interrupt()
     assert run.end().status == 130, run
