@@ -1,0 +1,84 @@
+internal import BLEProtocol
+
+/// Remembers, beyond the end of the program, what it has put into the kernel.
+///
+/// The kernel removes neither an advertising instance nor an advertisement monitor when the program that made it is killed.
+/// So each is written down before it is made, as a ``LeftoverNote``, and what an ended program has noted is taken away
+/// before the next one makes its own.
+///
+/// The kernel could also end an instance by itself, after a time that the program keeps on extending. But an extension
+/// stops and starts the advertising, gives one without connections another address, fails for as long as a central holds
+/// some controllers, and where there are several instances reaches another one; and monitors have no such time.
+struct Leftovers: Sendable {
+    /// `nil` where there is no place for notes: then nothing is remembered.
+    private let folder: NoteFolder?
+    /// Another one after each start of the machine.
+    private let boot: String
+
+    init(folder: NoteFolder?, boot: String) {
+        self.folder = folder
+        self.boot = boot
+    }
+
+    /// What this user's programs remember on this machine.
+    static var ofThisUser: Leftovers {
+        Leftovers(folder: .ofThisUser, boot: textFile("/proc/sys/kernel/random/boot_id") ?? "unknown")
+    }
+
+    /// Writes something down that is about to be made; `nil` where another program of this library has it, which runs.
+    func note(_ thing: KernelThing) -> LeftoverNote? {
+        guard let note = LeftoverNote(thing, in: folder) else { return nil }
+        note.write(boot)
+        return note
+    }
+
+    /// What programs have left on an adapter that have ended; as long as a note is held, no other program takes it up.
+    func left(on adapter: AdapterFacts) -> [LeftoverNote] {
+        guard let folder else { return [] }
+        let name = KernelThing.name(of: adapter)
+        var left: [LeftoverNote] = []
+        for entry in folder.names.sorted() {
+            guard let thing = KernelThing(noteName: entry), thing.adapter == name,
+                let note = LeftoverNote(thing, in: folder)
+            else { continue }
+            // What was noted before the machine was started again has gone with its kernel.
+            if note.text == boot { left.append(note) } else { note.forget() }
+        }
+        return left
+    }
+}
+
+extension Leftovers {
+    /// Takes away what ended programs have left on an adapter, then goes on; at once where they have left nothing.
+    func clear(
+        of adapter: AdapterFacts,
+        through management: ManagementSocket,
+        then proceed: @escaping @Sendable () -> Void
+    ) {
+        Self.clear(left(on: adapter)[...], through: management, then: proceed)
+    }
+
+    private static func clear(
+        _ notes: ArraySlice<LeftoverNote>,
+        through management: ManagementSocket,
+        then proceed: @escaping @Sendable () -> Void
+    ) {
+        guard let note = notes.first else { return proceed() }
+        let answered: @Sendable (ManagementFailure?) -> Void = { failure in
+            if failure?.meansAbsence ?? true { note.forget() }
+            clear(notes.dropFirst(), through: management, then: proceed)
+        }
+        switch note.thing.kind {
+        case .advertisement:
+            let instance = UInt8(truncatingIfNeeded: note.thing.number)
+            management.submit(ManagementRemoveAdvertising(instance: instance)) { answered($0.failure) }
+        case .monitor:
+            management.submit(ManagementRemoveMonitor(handle: note.thing.number)) { answered($0.failure) }
+        }
+    }
+}
+
+extension ManagementFailure {
+    /// Whether what was to be removed isn't there.
+    fileprivate var meansAbsence: Bool { status == .invalidParameters || status == .invalidIndex }
+}
