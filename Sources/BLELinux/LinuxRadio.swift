@@ -29,6 +29,7 @@ public final class LinuxRadio: Radio {
     let symptoms: SymptomWatch
     /// Where bluetoothd is met.
     let bus = SystemBus.standard
+    let leftovers = Leftovers.ofThisUser
     /// Whether somebody scans.
     let isScanning = Mutex(false)
 

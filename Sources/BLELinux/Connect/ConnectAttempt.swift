@@ -23,8 +23,9 @@ final class ConnectAttempt: Sendable {
         var began = Duration.zero
     }
 
-    /// How often an attempt that ended in one of these ways before the link stood is made again. A connection to the same peer that was
-    /// dropped or cancelled a moment ago, by any program, takes the next one with it when the kernel clears it away.
+    /// How often an attempt that ended in one of these ways before the link stood is made again. A connection to the same
+    /// peer that was dropped or cancelled a moment ago, by any program, takes the next one with it when the kernel clears
+    /// it away.
     private static let maximumResets = 2
     private static let mayPass: [SystemError] = [.connectionReset, .connectionAborted, .connectionRefused]
     /// The kernel has waited for the peer's answer, for longer than this, and says so in one of these ways.

@@ -10,6 +10,9 @@ internal import BLEProtocol
 ///                      │  │   └─────────►  sharing  ───────────── safety timer ──────────► starting
 ///            other     ▼  │ timer
 ///                    waiting            cancel: a discovery of our own is stopped, another program's is left alone
+///
+///            a turn is over, and others want theirs      timer
+///   running ──────────────────────────────► resting ──────────────► starting
 /// ```
 /// The kernel ends each discovery after about ten seconds, and whenever a connection is made. While another program
 /// discovers, the kernel answers Busy and reports to everybody: then its reports are used.
@@ -50,6 +53,8 @@ struct DiscoveryMachine {
         case stopping
         case sharing
         case waiting
+        /// Others have their turn.
+        case resting
         case over
     }
 
@@ -66,20 +71,32 @@ struct DiscoveryMachine {
     static let round = Duration.seconds(3)
     /// Longer than the kernel may take to end a discovery, so that a missed event does not end the scan in silence.
     static let stopDeadline = Duration.seconds(30)
+    /// How many rounds make a turn, ten seconds or twelve, after which others have theirs. A discovery that is left to the
+    /// kernel to end is a turn by itself.
+    static let roundsOfTurn = 4
+    /// How long others have their turn. bluetoothd begins its discovery five seconds after the end of another's, and asks
+    /// the kernel, which refuses it while one goes on, no sooner again than ten seconds later.
+    /// Source: BlueZ, src/adapter.c, `IDLE_DISCOV_TIMEOUT`.
+    static let rest = Duration.milliseconds(6500)
 
     /// Whether the controller reports every advertisement: then there is no use in rounds.
-    private let isUnfiltered: Bool
+    private var isUnfiltered = false
+    /// The rounds since others had their turn.
+    private var rounds = 0
     private var state = State.idle
     private var failures = 0
     private var hasHadFirstRound = false
 
-    init(isUnfiltered: Bool = false) { self.isUnfiltered = isUnfiltered }
-
     /// Whether another program's discovery is being used.
     var isSharing: Bool { state == .sharing }
 
-    mutating func begin() -> Output {
+    /// Whether nobody's discovery is going on, as far as this one is concerned.
+    var isResting: Bool { state == .resting }
+
+    /// - Parameter isUnfiltered: Whether the controller reports every advertisement, as it does beside a monitor.
+    mutating func begin(isUnfiltered: Bool = false) -> Output {
         guard state == .idle else { return Output() }
+        self.isUnfiltered = isUnfiltered
         state = .starting
         return Output(command: .start)
     }
@@ -99,8 +116,10 @@ struct DiscoveryMachine {
             return Output(timer: isUnfiltered ? nil : .start(round), report: .listening)
         }
         if failure.status == .busy {
+            // Whose turn it is now.
             state = .sharing
             failures = 0
+            rounds = 0
             return Output(timer: .start(Self.sharingDeadline), report: .listening)
         }
         failures += 1
@@ -113,15 +132,24 @@ struct DiscoveryMachine {
     }
 
     /// A discovery of any program has ended.
-    mutating func discoveryEnded() -> Output {
+    ///
+    /// - Parameter others: Whether another program may be waiting for its turn.
+    mutating func discoveryEnded(beside others: Bool = false) -> Output {
         switch state {
-        case .running where isUnfiltered:
-            state = .starting
-            return Output(command: .start)
-        case .running, .stopping, .sharing:
+        case .running, .stopping:
+            rounds += 1
+            let timer: Output.Timer? = isUnfiltered ? nil : .cancel
+            guard others, isUnfiltered || rounds >= Self.roundsOfTurn else {
+                state = .starting
+                return Output(command: .start, timer: timer)
+            }
+            rounds = 0
+            state = .resting
+            return Output(timer: .start(Self.rest))
+        case .sharing:
             state = .starting
             return Output(command: .start, timer: .cancel)
-        case .idle, .starting, .startingInVain, .waiting, .over:
+        case .idle, .starting, .startingInVain, .waiting, .resting, .over:
             // The end of another program's discovery, of which the answer to come knows.
             return Output()
         }
@@ -139,7 +167,7 @@ struct DiscoveryMachine {
         case .running:
             state = .stopping
             return Output(command: .stop, timer: .start(Self.stopDeadline))
-        case .waiting, .stopping, .sharing:
+        case .waiting, .stopping, .sharing, .resting:
             state = .starting
             return Output(command: .start)
         case .idle, .starting, .startingInVain, .over:
@@ -156,7 +184,7 @@ struct DiscoveryMachine {
         case .starting, .startingInVain:
             state = .startingInVain
             return Output()
-        case .stopping, .sharing, .waiting:
+        case .stopping, .sharing, .waiting, .resting:
             state = .over
             return Output(timer: .cancel)
         case .idle, .over:

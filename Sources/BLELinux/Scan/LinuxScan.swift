@@ -30,7 +30,7 @@ final class LinuxScan: Sendable {
         }
         guard let management = radio.management else { return scanByHCI(otherwise: missingCapability) }
         go(
-            ManagementScan(request, management: management, loop: radio.loop, timeline: radio.timeline, sink: sink) {
+            ManagementScan(request, management: management, place: radio.scanPlace, sink: sink) {
                 [weak self] in self?.managementFailed($0)
             }
         )
@@ -116,6 +116,19 @@ final class LinuxScan: Sendable {
         }
         way?.cancel()
         if wasRunning { radio.isScanning.withLock { $0 = false } }
+    }
+}
+
+extension LinuxRadio {
+    /// Where this radio's scans take place.
+    fileprivate var scanPlace: ScanPlace {
+        ScanPlace(
+            loop: loop,
+            timeline: timeline,
+            adapter: { [adapter] in adapter.facts },
+            leftovers: leftovers,
+            hasNeighbour: { Bluetoothd.isRunning }
+        )
     }
 }
 

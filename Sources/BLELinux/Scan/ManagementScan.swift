@@ -4,22 +4,22 @@ internal import Synchronization
 
 /// A scan over the management socket: discovery for an active one, an advertisement monitor for a passive one.
 ///
-/// The controller reports each device once per discovery. With a monitor registered the kernel switches that
-/// filter off, so an active scan that wants every advertisement has a monitor beside its discovery.
+/// The controller reports each device about once per discovery. With a monitor registered the kernel switches that
+/// filter off, so an active scan that wants every advertisement has a monitor beside its discovery. A scan that rests
+/// from discovering, so that bluetoothd has its turn, listens by a monitor meanwhile.
 final class ManagementScan: ScanWay {
     private struct State {
         var machine = DiscoveryMachine()
         var timer: RadioActivity?
         var observation: RadioActivity?
-        var monitor: UInt16?
+        var monitor: ScanMonitor?
         var hasAnnounced = false
         var isOver = false
     }
 
     private let request: ScanRequest
     private let management: ManagementSocket
-    private let loop: EventLoop
-    private let timeline: any Timeline
+    private let place: ScanPlace
     private let sink: EventSink<ScanEvent>
     private let failed: @Sendable (ScanFailure) -> Void
     private let state = Mutex(State())
@@ -30,15 +30,13 @@ final class ManagementScan: ScanWay {
     init(
         _ request: ScanRequest,
         management: ManagementSocket,
-        loop: EventLoop,
-        timeline: any Timeline,
+        place: ScanPlace,
         sink: EventSink<ScanEvent>,
         failed: @escaping @Sendable (ScanFailure) -> Void
     ) {
         self.request = request
         self.management = management
-        self.loop = loop
-        self.timeline = timeline
+        self.place = place
         self.sink = sink
         self.failed = failed
     }
@@ -49,16 +47,17 @@ final class ManagementScan: ScanWay {
             { [weak self] events in self?.received(events) },
             lost: { [weak self] count in self?.lost(count) }
         )
+        let monitor = ScanMonitor(through: management, place: place) { [weak self] in self?.monitorChanged($0) }
         let isOver = state.withLock { state in
-            if !state.isOver { state.observation = observation }
+            if !state.isOver {
+                state.observation = observation
+                state.monitor = monitor
+            }
             return state.isOver
         }
         if isOver { return }
-        if request.isActive, !request.reportsDuplicates {
-            perform { $0.begin() }
-        } else {
-            addMonitor()
-        }
+        guard let facts = place.adapter() else { return goOn() }
+        place.leftovers.clear(of: facts, through: management) { [weak self] in self?.goOn() }
     }
 
     /// Ends the scan; the kernel is told before this returns, unless it owes an answer.
@@ -76,66 +75,33 @@ final class ManagementScan: ScanWay {
         timer?.cancel()
         observation?.cancel()
         if output.command == .stop { stop() }
-        if let monitor { management.submit(ManagementRemoveMonitor(handle: monitor)) { _ in } }
+        monitor?.unwant()
     }
 }
 
 // MARK: - The monitor
 
 extension ManagementScan {
-    /// Any pattern will do: the kernel looks at none of them, unless the controller can.
-    private static let pattern = ManagementAdvertisingPattern(type: 0x01, value: [0x06])
+    /// Whether it has a monitor all the time.
+    private var hasMonitorAlways: Bool { !request.isActive || request.reportsDuplicates }
 
-    private func addMonitor() {
-        management.submit(ManagementReadMonitorFeatures()) { [self] features in
-            // A controller that can match patterns would report those that match and no others.
-            guard case .success(let features) = features, features.supported == 0 else {
-                return monitorIsUnavailable(features.failure)
-            }
-            management.submit(ManagementAddPatternsMonitor([Self.pattern])) { [self] answer in
-                switch answer {
-                case .failure(let failure): monitorIsUnavailable(failure)
-                case .success(let monitor): monitorWasAdded(monitor.handle)
-                }
-            }
-        }
+    private var monitor: ScanMonitor? { state.withLock { $0.isOver ? nil : $0.monitor } }
+
+    /// Begins, now that nothing of former programs is in the way.
+    private func goOn() {
+        if hasMonitorAlways { monitor?.want() } else { perform { $0.begin() } }
     }
 
-    private func monitorIsUnavailable(_ failure: ManagementFailure?) {
-        if request.isActive {
+    private func monitorChanged(_ report: MonitorMachine.Output.Report) {
+        switch report {
+        case .present where request.isActive:
+            perform { $0.begin(isUnfiltered: true) }
+        case .unavailable where request.isActive:
             // Discovery alone: each device once in a while.
             perform { $0.begin() }
-        } else {
-            fail(failure ?? .status(.notSupported, .addPatternsMonitor))
+        case .present: announce()
+        case .unavailable(let failure): fail(failure ?? .status(.notSupported, .addPatternsMonitor))
         }
-    }
-
-    private func monitorWasAdded(_ handle: UInt16) {
-        let isOver = state.withLock { state in
-            if !state.isOver { state.monitor = handle }
-            return state.isOver
-        }
-        if isOver {
-            management.submit(ManagementRemoveMonitor(handle: handle)) { _ in }
-        } else if request.isActive {
-            perform { machine in
-                machine = DiscoveryMachine(isUnfiltered: true)
-                return machine.begin()
-            }
-        } else {
-            announce()
-        }
-    }
-
-    /// Another program, bluetoothd at its start for one, has removed the monitor.
-    private func monitorWasRemoved(_ handle: UInt16) {
-        let wasOurs = state.withLock { state in
-            // Handle 0 stands for all.
-            guard let monitor = state.monitor, handle == monitor || handle == 0 else { return false }
-            state.monitor = nil
-            return true
-        }
-        if wasOurs, !request.isActive { addMonitor() }
     }
 }
 
@@ -150,9 +116,9 @@ extension ManagementScan {
             case .deviceFound(let found), .monitorDeviceFound(_, let found):
                 if let report = AdvertisingReport(found, time: event.time) { reports.append(report) }
             case .discovering(_, isOn: false):
-                perform { $0.discoveryEnded() }
+                discoveryEnded()
             case .monitorRemoved(let handle):
-                monitorWasRemoved(handle)
+                monitor?.removed(handle)
             case .newSettings(let settings) where !settings.contains(.powered):
                 ending = .status(.notPowered, .startDiscovery)
             case .indexRemoved, .extendedIndexRemoved:
@@ -175,15 +141,24 @@ extension ManagementScan {
         if isWanted { sink.send(.dropped(count)) }
     }
 
+    private func discoveryEnded() {
+        let hasNeighbour = place.hasNeighbour()
+        perform { $0.discoveryEnded(beside: hasNeighbour) }
+    }
+
     private func perform(_ input: (inout DiscoveryMachine) -> DiscoveryMachine.Output) {
-        let output = state.withLock { state in state.isOver ? DiscoveryMachine.Output() : input(&state.machine) }
+        let (output, isResting) = state.withLock { state in
+            (state.isOver ? DiscoveryMachine.Output() : input(&state.machine), state.machine.isResting)
+        }
         carryOut(output)
+        guard !hasMonitorAlways else { return }
+        if isResting { monitor?.want() } else { monitor?.unwant() }
     }
 
     private func carryOut(_ output: DiscoveryMachine.Output) {
         switch output.timer {
         case .start(let delay):
-            let timer = timeline.schedule(after: delay) { [weak self, loop] in
+            let timer = place.timeline.schedule(after: delay) { [weak self, loop = place.loop] in
                 loop.enqueue { [weak self] in self?.perform { $0.timerFired() } }
             }
             state.withLock { if !$0.isOver { $0.timer = timer } }

@@ -1,4 +1,5 @@
 internal import BLEProtocol
+internal import BLERadio
 
 /// One of the ways in which the kernel lets a program scan.
 protocol ScanWay: Sendable {
@@ -17,4 +18,15 @@ enum ScanFailure: Error, Hashable {
     case system(SystemError)
     /// The controller refused, with an HCI status.
     case controller(UInt8)
+}
+
+/// Where a scan takes place, and beside whom.
+struct ScanPlace: Sendable {
+    var loop: EventLoop
+    var timeline: any Timeline
+    /// What the adapter is now; `nil` while it is absent.
+    var adapter: @Sendable () -> AdapterFacts?
+    var leftovers: Leftovers
+    /// Whether another program may want to discover, too.
+    var hasNeighbour: @Sendable () -> Bool
 }

@@ -13,7 +13,7 @@ import Testing
 struct PairingAgentTests {
     private let bus: FakeBus
     private let loop: EventLoop
-    private let timeline = ToldTimeline()
+    private let timeline = HandTimeline()
     private let meanings: AsyncStream<AgentQuestions.Meaning>
     private let agent: PairingAgent
     private static let bluetoothd = ":1.7"
@@ -57,7 +57,7 @@ struct PairingAgentTests {
 
     @Test func `it registers, says yes for the peer, and withdraws`() async throws {
         try await begun()
-        #expect(timeline.waiting == 0)
+        #expect(timeline.delays.isEmpty)
         let question = bus.send(.question("RequestAuthorization", from: Self.bluetoothd, Self.device))
         let yes = await answer()
         #expect(yes?.type == 2 && yes?.replySerial == question && yes?.destination == Self.bluetoothd)

@@ -67,8 +67,8 @@ import Testing
     }
 
     @Test func `where every advertisement is reported there are no rounds`() {
-        var machine = DiscoveryMachine(isUnfiltered: true)
-        _ = machine.begin()
+        var machine = DiscoveryMachine()
+        _ = machine.begin(isUnfiltered: true)
         #expect(machine.startAnswered(nil) == Output(report: .listening))
         #expect(machine.discoveryEnded() == Output(command: .start))
         #expect(machine.startAnswered(nil) == Output(report: .listening))
@@ -178,6 +178,57 @@ import Testing
         var machine = DiscoveryMachine()
         _ = machine.begin()
         _ = machine.startAnswered(Self.failed)
+        #expect(machine.cancel() == Output(timer: .cancel))
+        #expect(machine.timerFired() == Output())
+    }
+
+    // MARK: Beside others
+
+    /// Goes through the rounds of a turn up to the last one's end, which it leaves to the caller.
+    private func takeTurn(_ machine: inout DiscoveryMachine) {
+        for _ in 1..<DiscoveryMachine.roundsOfTurn {
+            #expect(machine.timerFired().command == .stop)
+            #expect(machine.discoveryEnded(beside: true) == Output(command: .start, timer: .cancel))
+            #expect(machine.startAnswered(nil).report == .listening)
+        }
+        #expect(machine.timerFired().command == .stop)
+    }
+
+    @Test func `beside others it rests after each turn`() {
+        var machine = running()
+        for _ in 0..<3 {
+            takeTurn(&machine)
+            #expect(machine.discoveryEnded(beside: true) == Output(timer: .start(DiscoveryMachine.rest)))
+            #expect(machine.isResting)
+            #expect(machine.timerFired() == Output(command: .start))
+            #expect(!machine.isResting)
+            #expect(machine.startAnswered(nil).report == .listening)
+        }
+    }
+
+    @Test func `where every advertisement is reported each discovery is a turn`() {
+        var machine = DiscoveryMachine()
+        _ = machine.begin(isUnfiltered: true)
+        _ = machine.startAnswered(nil)
+        #expect(machine.discoveryEnded(beside: true) == Output(timer: .start(DiscoveryMachine.rest)))
+        #expect(machine.timerFired() == Output(command: .start))
+    }
+
+    @Test func `what others discover while it rests is theirs, and used when it wants to begin again`() {
+        var machine = running()
+        takeTurn(&machine)
+        _ = machine.discoveryEnded(beside: true)
+        #expect(machine.discoveryEnded(beside: true) == Output())
+        #expect(machine.timerFired() == Output(command: .start))
+        #expect(machine.startAnswered(Self.busy).report == .listening)
+        // They have had their turn.
+        #expect(machine.discoveryEnded(beside: true) == Output(command: .start, timer: .cancel))
+    }
+
+    @Test func `cancelling while it rests stops the timer, and nobody's discovery`() {
+        var machine = running()
+        takeTurn(&machine)
+        _ = machine.discoveryEnded(beside: true)
         #expect(machine.cancel() == Output(timer: .cancel))
         #expect(machine.timerFired() == Output())
     }

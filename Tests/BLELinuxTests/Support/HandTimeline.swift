@@ -38,4 +38,14 @@ final class HandTimeline: Timeline {
         }
         for timer in due { timer.body() }
     }
+
+    /// Fires those with this delay.
+    func fire(_ delay: Duration) {
+        let due = timers.withLock { timers in
+            let due = timers.all.filter { $0.delay == delay }
+            timers.all.removeAll { $0.delay == delay }
+            return due
+        }
+        for timer in due { timer.body() }
+    }
 }

@@ -1,0 +1,82 @@
+import BLEProtocol
+import BLERadio
+import Testing
+
+@testable import BLELinux
+
+/// A scan over the management socket, with the test as the kernel.
+@Suite(.timeLimit(.minutes(1))) struct ManagementScanTests {
+    /// Read Advertisement Monitor Features: nothing supported, 32 handles, 16 patterns, those in use.
+    private static func features(supported: UInt8 = 0, inUse: [UInt8] = []) -> [UInt8] {
+        [supported, 0, 0, 0, 0, 0, 0, 0, 32, 0, 16, UInt8(inUse.count), 0] + inUse.flatMap { [$0, 0] }
+    }
+
+    private func scan(
+        _ request: ScanRequest,
+        on kernel: KernelDouble,
+        beside hasNeighbour: Bool = false
+    ) -> ManagementScan {
+        let place = ScanPlace(
+            loop: kernel.loop,
+            timeline: kernel.timeline,
+            adapter: { nil },
+            leftovers: Leftovers(folder: nil, boot: "a"),
+            hasNeighbour: { hasNeighbour }
+        )
+        let sink = EventSink<ScanEvent> { _ in }
+        let scan = ManagementScan(request, management: kernel.management, place: place, sink: sink) { _ in }
+        kernel.loop.enqueue { scan.begin() }
+        return scan
+    }
+
+    @Test func `beside a neighbour it rests, listens by a monitor meanwhile, and discovers again`() async throws {
+        let kernel = try KernelDouble()
+        let scan = scan(ScanRequest(reportsDuplicates: false), on: kernel, beside: true)
+        #expect(try await kernel.answer(with: [6])?.opcode == .startDiscovery)
+        try kernel.tellThatDiscoveryEnded()
+        #expect(try await kernel.answer(with: Self.features())?.opcode == .readMonitorFeatures)
+        #expect(try await kernel.answer(with: [1, 0])?.opcode == .addPatternsMonitor)
+        kernel.timeline.fire(DiscoveryMachine.rest)
+        let next = await [kernel.next(), kernel.next()].compactMap { $0?.opcode }
+        #expect(Set(next) == [.removeMonitor, .startDiscovery])
+        scan.cancel()
+    }
+
+    @Test func `alone it discovers again at once`() async throws {
+        let kernel = try KernelDouble()
+        let scan = scan(ScanRequest(reportsDuplicates: false), on: kernel)
+        for _ in 0..<3 {
+            #expect(try await kernel.answer(with: [6])?.opcode == .startDiscovery)
+            try kernel.tellThatDiscoveryEnded()
+        }
+        #expect(await kernel.next()?.opcode == .startDiscovery)
+        scan.cancel()
+    }
+
+    @Test func `where the controller looks at patterns itself, it rests without a monitor`() async throws {
+        let kernel = try KernelDouble()
+        let scan = scan(ScanRequest(reportsDuplicates: false), on: kernel, beside: true)
+        #expect(try await kernel.answer(with: [6])?.opcode == .startDiscovery)
+        try kernel.tellThatDiscoveryEnded()
+        #expect(try await kernel.answer(with: Self.features(supported: 1))?.opcode == .readMonitorFeatures)
+        kernel.timeline.fire(DiscoveryMachine.rest)
+        #expect(await kernel.next()?.opcode == .startDiscovery)
+        scan.cancel()
+    }
+
+    @Test(arguments: [ScanRequest(), ScanRequest(isActive: false)])
+    func `a monitor that another program takes away is added again`(_ request: ScanRequest) async throws {
+        let kernel = try KernelDouble()
+        let scan = scan(request, on: kernel)
+        #expect(try await kernel.answer(with: Self.features())?.opcode == .readMonitorFeatures)
+        #expect(try await kernel.answer(with: [7, 0])?.opcode == .addPatternsMonitor)
+        if request.isActive { #expect(try await kernel.answer(with: [6])?.opcode == .startDiscovery) }
+        try kernel.tell(0x2C, [7, 0])
+        #expect(try await kernel.answer(with: Self.features())?.opcode == .readMonitorFeatures)
+        #expect(try await kernel.answer(with: [8, 0])?.opcode == .addPatternsMonitor)
+        kernel.loop.enqueue { scan.cancel() }
+        // Whether or not the answer was there first.
+        let last = request.isActive ? await [kernel.next(), kernel.next()] : [await kernel.next()]
+        #expect(last.contains(.init(opcode: .removeMonitor, parameters: [8, 0])))
+    }
+}

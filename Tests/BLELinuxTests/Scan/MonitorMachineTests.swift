@@ -1,0 +1,94 @@
+import BLEProtocol
+import Testing
+
+@testable import BLELinux
+
+@Suite struct MonitorMachineTests {
+    private typealias Output = MonitorMachine.Output
+
+    private static func features(
+        supported: UInt8 = 0,
+        inUse: [UInt8] = []
+    ) throws -> ManagementReadMonitorFeatures.Response {
+        let head: [UInt8] = [supported, 0, 0, 0, 0, 0, 0, 0, 32, 0, 16, UInt8(inUse.count), 0]
+        let octets = head + inUse.flatMap { [$0, 0] }
+        var reader = ManagementReader(octets[...], subject: .answer(.readMonitorFeatures))
+        return try .init(decoding: &reader)
+    }
+
+    private func present(_ handle: UInt16 = 1) throws -> MonitorMachine {
+        var machine = MonitorMachine()
+        #expect(machine.want() == Output(command: .readFeatures))
+        let expected = Output(command: .add(expecting: 1))
+        #expect(machine.featuresRead(.success(try Self.features())) == expected)
+        #expect(machine.added(.success(handle)) == Output(report: .present))
+        return machine
+    }
+
+    @Test func `the handle that the kernel is going to give is known before it has the monitor`() throws {
+        var machine = MonitorMachine()
+        _ = machine.want()
+        let features = try Self.features(inUse: [1, 2, 4])
+        #expect(machine.featuresRead(.success(features)) == Output(command: .add(expecting: 3)))
+        #expect(machine.handle == 3)
+    }
+
+    @Test(arguments: [1, 0] as [UInt16])
+    func `one that is taken away is added again at once, and after that with pauses`(_ told: UInt16) throws {
+        var machine = try present()
+        #expect(machine.removed(told) == Output(command: .readFeatures))
+        #expect(machine.handle == nil)
+        _ = machine.featuresRead(.success(try Self.features()))
+        #expect(machine.added(.success(1)) == Output(timer: .start(MonitorMachine.calm), report: .present))
+        #expect(machine.removed(told) == Output(timer: .start(MonitorMachine.pause)))
+        #expect(machine.timerFired() == Output(command: .readFeatures))
+    }
+
+    @Test func `one that is taken away again and again is given up`() throws {
+        var machine = try present()
+        for _ in 0..<MonitorMachine.patience {
+            if machine.removed(1).command == nil { #expect(machine.timerFired() == Output(command: .readFeatures)) }
+            _ = machine.featuresRead(.success(try Self.features()))
+            _ = machine.added(.success(1))
+        }
+        #expect(machine.removed(1) == Output(timer: .cancel, report: .unavailable(nil)))
+        #expect(machine.want() == Output())
+    }
+
+    @Test func `losses of long ago don't count`() throws {
+        var machine = try present()
+        for _ in 0..<3 * MonitorMachine.patience {
+            #expect(machine.removed(1) == Output(command: .readFeatures))
+            _ = machine.featuresRead(.success(try Self.features()))
+            #expect(machine.added(.success(1)).timer == .start(MonitorMachine.calm))
+            #expect(machine.timerFired() == Output())
+        }
+    }
+
+    @Test func `others' monitors are theirs`() throws {
+        var machine = try present(2)
+        #expect(machine.removed(1) == Output())
+        #expect(machine.handle == 2)
+    }
+
+    @Test func `one that comes after it was wanted is removed`() throws {
+        var machine = MonitorMachine()
+        _ = machine.want()
+        _ = machine.featuresRead(.success(try Self.features()))
+        #expect(machine.unwant() == Output())
+        #expect(machine.added(.success(1)) == Output(command: .remove(1)))
+        #expect(machine.want() == Output(command: .readFeatures))
+    }
+
+    @Test func `a controller that looks at patterns itself, and a kernel that refuses, are told`() throws {
+        var machine = MonitorMachine()
+        _ = machine.want()
+        let offloading = try Self.features(supported: 1)
+        #expect(machine.featuresRead(.success(offloading)) == Output(timer: .cancel, report: .unavailable(nil)))
+        var other = MonitorMachine()
+        _ = other.want()
+        _ = other.featuresRead(.success(try Self.features()))
+        let failure = ManagementFailure.status(.noResources, .addPatternsMonitor)
+        #expect(other.added(.failure(failure)) == Output(timer: .cancel, report: .unavailable(failure)))
+    }
+}
