@@ -13,7 +13,9 @@ extension LinuxRadio {
     ///
     /// While another program discovers, bluetoothd for one, its discovery is shared: what it hears is reported here,
     /// as far as that program's own filter lets it through, and discovery goes on when it stops. A passive scan, and
-    /// an active one that wants every advertisement, register an advertisement monitor for as long as they run.
+    /// an active one that wants every advertisement, register an advertisement monitor for as long as they run. While
+    /// bluetoothd runs, discovery rests 6.5 seconds after each of its rounds of ten, so that bluetoothd's has a turn; a
+    /// monitor listens meanwhile, where the controller doesn't look at patterns itself.
     public func scan(
         _ request: ScanRequest,
         events: @escaping @Sendable (ScanEvent) -> Void
@@ -75,6 +77,11 @@ extension LinuxRadio {
         return RadioActivity { listener.cancel() }
     }
 
+    /// Advertises. What another program takes away is put back, unless that happens again and again; what a program of
+    /// this library has left that was killed is taken away first.
+    ///
+    /// More than 31 octets in one of the two parts need a controller with extended advertising, and go on air in one
+    /// piece, which scanners of Bluetooth 4 don't hear.
     public func advertise(
         _ request: AdvertiseRequest,
         events: @escaping @Sendable (AdvertiseEvent) -> Void

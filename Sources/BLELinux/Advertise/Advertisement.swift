@@ -2,44 +2,57 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// One advertising instance of the kernel, from the free number that it is given until it is removed.
+/// One advertisement of a program, kept on air as ``AdvertisementMachine`` says.
 ///
 /// The kernel keeps an instance when the socket that made it is closed, suspends a connectable one while a central is
-/// connected, and loses all of them when the adapter is switched off or bluetoothd starts.
+/// connected, and loses all of them when the adapter is switched off.
 final class Advertisement: Sendable {
-    private struct State {
-        var instance: UInt8?
+    private struct State: ~Copyable {
+        var machine: AdvertisementMachine
+        var timer: RadioActivity?
         var observation: RadioActivity?
-        var hasStarted = false
+        /// Says to a later run of a program that the instance is this one's.
+        var note: LeftoverNote?
         var isOver = false
     }
 
-    private let request: AdvertiseRequest
-    private let radio: LinuxRadio
+    private let adapter: LinuxAdapter
+    private let management: ManagementSocket?
+    private let loop: EventLoop
+    private let timeline: any Timeline
+    private let leftovers: Leftovers
     private let sink: EventSink<AdvertiseEvent>
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     init(_ request: AdvertiseRequest, on radio: LinuxRadio, sink: EventSink<AdvertiseEvent>) {
-        self.request = request
-        self.radio = radio
+        adapter = radio.adapter
+        management = radio.management
+        loop = radio.loop
+        timeline = radio.timeline
+        leftovers = radio.leftovers
         self.sink = sink
+        state = Mutex(State(machine: AdvertisementMachine(request)))
     }
 
     /// Starts, on the loop's thread.
     func begin() {
+        let facts: AdapterFacts
         do throws(BLEError) {
-            _ = try radio.adapter.usable(for: "advertise", object: radio.adapter.name)
+            facts = try adapter.usable(for: "advertise", object: adapter.name)
         } catch {
-            return fail(error)
+            return finish(error)
         }
-        guard let management = radio.management else {
-            return fail(.missingCapability(.networkAdministration, operation: "advertise", object: radio.adapter.name))
+        guard let management else {
+            return finish(.missingCapability(.networkAdministration, operation: "advertise", object: adapter.name))
         }
-        let observation = management.observe { [weak self] events in
-            for event in events { self?.received(event.event) }
-        }
+        let observation = management.observe(
+            { [weak self] events in
+                for event in events { self?.received(event.event) }
+            },
+            lost: { [weak self] _ in self?.perform { $0.missedEvents() } }
+        )
         state.withLock { if !$0.isOver { $0.observation = observation } }
-        chooseInstance(management)
+        leftovers.clear(of: facts, through: management) { [self] in perform { $0.begin() } }
     }
 
     /// Ends the advertising; the kernel is told before this returns, unless it owes an answer.
@@ -48,151 +61,147 @@ final class Advertisement: Sendable {
         end()
     }
 
-    private func chooseInstance(_ management: ManagementSocket) {
-        management.submit(ManagementReadAdvertisingFeatures()) { [self] answer in
-            switch answer {
-            case .failure(let failure):
-                fail(failure)
-            case .success(let features):
-                do throws(BLEError) {
-                    try check(features)
-                    guard let free = features.freeInstance else { throw noFreeInstance(features) }
-                    add(free, management)
-                } catch {
-                    fail(error)
-                }
-            }
-        }
-    }
-
-    private func add(_ instance: UInt8, _ management: ManagementSocket) {
-        if state.withLock({ $0.isOver }) { return }
-        let command = ManagementAddAdvertising(
-            instance: instance,
-            flags: request.isConnectable ? .connectable : [],
-            data: request.data,
-            scanResponse: request.scanResponse
-        )
-        // The answer is waited for even after a cancellation: an instance that it tells of is removed.
-        management.submit(command) { [self] answer in
-            if case .failure(let failure) = answer { return fail(failure) }
-            let (isOver, isFirst) = state.withLock { state in
-                defer { state.hasStarted = true }
-                if !state.isOver { state.instance = instance }
-                return (state.isOver, !state.hasStarted)
-            }
-            if isOver {
-                management.submit(ManagementRemoveAdvertising(instance: instance)) { _ in }
-            } else if isFirst {
-                sink.send(.started)
-            }
-        }
-    }
-
-    /// Lets further centrals come beside the one that has: the kernel has ended the advertising for it. Where the
-    /// controller can't do both the kernel waits until that one has left.
-    private func advertiseAgain() {
-        guard request.isConnectable, let management = radio.management, let instance = state.withLock({ $0.instance })
-        else { return }
-        let command = ManagementAddAdvertising(
-            instance: instance,
-            flags: .connectable,
-            data: request.data,
-            scanResponse: request.scanResponse
-        )
-        management.submit(command) { [self] answer in
-            guard state.withLock({ $0.isOver }) else {
-                // The kernel removes an instance that it can't change, and says so to all others.
-                if answer.failure != nil { chooseInstance(management) }
-                return
-            }
-            // Ended meanwhile: the command may have put up what was taken down.
-            management.submit(ManagementRemoveAdvertising(instance: instance)) { _ in }
-        }
-    }
-
     private func received(_ event: ManagementEvent) {
         switch event {
         case .newSettings(let settings) where !settings.contains(.powered):
-            fail(radio.adapter.whyUnusable(for: "advertise", object: radio.adapter.name))
+            finish(adapter.whyUnusable(for: "advertise", object: adapter.name))
         case .indexRemoved, .extendedIndexRemoved:
-            fail(radio.adapter.whyUnusable(for: "advertise", object: radio.adapter.name))
+            finish(adapter.whyUnusable(for: "advertise", object: adapter.name))
         case .deviceConnected(let connected) where !connected.flags.contains(.initiatedHere):
-            advertiseAgain()
-        case .advertisingRemoved(let instance):
-            let wasOurs = state.withLock { state in
-                guard state.instance == instance else { return false }
-                state.instance = nil
-                return true
-            }
-            // The adapter is going off, which is told next, or another program has cleared them all.
-            if wasOurs, radio.adapter.isUp, let management = radio.management { chooseInstance(management) }
+            perform { $0.centralCame(connected.address) }
+        case .deviceDisconnected(let address, _):
+            perform { $0.centralLeft(address) }
+        case .advertisingAdded(let instance):
+            perform { $0.appeared(instance) }
+        // An adapter that is going off removes them too, and says so next.
+        case .advertisingRemoved(let instance) where adapter.isUp:
+            perform { $0.removed(instance) }
         default:
             break
         }
     }
 
-    private func fail(_ failure: ManagementFailure) {
-        fail(failure.error(operation: "advertise", object: radio.adapter.name, adapter: radio.adapter))
-    }
-
-    private func fail(_ error: BLEError) {
+    private func finish(_ error: BLEError) {
         end()
         sink.finish(.failed(error))
     }
 
     private func end() {
-        let (instance, observation) = state.withLock { state in
-            defer {
-                state.isOver = true
-                state.instance = nil
-                state.observation = nil
-            }
-            return (state.instance, state.observation)
+        let (output, observation) = state.withLock { state in
+            let output = state.machine.cancel()
+            state.isOver = true
+            return (output, state.observation.take())
         }
         observation?.cancel()
-        if let instance { radio.management?.submit(ManagementRemoveAdvertising(instance: instance)) { _ in } }
+        carryOut(output)
     }
 }
 
-// MARK: - What the controller can do
+// MARK: - The machine's driver
 
 extension Advertisement {
-    /// Whether the data fits.
-    private func check(_ features: ManagementReadAdvertisingFeatures.Response) throws(BLEError) {
-        let parts = [
-            ("the advertising data", request.data.bytes.count, features.maximumData),
-            ("the scan response", request.scanResponse.bytes.count, features.maximumScanResponse),
-        ]
-        for (name, count, limit) in parts where count > limit {
-            throw BLEError(
-                .overflow,
-                operation: "advertise",
-                object: radio.adapter.name,
-                cause: "\(name) has \(count) octets, and \(radio.adapter.name) takes \(limit) at most",
-                remedy: "Advertise \(count - Int(limit)) octets less: a shorter name, or fewer services."
-            )
+    private func perform(_ input: (inout AdvertisementMachine) -> AdvertisementMachine.Output) {
+        carryOut(state.withLock { input(&$0.machine) })
+    }
+
+    private func carryOut(_ output: AdvertisementMachine.Output) {
+        switch output.timer {
+        case .start(let delay):
+            let timer = timeline.schedule(after: delay) { [weak self, loop] in
+                loop.enqueue { [weak self] in self?.perform { $0.timerFired() } }
+            }
+            state.withLock { if !$0.isOver { $0.timer = timer } }
+        case .cancel: state.withLock { $0.timer.take() }?.cancel()
+        case nil: break
+        }
+        switch output.command {
+        case .readFeatures:
+            management?.submit(ManagementReadAdvertisingFeatures()) { [self] answer in
+                perform { $0.featuresRead(answer) }
+            }
+        case .claim(let numbers): claim(numbers)
+        case .add(let instance, let payload): add(instance, payload)
+        case .remove(let instance): remove(instance)
+        case nil: break
+        }
+        forgetWhatIsGone()
+        switch output.report {
+        case .started: sink.send(.started)
+        case .failed(let failure): finish(error(failure))
+        case nil: break
         }
     }
 
-    private func noFreeInstance(_ features: ManagementReadAdvertisingFeatures.Response) -> BLEError {
+    private func add(_ instance: UInt8, _ payload: AdvertisingPayload) {
+        let command = ManagementAddAdvertising(
+            instance: instance,
+            flags: payload.flags,
+            data: payload.data,
+            scanResponse: payload.scanResponse
+        )
+        // The answer is waited for even after a cancellation: an instance that it tells of is removed.
+        management?.submit(command) { [self] answer in perform { $0.added(answer.failure) } }
+    }
+
+    private func remove(_ instance: UInt8) {
+        management?.submit(ManagementRemoveAdvertising(instance: instance)) { _ in }
+        // The note is struck out now, unless the answer to another command is awaited: when this one's is there the program
+        // may have ended, and the number be another's when it comes back.
+    }
+
+    /// Takes a number that no other program of this library has, and writes down, before the kernel has the instance, whose
+    /// it is.
+    private func claim(_ numbers: [UInt8]) {
+        var note: LeftoverNote?
+        if let facts = adapter.facts {
+            for number in numbers where note == nil {
+                note = leftovers.note(KernelThing(.advertisement, UInt16(number), of: facts))
+            }
+        }
+        state.withLock { [note] state in state.note = note }
+        perform { $0.claimed(note.map { UInt8(truncatingIfNeeded: $0.thing.number) }) }
+    }
+
+    /// Strikes out the note of an instance that others have removed.
+    private func forgetWhatIsGone() {
+        let note = state.withLock { state -> LeftoverNote? in
+            guard let number = state.note?.thing.number, state.machine.instance.map(UInt16.init) != number else {
+                return nil
+            }
+            return state.note.take()
+        }
+        note?.forget()
+    }
+
+    private func error(_ failure: AdvertisementMachine.Failure) -> BLEError {
+        switch failure {
+        case .management(let failure): failure.error(operation: "advertise", object: adapter.name, adapter: adapter)
+        case .tooLong(let overflow): .advertisementTooLong(overflow, on: adapter.name)
+        case .noFreeInstance(let maximum): .noFreeInstance(maximum, adapter.name)
+        case .takenAway(let times): .advertisementTakenAway(times, adapter.name)
+        }
+    }
+}
+
+extension BLEError {
+    fileprivate static func noFreeInstance(_ maximum: UInt8, _ adapter: String) -> BLEError {
         BLEError(
             .busy,
             operation: "advertise",
-            object: radio.adapter.name,
-            cause: "all \(features.maximumInstances) advertisements of \(radio.adapter.name) are taken",
+            object: adapter,
+            cause: "all \(maximum) advertisements of \(adapter) are taken",
             remedy: "End another program's advertisement, or remove all with \"sudo btmgmt clr-adv\"."
         )
     }
-}
 
-extension ManagementReadAdvertisingFeatures.Response {
-    /// The highest number that no instance has; `nil` where all are taken.
-    ///
-    /// bluetoothd counts from 1, and doesn't look whether a number is taken: it would put its own instance in the place of
-    /// ours, without a word to anybody.
-    var freeInstance: UInt8? {
-        guard maximumInstances > 0 else { return nil }
-        return (1...maximumInstances).last { !instances.contains($0) }
+    fileprivate static func advertisementTakenAway(_ times: Int, _ adapter: String) -> BLEError {
+        BLEError(
+            .busy,
+            operation: "advertise",
+            object: adapter,
+            cause: "another program removes the advertisement from \(adapter) again and again; it was put back "
+                + "\(times) times",
+            remedy: "Find out with \"sudo btmon\" which program removes it, and end it or give it another adapter."
+        )
     }
 }

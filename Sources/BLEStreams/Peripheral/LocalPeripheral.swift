@@ -61,8 +61,8 @@ public struct LocalPeripheral: Sendable {
     ///   - body: what the peripheral does meanwhile, with the server, in a task of its own; when it returns or throws,
     ///     advertising ends, and all links are dropped.
     /// - Returns: what the closure returns.
-    /// - Throws: ``BLEError/Code/invalidArgument`` when the services can't be laid out or the advertisement doesn't
-    ///   fit, ``BLEError/Code/notSupported`` when a characteristic asks for what this server can't do,
+    /// - Throws: ``BLEError/Code/invalidArgument`` when the services can't be laid out, ``BLEError/Code/overflow`` when the
+    ///   adapter has no room for the advertisement, ``BLEError/Code/notSupported`` when a characteristic asks for what this server can't do,
     ///   ``BLEError/Code/busy`` when another peripheral is served on the adapter; an error of the adapter, also when it
     ///   fails later; what the closure throws; `CancellationError`.
     public func run<Output: Sendable>(
@@ -96,15 +96,17 @@ public struct LocalPeripheral: Sendable {
         try await run(on: radio) { server in try await server.untilFailure() }
     }
 
-    /// The two payloads: services in the advertisement, the name beside them or, for want of room, in the response.
+    /// The two payloads: services in the advertisement, the name beside them or, for want of room, in the response. What
+    /// has no room in both together makes one, for an adapter that has extended advertising.
     func advertisement() throws -> AdvertiseRequest {
         let uuids = advertisedServices ?? services.filter(\.isPrimary).map(\.uuid)
         var fields: [AdvertisingField] = [.flags([.generalDiscoverable, .classicNotSupported])]
         if !uuids.isEmpty { fields.append(.services(uuids)) }
         if let together = try? AdvertisingData(fields + [.localName(name)]) { return AdvertiseRequest(data: together) }
-        return try AdvertiseRequest(
-            data: AdvertisingData(fields),
-            scanResponse: AdvertisingData([.localName(name)])
-        )
+        if let data = try? AdvertisingData(fields), let response = try? AdvertisingData([.localName(name)]) {
+            return AdvertiseRequest(data: data, scanResponse: response)
+        }
+        let limit = AdvertisingData.extendedLimit
+        return try AdvertiseRequest(data: AdvertisingData(fields + [.localName(name)], limit: limit))
     }
 }

@@ -1,0 +1,185 @@
+import BLEProtocol
+import BLERadio
+import Testing
+
+@testable import BLELinux
+
+@Suite struct AdvertisementMachineTests {
+    private typealias Machine = AdvertisementMachine
+    private typealias Output = AdvertisementMachine.Output
+
+    private static let request = AdvertiseRequest(data: AdvertisingData(bytes: [2, 1, 6]))
+    private static let central = ManagementAddress(.example)
+    private static let busy = ManagementFailure.status(.busy, .addAdvertising)
+    private static let refused = ManagementFailure.status(.invalidParameters, .addAdvertising)
+
+    private let payload: AdvertisingPayload
+
+    init() throws { payload = try AdvertisingPayload(Self.request, for: try AdvertisingFeatures.make()) }
+
+    private func choosing() -> Machine {
+        var machine = Machine(Self.request)
+        #expect(machine.begin() == Output(command: .readFeatures))
+        return machine
+    }
+
+    /// Lets one that asks for the features have a number.
+    private func claim(_ machine: inout Machine, _ instance: UInt8 = 5) throws {
+        let features = try AdvertisingFeatures.make()
+        #expect(machine.featuresRead(.success(features)) == Output(command: .claim([5, 4, 3, 2, 1])))
+        #expect(machine.claimed(instance) == Output(command: .add(instance, payload)))
+    }
+
+    private func onAir() throws -> Machine {
+        var machine = choosing()
+        try claim(&machine)
+        #expect(machine.added(nil) == Output(report: .started))
+        #expect(machine.instance == 5)
+        return machine
+    }
+
+    /// Puts one back that asks for the features.
+    private func putBack(_ machine: inout Machine, at instance: UInt8 = 5) throws {
+        try claim(&machine, instance)
+        #expect(machine.added(nil) == Output(timer: .start(Machine.calm)))
+        #expect(machine.instance == instance)
+    }
+
+    @Test func `one that is removed is put back at once, and after that with pauses`() throws {
+        var machine = try onAir()
+        #expect(machine.removed(5) == Output(command: .readFeatures))
+        #expect(machine.instance == nil)
+        try putBack(&machine, at: 4)
+        #expect(machine.removed(4) == Output(timer: .start(Machine.pause)))
+        #expect(machine.timerFired() == Output(command: .readFeatures))
+        try putBack(&machine)
+    }
+
+    @Test func `one that is removed again and again is given up, with a word`() throws {
+        var machine = try onAir()
+        for _ in 0..<Machine.patience {
+            if machine.removed(5).command == nil { #expect(machine.timerFired() == Output(command: .readFeatures)) }
+            try putBack(&machine)
+        }
+        let failure = Machine.Failure.takenAway(times: Machine.patience)
+        #expect(machine.removed(5) == Output(timer: .cancel, report: .failed(failure)))
+        #expect(machine.cancel() == Output())
+    }
+
+    @Test func `losses of long ago don't count`() throws {
+        var machine = try onAir()
+        for _ in 0..<3 * Machine.patience {
+            #expect(machine.removed(5) == Output(command: .readFeatures))
+            try putBack(&machine)
+            #expect(machine.timerFired() == Output())
+        }
+    }
+
+    @Test func `another's removal is nothing to it`() throws {
+        var machine = try onAir()
+        #expect(machine.removed(1) == Output())
+        #expect(machine.instance == 5)
+    }
+
+    @Test func `another's instance with its number means that its own was gone`() throws {
+        var machine = try onAir()
+        #expect(machine.appeared(1) == Output())
+        #expect(machine.appeared(5) == Output(command: .readFeatures))
+        try putBack(&machine, at: 4)
+    }
+
+    @Test func `when something was missed it is put up again, be it there or not`() throws {
+        var machine = try onAir()
+        #expect(machine.missedEvents() == Output(command: .add(5, payload)))
+        #expect(machine.missedEvents() == Output())
+        #expect(machine.added(nil) == Output())
+    }
+
+    @Test func `where other programs have all numbers that is told`() throws {
+        var machine = choosing()
+        _ = machine.featuresRead(.success(try AdvertisingFeatures.make(maximum: 2, inUse: [1])))
+        let failure = Machine.Failure.noFreeInstance(of: 2)
+        #expect(machine.claimed(nil) == Output(timer: .cancel, report: .failed(failure)))
+    }
+
+    @Test func `it is put up again for further centrals when one has connected`() throws {
+        var machine = try onAir()
+        #expect(machine.centralCame(Self.central) == Output(command: .add(5, payload)))
+        #expect(machine.added(nil) == Output())
+        #expect(machine.centralLeft(Self.central) == Output())
+    }
+
+    @Test func `where the controller can't do both it waits until the central has left`() throws {
+        var machine = try onAir()
+        _ = machine.centralCame(Self.central)
+        // The kernel removes what it can't change.
+        #expect(machine.added(Self.refused) == Output(timer: .cancel))
+        #expect(machine.instance == nil)
+        #expect(machine.missedEvents() == Output())
+        #expect(machine.centralLeft(Self.central) == Output(command: .readFeatures))
+        try claim(&machine)
+        #expect(machine.added(nil) == Output())
+    }
+
+    @Test func `a central that has left before the refusal is not waited for`() throws {
+        var machine = try onAir()
+        _ = machine.centralCame(Self.central)
+        _ = machine.centralLeft(Self.central)
+        #expect(machine.added(Self.refused) == Output(command: .readFeatures))
+        try putBack(&machine)
+    }
+
+    @Test func `another program's command is waited for`() throws {
+        var machine = choosing()
+        try claim(&machine)
+        #expect(machine.added(Self.busy) == Output(timer: .start(Machine.pause)))
+        #expect(machine.timerFired() == Output(command: .readFeatures))
+        try claim(&machine)
+        #expect(machine.added(nil).report == .started)
+        // So is one that is under way when a central has come.
+        _ = machine.centralCame(Self.central)
+        #expect(machine.added(Self.busy) == Output(timer: .start(Machine.pause)))
+        #expect(machine.instance == 5)
+        #expect(machine.timerFired() == Output(command: .add(5, payload)))
+    }
+
+    @Test func `what doesn't pass is told`() throws {
+        for count in [1, Machine.patience + 1] {
+            var machine = choosing()
+            let failure = count == 1 ? Self.refused : Self.busy
+            for number in 1...count {
+                try claim(&machine)
+                let output = machine.added(failure)
+                guard number == count else {
+                    _ = machine.timerFired()
+                    continue
+                }
+                #expect(output == Output(timer: .cancel, report: .failed(.management(failure))))
+            }
+        }
+    }
+
+    @Test func `cancelled while it is put up, it is taken down when the answer comes`() throws {
+        var machine = choosing()
+        try claim(&machine)
+        #expect(machine.cancel() == Output(timer: .cancel))
+        #expect(machine.instance == 5)
+        #expect(machine.added(nil) == Output(command: .remove(5)))
+        #expect(machine.instance == nil)
+    }
+
+    @Test func `cancelled while it is renewed, it is taken down at once and after the answer`() throws {
+        var machine = try onAir()
+        _ = machine.centralCame(Self.central)
+        #expect(machine.cancel() == Output(command: .remove(5), timer: .cancel))
+        #expect(machine.added(nil) == Output(command: .remove(5)))
+        #expect(machine.cancel() == Output())
+    }
+
+    @Test func `cancelled on air it is taken down`() throws {
+        var machine = try onAir()
+        #expect(machine.cancel() == Output(command: .remove(5), timer: .cancel))
+        #expect(machine.removed(5) == Output())
+        #expect(machine.missedEvents() == Output())
+    }
+}
