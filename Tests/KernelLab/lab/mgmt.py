@@ -21,6 +21,9 @@ INDEX_REMOVED = 0x0005
 DEVICE_CONNECTED = 0x000B
 DEVICE_DISCONNECTED = 0x000C
 DISCOVERING = 0x0013
+ADVERTISING_ADDED = 0x0023
+ADVERTISING_REMOVED = 0x0024
+ADV_MONITOR_ADDED = 0x002B
 
 READ_INDEX_LIST = 0x0003
 READ_INFO = 0x0004
@@ -34,7 +37,9 @@ START_DISCOVERY = 0x0023
 STOP_DISCOVERY = 0x0024
 READ_ADVERTISING_FEATURES = 0x003D
 ADD_ADVERTISING = 0x003E
+REMOVE_ADVERTISING = 0x003F
 READ_ADV_MONITOR_FEATURES = 0x0051
+REMOVE_ADV_MONITOR = 0x0053
 
 POWERED_BIT = 1 << 0
 LE_ONLY = b"\x06"
@@ -42,6 +47,7 @@ LE_ONLY = b"\x06"
 BUSY = 0x0A
 REJECTED = 0x0B
 NOT_PAIRED = 0x06
+INVALID_PARAMETERS = 0x0D
 RANDOM = 2
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -199,7 +205,36 @@ class Management:
 
     def advertisements(self, index: int) -> int:
         """How many advertising instances programs have put up."""
-        return self.command(READ_ADVERTISING_FEATURES, index)[7]
+        return len(self.instances(index))
+
+    def instances(self, index: int) -> list[int]:
+        """The numbers of the advertising instances that programs have put up; a number that is higher than there are
+        instances is missing (a fault of the kernel)."""
+        features = self.command(READ_ADVERTISING_FEATURES, index)
+        return list(features[8 : 8 + features[7]])
+
+    def take_advertisements(self, index: int) -> list[int]:
+        """Removes every advertising instance, and says which there were."""
+        taken = []
+        for instance in range(1, self.command(READ_ADVERTISING_FEATURES, index)[6] + 1):
+            try:
+                self.command(REMOVE_ADVERTISING, index, bytes([instance]))
+                taken.append(instance)
+            except ManagementError as error:
+                if error.status != INVALID_PARAMETERS:
+                    raise
+        return taken
+
+    def wait_advertising(self, index: int, event: int, within: float = 60) -> int:
+        """Until the kernel says that an instance was added, or removed: which one."""
+        return self.wait(lambda code, source, data: (code, source) == (event, index), within)[2][0]
+
+    def remove_monitors(self, index: int) -> None:
+        """Takes every advertisement monitor away, as bluetoothd does at its start."""
+        self.command(REMOVE_ADV_MONITOR, index, b"\x00\x00")
+
+    def wait_monitor_added(self, index: int) -> None:
+        self.wait(lambda code, source, data: (code, source) == (ADV_MONITOR_ADDED, index))
 
     def disconnect_all(self, index: int) -> None:
         """Drops every link and waits until it is gone: who connects before that shares the fate of the old one."""

@@ -7,6 +7,7 @@ Says `ready` when the adapter is powered, `notified uuid=… hex=…` for each v
     connect ADDRESS     looks for it, connects, waits until bluetoothd has resolved its services
     tree                the UUIDs of services and characteristics as JSON
     read UUID           write UUID HEX       subscribe UUID       disconnect
+    advertise ADAPTER   has bluetoothd advertise something else on that adapter; `withdraw ADAPTER` ends it
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ import sys
 from dbus_fast import BusType, DBusError, Variant
 from dbus_fast.aio import MessageBus
 
+from peers.bluez_application import Advertisement
 from peers.control import Control
 
 BLUEZ = "org.bluez"
 DEVICE = "org.bluez.Device1"
 SERVICE = "org.bluez.GattService1"
 CHARACTERISTIC = "org.bluez.GattCharacteristic1"
+ADVERTISING = "org.bluez.LEAdvertisingManager1"
+ADVERTISEMENT = "/lab/advertisement"
 DEADLINE = 100
 
 
@@ -120,13 +124,24 @@ class Central:
         self.watched.append(properties)
         await characteristic.call_start_notify()
 
+    async def advertise(self, adapter: str) -> None:
+        self.bus.export(ADVERTISEMENT, Advertisement())
+        manager = await self.proxy(f"/org/bluez/{adapter}", ADVERTISING)
+        await manager.call_register_advertisement(ADVERTISEMENT, {})
+
+    async def withdraw(self, adapter: str) -> None:
+        manager = await self.proxy(f"/org/bluez/{adapter}", ADVERTISING)
+        await manager.call_unregister_advertisement(ADVERTISEMENT)
+        self.bus.unexport(ADVERTISEMENT)
+
 
 async def main(socket: str, adapter: str) -> None:
     control = Control()
     bus = await MessageBus(bus_type=BusType.SYSTEM).connect()
     central = Central(bus, adapter, control)
     await central.start()
-    for command in (central.connect, central.disconnect, central.tree, central.read, central.write, central.subscribe):
+    gatt = (central.tree, central.read, central.write, central.subscribe)
+    for command in (central.connect, central.disconnect, *gatt, central.advertise, central.withdraw):
         control.commands[command.__name__] = command
     await control.serve(socket)
     control.say("ready", adapter=adapter)

@@ -17,6 +17,7 @@ from lab.world import RUN, Process
 
 
 AIR_ADDRESS = "F0:F1:F2:F3:F4:F6"
+EXTENDED_ADDRESS = "F0:F1:F2:F3:F4:F7"
 
 
 class Served:
@@ -94,6 +95,20 @@ def bumble_centrals():
     central = Process("central", sys.executable, "-m", "peers.central", path, "air", AIR_ADDRESS)
     central.wait_line(" ready ")
     world = World(central, AIR_ADDRESS)
+    world.management.power(world.index, True)
+    world.peer = Peer(path)
+    yield world
+    world.peer.close()
+    world.stop()
+
+
+@pytest.fixture(scope="module")
+def extended():
+    """An adapter with extended advertising, whose controller says what is on air; nobody listens to it."""
+    path = str(RUN / "extended.sock")
+    controller = Process("extended", sys.executable, "-m", "peers.extended", path, EXTENDED_ADDRESS)
+    controller.wait_line(" ready ")
+    world = World(controller, EXTENDED_ADDRESS)
     world.management.power(world.index, True)
     world.peer = Peer(path)
     yield world

@@ -1,0 +1,35 @@
+"""`ble scan --passive` killed without a chance to take its advertisement monitor away."""
+
+import pytest
+
+from lab import names
+
+pytestmark = pytest.mark.usefixtures("clean_radio")
+
+
+def test_ten_that_are_killed_leave_one_monitor_to_the_next(ble, bumble):
+    for _ in range(10):
+        bumble.management.forget_events()
+        run = ble.start("scan", "--passive", "--json")
+        # What it reports may come of the one that it is about to take away.
+        bumble.management.wait_monitor_added(bumble.index)
+        assert bumble.management.monitors(bumble.index) == 1
+        run.kill()
+        # The kernel keeps it: nobody has told it otherwise.
+        assert bumble.management.monitors(bumble.index) == 1
+    # The last one ends by itself; `clean_radio` looks that nothing is left behind.
+    ble.good("scan", "--passive", "--json", "--name-prefix", names.NEAR_NAME, "--count", "1")
+
+
+def test_a_monitor_that_is_taken_away_is_added_again(ble, bumble):
+    management, index = bumble.management, bumble.index
+    for arguments in (["--passive"], ["--duplicates"]):
+        management.forget_events()
+        run = ble.start("scan", "--json", *arguments)
+        management.wait_monitor_added(index)
+        assert management.monitors(index) == 1
+        management.forget_events()
+        management.remove_monitors(index)
+        management.wait_monitor_added(index)
+        run.interrupt()
+        run.end()
