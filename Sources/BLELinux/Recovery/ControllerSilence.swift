@@ -35,8 +35,8 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "the controller does not answer (\(opcode))",
-            remedy: "Switch it off and on with `Central.setPowered(_:)`, or let a `RecoveryPlan` do it; unplug it if that "
-                + "does not help."
+            remedy: "Switch it off and on with `Central.setPowered(_:)`, or let a `RecoveryPlan` do it; "
+                + "unplug it if that does not help."
         )
     }
 }

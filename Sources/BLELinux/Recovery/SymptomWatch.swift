@@ -46,7 +46,8 @@ final class SymptomWatch: Sendable {
 
     private func saw(_ event: ManagementEvent) {
         guard case .discovering(_, let isOn) = event else { return }
-        let timer = isOn ? timeline.schedule(after: Self.longestDiscovery) { [weak self] in self?.discoveryGoesOn() } : nil
+        let timer: RadioActivity? =
+            isOn ? timeline.schedule(after: Self.longestDiscovery) { [weak self] in self?.discoveryGoesOn() } : nil
         let former = state.withLock { state in
             defer { state.discovery = timer }
             return state.discovery
@@ -59,6 +60,7 @@ final class SymptomWatch: Sendable {
     }
 
     private func tell(_ symptom: AdapterSymptom) {
-        for observer in state.withLock({ $0.observers.sorted { $0.key < $1.key }.map(\.value) }) { observer.send(symptom) }
+        let observers = state.withLock { $0.observers.sorted { $0.key < $1.key }.map(\.value) }
+        for observer in observers { observer.send(symptom) }
     }
 }

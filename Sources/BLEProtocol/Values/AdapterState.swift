@@ -59,7 +59,10 @@ extension AdapterState {
                     + "container a seccomp profile that allows it."
             )
         case .unsupported: (code, remedy) = (.notSupported, "Use an adapter for Bluetooth 4.0 or later.")
-        case .poweredOff: (code, remedy) = (.adapterPoweredOff, "Switch it on with `Central.setPowered(true)`, or \"bluetoothctl power on\".")
+        case .poweredOff:
+            (code, remedy) = (
+                .adapterPoweredOff, "Switch it on with `Central.setPowered(true)`, or \"bluetoothctl power on\"."
+            )
         case .blocked:
             (code, remedy) = (
                 .adapterBlocked, "Run \"rfkill unblock bluetooth\", or turn on the machine's radio switch."

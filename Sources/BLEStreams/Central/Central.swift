@@ -35,7 +35,8 @@ public final class Central: Sendable {
         recovery: RecoveryPlan = RecoveryPlan()
     ) async throws -> Central {
         let store = store ?? (choice.isOfThisMachine ? .standard : .inMemory())
-        return Central(core: CentralCore(radio: try choice.makeRadio(), store: store, parameters: parameters, recovery: recovery))
+        let radio = try choice.makeRadio()
+        return Central(core: CentralCore(radio: radio, store: store, parameters: parameters, recovery: recovery))
     }
 
     /// The adapter as it is now.

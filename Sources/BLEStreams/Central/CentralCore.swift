@@ -14,7 +14,12 @@ final class CentralCore: Sendable {
     let preferences: LinkPreferences
     let recovery: RecoveryDriver
 
-    init(radio: any Radio, store: PeerStore, parameters: ConnectionParameters? = nil, recovery plan: RecoveryPlan = RecoveryPlan()) {
+    init(
+        radio: any Radio,
+        store: PeerStore,
+        parameters: ConnectionParameters? = nil,
+        recovery plan: RecoveryPlan = RecoveryPlan()
+    ) {
         preferences = LinkPreferences(parameters)
         self.radio = radio
         self.store = store

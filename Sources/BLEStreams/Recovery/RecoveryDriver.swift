@@ -105,7 +105,8 @@ final class RecoveryDriver: Sendable {
     }
 
     private func tell(_ trouble: AdapterTrouble) {
-        for watcher in state.withLock({ Array($0.watchers.sorted { $0.key < $1.key }.map(\.value)) }) { watcher(trouble) }
+        let watchers = state.withLock { $0.watchers.sorted { $0.key < $1.key }.map(\.value) }
+        for watcher in watchers { watcher(trouble) }
     }
 
     // MARK: - Steps
