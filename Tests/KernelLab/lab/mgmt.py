@@ -8,6 +8,7 @@ import select
 import socket
 import struct
 import time
+from pathlib import Path
 
 AF_BLUETOOTH = 31
 BTPROTO_HCI = 1
@@ -168,6 +169,16 @@ class Management:
     def forget_keys(self, index: int) -> None:
         """Takes the keys of all bonds from the kernel, as a restart does."""
         self.command(LOAD_LONG_TERM_KEYS, index, b"\x00\x00")
+
+    def load_key(self, index: int, address: str) -> None:
+        """Gives the kernel a random address's key, and takes all others away, as any program can."""
+        key = address_octets(address) + bytes([RANDOM, 0, 1, 16]) + bytes(10) + bytes(range(16))
+        self.command(LOAD_LONG_TERM_KEYS, index, b"\x01\x00" + key)
+
+    def keys(self, index: int) -> set[str]:
+        """The peers whose long-term keys the kernel has."""
+        lines = Path(f"/sys/kernel/debug/bluetooth/hci{index}/long_term_keys").read_text().splitlines()
+        return {line.split()[0].upper() for line in lines}
 
     # What a test must find undone
 

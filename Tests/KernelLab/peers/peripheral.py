@@ -14,6 +14,7 @@ Says `ready adapter=hciN` when both advertise, and `scanning` whenever the kerne
     silence on|off     whether reads of SILENT stay unanswered
     losing OFFSET...   break the link when an update has come so far, once for each offset
     notify HEX         one heart rate measurement to whoever subscribed
+    veil               has a private address from now on, which it answers; `unveil` ends that
     forget             loses the keys of every bond
     tree               the GATT server's attributes as JSON
     requests           the opcodes of the ATT requests and commands since the last call, in order
@@ -55,6 +56,7 @@ def device(link: air.Link, name: str, address: str, rssi: int) -> Device:
     configuration = DeviceConfiguration()
     configuration.name = name
     configuration.address = hci.Address(address, hci.Address.RANDOM_DEVICE_ADDRESS)
+    configuration.irk = bytes(range(16))
     return Device(config=configuration, host=air.bumble_host(link, name, rssi))
 
 
@@ -91,6 +93,8 @@ class Near:
             self.notify,
             self.losing,
             self.forget,
+            self.veil,
+            self.unveil,
             self.tree,
             self.requests,
             self.strays,
@@ -207,6 +211,20 @@ class Near:
 
     async def forget(self) -> None:
         self.device.keystore = MemoryKeyStore()
+
+    async def veil(self) -> str:
+        return await self.rename(hci.Address.generate_private_address(self.device.irk))
+
+    async def unveil(self) -> str:
+        return await self.rename(self.device.static_address)
+
+    async def rename(self, address: hci.Address) -> str:
+        """Advertises under another address; nobody may be connected."""
+        await self.device.stop_advertising()
+        await self.device.send_sync_command(hci.HCI_LE_Set_Random_Address_Command(random_address=address))
+        self.device.random_address = address
+        await self.start_advertising()
+        return address.to_string(with_type_qualifier=False)
 
     def take_request(self, bearer, pdu):
         opcode = int(pdu.op_code)
