@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT.parent.parent
 KERNEL_TESTS = "kernel-tests"
 RUNS_KEPT = 10
+SECONDS_KEPT = 3 * 3600
 SELF_TEST = "peers"
 # By themselves, and only where the variable is set: whatever else runs would be measured too, or the build takes long.
 ON_REQUEST = {"speed": "LAB_SPEED", "deployment": "LAB_STATIC"}
@@ -156,7 +157,9 @@ def new_results(cache: Path) -> Path:
     """A folder for this run's logs. Of earlier runs that failed or were kept, the latest stay."""
     runs = sorted(cache.glob("run.*"), key=lambda path: path.stat().st_mtime)
     for run in runs[:-RUNS_KEPT]:
-        shutil.rmtree(run, ignore_errors=True)
+        # A younger one may still be going on: it is another lab's, on the same cache.
+        if time.time() - run.stat().st_mtime > SECONDS_KEPT:
+            shutil.rmtree(run, ignore_errors=True)
     return Path(tempfile.mkdtemp(prefix="run.", dir=cache))
 
 
