@@ -20,7 +20,7 @@ extension AirState {
         events: @escaping @Sendable (AdvertiseEvent) -> Void
     ) -> ActivityID {
         let id = add(.advertise(request, events), on: adapter)
-        if let error = unavailable(adapter, for: "advertise") {
+        if let error = unavailable(adapter, for: "advertise") ?? tooLong(request, on: adapter) {
             fail(id, error)
         } else {
             adapters[adapter].advertisements.append(Advertisement(activity: id, request: request))
@@ -28,6 +28,21 @@ extension AirState {
             wakeAdvertisements(of: adapter)
         }
         return id
+    }
+
+    /// What a controller without extended advertising says to more than there is room for.
+    private func tooLong(_ request: AdvertiseRequest, on adapter: AdapterID) -> BLEError? {
+        let limit = AdvertisingData.legacyLimit
+        let parts = [("advertising data", request.data), ("scan response", request.scanResponse)]
+        guard let (part, data) = parts.first(where: { $0.1.bytes.count > limit }) else { return nil }
+        let count = data.bytes.count
+        return BLEError(
+            .overflow,
+            operation: "advertise",
+            object: adapters[adapter].name,
+            cause: "the \(part) has \(count) octets, and a simulated adapter takes \(limit) octets at most",
+            remedy: "Advertise \(count - limit) octets less: a shorter name, or fewer services."
+        )
     }
 
     /// Schedules the next events of advertisements that somebody could hear now.

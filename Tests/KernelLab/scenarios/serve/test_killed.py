@@ -1,6 +1,11 @@
 """`ble serve` killed without a chance to take its advertisement down, and one whose advertisement others take away."""
 
+import os
+
 from lab.mgmt import ADVERTISING_ADDED, ADVERTISING_REMOVED, REMOVE_ADVERTISING
+
+
+NOTES = "/run/blestreams"
 
 
 def start(world, ble):
@@ -20,6 +25,7 @@ def test_ten_that_are_killed_leave_one_advertisement_to_the_next(bumble_central,
             assert management.wait_advertising(index, ADVERTISING_REMOVED) == left
         left = management.wait_advertising(index, ADVERTISING_ADDED)
         served.run.kill()
+        assert [name.split("-")[0] for name in os.listdir(NOTES)] == ["advertisement"]
     with bumble_central.serving(ble) as served:
         assert management.wait_advertising(index, ADVERTISING_REMOVED) == left
         bumble_central.peer.command(f"connect 0 {bumble_central.address}")
@@ -27,6 +33,7 @@ def test_ten_that_are_killed_leave_one_advertisement_to_the_next(bumble_central,
         bumble_central.peer.command("disconnect 0")
         served.wait("disconnected")
     assert management.take_advertisements(index) == []
+    assert os.listdir(NOTES) == []
 
 
 def test_what_others_have_put_up_stays(bumble_central, ble):
