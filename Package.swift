@@ -12,6 +12,10 @@ var settings: [SwiftSetting] = [
 // For whoever changes the package; a newer compiler's new warning stops nobody who only uses it.
 if Context.environment["BLESTREAMS_STRICT"] != nil { settings.append(.treatAllWarnings(as: .error)) }
 
+// `BLESTREAMS_BACKEND=none` leaves the kernel's radio out, and with it libbluetooth: what stands above the seam to the
+// radio builds and is tested without.
+let hasKernelRadio = Context.environment["BLESTREAMS_BACKEND"] != "none"
+
 let package = Package(
     name: "BLEStreams",
     products: [
@@ -19,16 +23,12 @@ let package = Package(
         .library(name: "BLESimulator", targets: ["BLESimulator"]),
     ],
     targets: [
-        // The C side: libbluetooth, and the kernel's macros as functions.
-        .systemLibrary(name: "CBlueZ", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev", "pkg-config"])]),
-        .target(name: "CBluetooth", dependencies: ["CBlueZ"]),
-
         // The library. Arrows point one way: see the README.
         .target(name: "BLEProtocol"),
-        .target(name: "BLERadio", dependencies: ["BLEProtocol"]),
-        .target(name: "BLELinux", dependencies: ["BLEProtocol", "BLERadio", "CBluetooth"]),
-        .target(name: "BLESimulator", dependencies: ["BLEProtocol", "BLERadio"]),
-        .target(name: "BLEStreams", dependencies: ["BLEProtocol", "BLERadio", "BLELinux"]),
+        .target(name: "BLERadio", dependencies: ["BLEProtocol", "CLibrary"]),
+        .target(name: "BLESimulator", dependencies: ["BLEProtocol", "BLERadio", "CLibrary"]),
+        .target(name: "BLEStreams", dependencies: ["BLEProtocol", "BLERadio", "CLibrary"]),
+        .target(name: "CLibrary"),
 
         // Programs that use public API only.
         .executableTarget(
@@ -62,16 +62,6 @@ let package = Package(
         // Radios without air, for tests and benchmarks.
         .target(name: "RadioDoubles", dependencies: ["BLEProtocol", "BLERadio"], path: "Tests/RadioDoubles"),
 
-        // Compared with plain C loops in the same run.
-        .target(name: "CBenchmarks", path: "Tests/Benchmarks/C"),
-        .executableTarget(
-            name: "Benchmarks",
-            dependencies: [
-                "BLEProtocol", "BLERadio", "BLELinux", "BLESimulator", "BLEStreams", "CBenchmarks", "RadioDoubles",
-            ],
-            path: "Tests/Benchmarks/Sources"
-        ),
-
         .testTarget(name: "BLEProtocolTests", dependencies: ["BLEProtocol"]),
         .testTarget(name: "BLESimulatorTests", dependencies: ["BLEProtocol", "BLERadio", "BLESimulator"]),
         .testTarget(
@@ -79,10 +69,6 @@ let package = Package(
             dependencies: ["BLEProtocol", "BLERadio", "BLEStreams", "BLESimulator", "RadioDoubles"]
         ),
         .testTarget(name: "BLECommandTests", dependencies: ["ble"]),
-        .testTarget(
-            name: "BLELinuxTests",
-            dependencies: ["BLEProtocol", "BLERadio", "BLELinux", "BLEStreams", "RadioDoubles"]
-        ),
         // Needs what it compiles snippets against, and imports none of it.
         .testTarget(
             name: "DocumentationTests",
@@ -92,6 +78,38 @@ let package = Package(
     ]
 )
 
+// The kernel's radio, and what is built on it alone.
+let kernelTargets: [Target] = [
+    // The C side: libbluetooth, and the kernel's macros as functions.
+    .systemLibrary(name: "CBlueZ", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev", "pkg-config"])]),
+    .target(name: "CBluetooth", dependencies: ["CBlueZ"]),
+    .target(name: "BLELinux", dependencies: ["BLEProtocol", "BLERadio", "CBluetooth"]),
+    .testTarget(
+        name: "BLELinuxTests",
+        dependencies: ["BLEProtocol", "BLERadio", "BLELinux", "BLEStreams", "RadioDoubles"]
+    ),
+
+    // Compared with plain C loops in the same run.
+    .target(name: "CBenchmarks", path: "Tests/Benchmarks/C"),
+    .executableTarget(
+        name: "Benchmarks",
+        dependencies: [
+            "BLEProtocol", "BLERadio", "BLELinux", "BLESimulator", "BLEStreams", "CBenchmarks", "RadioDoubles",
+        ],
+        path: "Tests/Benchmarks/Sources"
+    ),
+]
+
+if hasKernelRadio {
+    package.targets += kernelTargets
+    for target in package.targets where target.name == "BLEStreams" {
+        target.dependencies.append(.target(name: "BLELinux", condition: .when(platforms: [.linux])))
+    }
+}
+
 for target in package.targets where target.type != .system {
     target.swiftSettings = settings
+    if hasKernelRadio && target.name == "BLEStreams" {
+        target.swiftSettings?.append(.define("KERNEL_RADIO", .when(platforms: [.linux])))
+    }
 }

@@ -1,6 +1,6 @@
 public import BLEProtocol
+import CLibrary
 @preconcurrency import Dispatch
-import Glibc
 
 /// The real time: timers on a dispatch queue, chance from the system.
 public struct RealTimeline: Timeline {

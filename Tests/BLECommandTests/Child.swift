@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import Synchronization
 
 /// A child process, started as a shell would: no descriptors but its own three, and the usual signals.

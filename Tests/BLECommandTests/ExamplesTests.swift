@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import Testing
 
 /// The other examples, as somebody runs them who has no adapter.

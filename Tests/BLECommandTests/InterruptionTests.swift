@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import Testing
 
 /// Ctrl-C, other signals, and a reader that leaves.

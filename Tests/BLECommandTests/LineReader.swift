@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import Synchronization
 
 /// The lines that come out of one pipe, read by a thread of its own.

@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import Testing
 
 /// `ble serve`, with the visitor that the simulation sends it.

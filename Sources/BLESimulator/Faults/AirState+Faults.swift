@@ -1,6 +1,6 @@
 internal import BLEProtocol
 internal import BLERadio
-internal import Glibc
+internal import CLibrary
 
 /// What the fault plan does at a time of its own.
 enum FaultTimer: Sendable {

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import CLibrary
 
 /// How well two adapters hear each other.
 public struct SignalStrength: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import BLEProtocol
+import CLibrary
 @preconcurrency import Dispatch
-import Glibc
 import Synchronization
 
 /// The octets of a recording on their way to the disk: taken at once, written by a queue of its own.
@@ -42,7 +42,7 @@ final class CaptureFile: Sendable {
     deinit {
         guard !state.withLock({ $0.isClosed }) else { return }
         writeSettled()
-        Glibc.close(descriptor)
+        CLibrary.close(descriptor)
     }
 
     // MARK: - Taking octets
@@ -110,7 +110,8 @@ final class CaptureFile: Sendable {
         octets.withUnsafeBytes { buffer in
             var position = 0
             while position < buffer.count {
-                let count = Glibc.write(descriptor, buffer.baseAddress.map { $0 + position }, buffer.count - position)
+                let rest = buffer.baseAddress.map { $0 + position }
+                let count = CLibrary.write(descriptor, rest, buffer.count - position)
                 if count > 0 {
                     position += count
                 } else if errno != EINTR {
@@ -133,7 +134,7 @@ final class CaptureFile: Sendable {
                     return (!state.isClosed, state.failure)
                 }
                 guard isFirst else { return continuation.resume(returning: nil) }
-                let closed = Glibc.close(self.descriptor)
+                let closed = CLibrary.close(self.descriptor)
                 continuation.resume(returning: failure ?? (closed == 0 ? nil : .capture(self.path, errno)))
             }
         }

@@ -1,4 +1,3 @@
-import BLELinux
 public import BLEProtocol
 public import BLERadio
 import Synchronization
@@ -188,16 +187,16 @@ public struct AdapterChoice: Sendable {
     /// The first adapter that is switched on, or else the first one that there is.
     public static let `default` = AdapterChoice(
         isOfThisMachine: true,
-        awaitRadio: { try LinuxRadio(awaiting: nil) },
-        makeRadio: { try LinuxRadio() }
+        awaitRadio: { try MachineRadio.await(nil) },
+        makeRadio: { try MachineRadio.open(nil) }
     )
 
     /// The adapter with this name: `hci1`.
     public static func adapter(_ name: String) -> AdapterChoice {
         AdapterChoice(
             isOfThisMachine: true,
-            awaitRadio: { try LinuxRadio(awaiting: name) },
-            makeRadio: { try LinuxRadio(adapter: name) }
+            awaitRadio: { try MachineRadio.await(name) },
+            makeRadio: { try MachineRadio.open(name) }
         )
     }
 

@@ -1,5 +1,5 @@
 import BLEProtocol
-import Glibc
+import CLibrary
 
 /// Firmware to be sent to a device: its octets, and what can be told from them.
 public struct FirmwareImage: Sendable {
@@ -30,7 +30,7 @@ public struct FirmwareImage: Sendable {
     ///   it is read.
     public init(file path: String) throws {
         try self.init(
-            Self.read(path) { descriptor, buffer in Glibc.read(descriptor, buffer.baseAddress, buffer.count) },
+            Self.read(path) { descriptor, buffer in CLibrary.read(descriptor, buffer.baseAddress, buffer.count) },
             named: path
         )
     }

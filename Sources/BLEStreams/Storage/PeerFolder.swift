@@ -1,6 +1,6 @@
 import BLEProtocol
+import CLibrary
 import FoundationEssentials
-import Glibc
 
 /// The folder of a ``PeerStore``: names, reads, replaces and sets aside its files.
 struct PeerFolder: Sendable {
@@ -199,7 +199,8 @@ struct PeerFolder: Sendable {
         data.withUnsafeBytes { octets in
             var position = 0
             while position < octets.count {
-                let count = Glibc.write(descriptor, octets.baseAddress.map { $0 + position }, octets.count - position)
+                let rest = octets.baseAddress.map { $0 + position }
+                let count = CLibrary.write(descriptor, rest, octets.count - position)
                 if count > 0 {
                     position += count
                 } else if errno != EINTR {

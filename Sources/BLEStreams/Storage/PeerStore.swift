@@ -1,7 +1,7 @@
 public import BLEProtocol
 import BLERadio
+import CLibrary
 @preconcurrency import Dispatch
-import Glibc
 import Synchronization
 
 /// What is remembered of peers when a program ends: bonds, GATT caches, sessions; one JSON file for each peer.
@@ -78,7 +78,7 @@ public final class PeerStore: Sendable {
     public static let printWarning: Warning = { error in
         var line = Array("blestreams: \(error)\n".utf8)
         // One call, so that lines of several threads don't mix.
-        _ = Glibc.write(STDERR_FILENO, &line, line.count)
+        _ = CLibrary.write(STDERR_FILENO, &line, line.count)
     }
 
     /// Tells the program something that goes wrong beside its calls; from any thread, and never on that thread.

@@ -1,7 +1,6 @@
 import BLEProtocol
 import BLESimulator
 import Foundation
-import Glibc
 import Testing
 
 @testable import BLEStreams
@@ -182,7 +181,7 @@ import Testing
             // A file that somebody cuts off after it was opened.
             _ = try FirmwareImage.read(whole.path) { descriptor, buffer in
                 truncate(whole.path, 1)
-                return Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                return read(descriptor, buffer.baseAddress, buffer.count)
             }
         }
         #expect(cut?.cause.contains("ended after 1") == true)

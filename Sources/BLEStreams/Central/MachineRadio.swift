@@ -1,0 +1,33 @@
+import BLEProtocol
+import BLERadio
+
+#if KERNEL_RADIO
+    import BLELinux
+#endif
+
+/// The radio of this machine's adapters: the one place that knows which system this is.
+enum MachineRadio {
+    #if KERNEL_RADIO
+        /// The adapter with this name, or else the first one that is switched on.
+        static func open(_ name: String?) throws -> any Radio { try LinuxRadio(adapter: name) }
+
+        /// The same, for an adapter that need not be there yet.
+        static func await(_ name: String?) throws -> any Radio { try LinuxRadio(awaiting: name) }
+    #else
+        static func open(_ name: String?) throws -> any Radio { throw BLEError.leftOut(name) }
+        static func await(_ name: String?) throws -> any Radio { throw BLEError.leftOut(name) }
+    #endif
+}
+
+extension BLEError {
+    /// What opening an adapter ends with where the package was built without a radio for it.
+    fileprivate static func leftOut(_ name: String?) -> BLEError {
+        BLEError(
+            .unsupportedSystem,
+            operation: "open adapter",
+            object: name ?? "",
+            cause: "this build has no radio for the system's adapters",
+            remedy: "Build on Linux with BLESTREAMS_BACKEND unset, or open a radio of your own with .radio(…)."
+        )
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import Testing
+
+/// Arrows between modules point one way: see the table in the README.
+@Suite struct ModuleArrowsTests {
+    /// What a module of the package may import of the package.
+    private static let arrows: [String: Set<String>] = [
+        "BLEProtocol": [],
+        "CLibrary": [],
+        "BLERadio": ["BLEProtocol", "CLibrary"],
+        "BLESimulator": ["BLEProtocol", "BLERadio", "CLibrary"],
+        "BLELinux": ["BLEProtocol", "BLERadio", "CBluetooth"],
+        "BLEStreams": ["BLEProtocol", "BLERadio", "CLibrary", "BLELinux"],
+    ]
+
+    /// Everything that has a C library in it.
+    private static let cLibraries: Set<String> = ["Glibc", "Musl", "Darwin"]
+
+    @Test(arguments: arrows.keys.sorted())
+    func `a module imports only what stands below it`(_ module: String) throws {
+        let ownModules = Set(Self.arrows.keys).union(["CBluetooth", "CBlueZ", "RadioDoubles"])
+        for line in try ImportLine.all(below: "Sources/\(module)") where ownModules.contains(line.module) {
+            #expect(Self.arrows[module]?.contains(line.module) == true, "\(line.file) imports \(line.module)")
+        }
+    }
+
+    @Test func `one file above the seam names the kernel's radio, behind its condition`() throws {
+        let lines = try ImportLine.all(below: "Sources").filter { $0.module == "BLELinux" }
+        #expect(lines.map(\.file) == ["Sources/BLEStreams/Central/MachineRadio.swift"])
+        #expect(lines.map(\.condition) == ["KERNEL_RADIO"])
+    }
+
+    @Test func `only the kernel's radio names a C library`() throws {
+        let folders = ["Sources", "Tests/BLEProtocolTests", "Tests/BLESimulatorTests", "Tests/BLEStreamsTests"]
+        let lines = try folders.flatMap { try ImportLine.all(below: $0) }.filter { Self.cLibraries.contains($0.module) }
+        let files = Set(lines.map(\.file)).filter { !$0.hasPrefix("Sources/BLELinux/") }
+        #expect(files == ["Sources/CLibrary/CLibrary.swift"])
+    }
+
+    @Test func `an import is found behind its attributes, access level and condition`() {
+        let text = """
+            // import Nothing
+            #if KERNEL_RADIO
+            @testable import BLELinux
+            #endif
+            @_exported public import BLERadio
+            internal import struct Foundation.Data
+            struct Other {}
+            """
+        let lines = ImportLine.all(in: text, of: "Some.swift")
+        #expect(lines.map(\.module) == ["BLELinux", "BLERadio", "Foundation"])
+        #expect(lines.map(\.condition) == ["KERNEL_RADIO", nil, nil])
+    }
+}
