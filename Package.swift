@@ -59,14 +59,20 @@ let package = Package(
             path: "Examples/HeartRate"
         ),
 
+        // What any radio must do, as checks that run on all of them.
+        .target(name: "RadioContract", dependencies: ["BLEProtocol", "BLERadio"], path: "Tests/RadioContract"),
+
         // Radios without air, for tests and benchmarks.
         .target(name: "RadioDoubles", dependencies: ["BLEProtocol", "BLERadio"], path: "Tests/RadioDoubles"),
 
         .testTarget(name: "BLEProtocolTests", dependencies: ["BLEProtocol"]),
-        .testTarget(name: "BLESimulatorTests", dependencies: ["BLEProtocol", "BLERadio", "BLESimulator"]),
+        .testTarget(
+            name: "BLESimulatorTests",
+            dependencies: ["BLEProtocol", "BLERadio", "BLESimulator", "RadioContract"]
+        ),
         .testTarget(
             name: "BLEStreamsTests",
-            dependencies: ["BLEProtocol", "BLERadio", "BLEStreams", "BLESimulator", "RadioDoubles"]
+            dependencies: ["BLEProtocol", "BLERadio", "BLEStreams", "BLESimulator", "RadioContract", "RadioDoubles"]
         ),
         .testTarget(name: "BLECommandTests", dependencies: ["ble"]),
         // Needs what it compiles snippets against, and imports none of it.
@@ -86,7 +92,7 @@ let kernelTargets: [Target] = [
     .target(name: "BLELinux", dependencies: ["BLEProtocol", "BLERadio", "CBluetooth"]),
     .testTarget(
         name: "BLELinuxTests",
-        dependencies: ["BLEProtocol", "BLERadio", "BLELinux", "BLEStreams", "RadioDoubles"]
+        dependencies: ["BLEProtocol", "BLERadio", "BLELinux", "BLEStreams", "RadioContract", "RadioDoubles"]
     ),
 
     // Compared with plain C loops in the same run.

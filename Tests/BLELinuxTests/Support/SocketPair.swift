@@ -12,11 +12,17 @@ struct SocketPair: ~Copyable {
     let far: SharedDescriptor
 
     init() throws {
+        let numbers = try Self.numbers()
+        near = SharedDescriptor(FileDescriptor(owning: numbers.near))
+        far = SharedDescriptor(FileDescriptor(owning: numbers.far))
+    }
+
+    /// Two such sockets that nobody owns yet.
+    static func numbers() throws -> (near: Int32, far: Int32) {
         var numbers: [Int32] = [-1, -1]
         let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         try systemCall { socketpair(AF_UNIX, type, 0, &numbers) }
-        near = SharedDescriptor(FileDescriptor(owning: numbers[0]))
-        far = SharedDescriptor(FileDescriptor(owning: numbers[1]))
+        return (numbers[0], numbers[1])
     }
 }
 
