@@ -17,25 +17,26 @@ let signals = TerminationSignals()
 
 /// Follows the sensors with these addresses, those that were kept, or all that are heard, until it is cancelled.
 func follow(on adapter: AdapterChoice, _ addresses: [String] = [], isKept: Bool = false) async throws {
-    let central = try await Central.open(adapter)
-    try await central.withFleet { fleet in
-        let table = Table()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { for try await change in fleet.transitions { table.show(change) } }
-            group.addTask { for try await item in fleet.values { table.show(item) } }
-            for address in addresses {
-                var plan = SessionPlan(try central.peripheral(address)).subscribing(to: .heartRateMeasurement)
-                plan.isKept = isKept
-                fleet.add(plan)
-            }
-            if isKept, addresses.isEmpty { fleet.restore() }
-            if !isKept, addresses.isEmpty {
-                for try await sensor in central.scan(for: .service(.heartRate), .connectable) {
-                    table.name(sensor.address, sensor.name)
-                    fleet.add(SessionPlan(sensor.peripheral).subscribing(to: .heartRateMeasurement))
+    try await Central.with(adapter) { central in
+        try await central.withFleet { fleet in
+            let table = Table()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { for try await change in fleet.transitions { table.show(change) } }
+                group.addTask { for try await item in fleet.values { table.show(item) } }
+                for address in addresses {
+                    var plan = SessionPlan(try central.peripheral(address)).subscribing(to: .heartRateMeasurement)
+                    plan.isKept = isKept
+                    fleet.add(plan)
                 }
+                if isKept, addresses.isEmpty { fleet.restore() }
+                if !isKept, addresses.isEmpty {
+                    for try await sensor in central.scan(for: .service(.heartRate), .connectable) {
+                        table.name(sensor.address, sensor.name)
+                        fleet.add(SessionPlan(sensor.peripheral).subscribing(to: .heartRateMeasurement))
+                    }
+                }
+                try await group.waitForAll()
             }
-            try await group.waitForAll()
         }
     }
 }
@@ -72,7 +73,5 @@ func run(_ words: [String]) async throws {
 do {
     try await run(Array(CommandLine.arguments.dropFirst()))
 } catch is Interrupted {
-    // What was kept is on the disk.
-    await PeerStore.standard.flush()
     exit(Interrupted.exitStatus)
 }

@@ -48,14 +48,10 @@ func printBeats(of sensor: Peripheral) async throws {
 }
 
 func follow(on adapter: AdapterChoice) async throws {
-    let central = try await Central.open(adapter)
-    let sensor = try await signals.interrupt { try await strongestSensor(central) }
-    print("Following \(sensor.name ?? "a sensor") at \(sensor.address).")
-    do {
-        try await signals.interrupt { try await printBeats(of: sensor.peripheral) }
-    } catch {
-        await sensor.peripheral.waitUntilLeft()
-        throw error
+    try await Central.with(adapter) { central in
+        let sensor = try await strongestSensor(central)
+        print("Following \(sensor.name ?? "a sensor") at \(sensor.address).")
+        try await printBeats(of: sensor.peripheral)
     }
 }
 
@@ -92,7 +88,7 @@ func simulate() async throws {
         group.addTask { try? await liveAndDie(on: air) }
         defer { group.cancelAll() }
         // Within the rest: the sensor lives until it has been left properly.
-        try await follow(on: .radio(air.adapter()))
+        try await signals.interrupt { try await follow(on: .radio(air.adapter())) }
     }
 }
 
@@ -101,7 +97,7 @@ do {
         try await simulate()
     } else {
         do {
-            try await follow(on: .default)
+            try await signals.interrupt { try await follow(on: .default) }
         } catch let error as BLEError where error.code == .adapterNotFound || error.code == .unsupportedSystem {
             print("No adapter: \(error)")
             try await simulate()

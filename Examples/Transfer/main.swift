@@ -45,18 +45,19 @@ func send(on adapter: AdapterChoice) async throws {
 
 /// Finds a sender, subscribes, and waits for one whole message.
 func receive(on adapter: AdapterChoice) async throws {
-    let central = try await Central.open(adapter)
-    let sender = try await central.scan(for: .service(.transferService)).timeout(.seconds(10)).first()
-    print("Found \(sender.name ?? "a sender") at \(sender.address).")
+    try await Central.with(adapter) { central in
+        let sender = try await central.scan(for: .service(.transferService)).timeout(.seconds(10)).first()
+        print("Found \(sender.name ?? "a sender") at \(sender.address).")
 
-    try await sender.peripheral.withLink { link in
-        let received = try await link.notifications(of: .transfer)
-            .onEach { print("  a chunk of \($0.count) octets") }
-            .assembled(until: .endOfMessage("EOM"))
-            .timeout(.seconds(30))
-            .first()
-        print(String(decoding: received, as: UTF8.self))
-        print("\(received.count) octets received.")
+        try await sender.peripheral.withLink { link in
+            let received = try await link.notifications(of: .transfer)
+                .onEach { print("  a chunk of \($0.count) octets") }
+                .assembled(until: .endOfMessage("EOM"))
+                .timeout(.seconds(30))
+                .first()
+            print(String(decoding: received, as: UTF8.self))
+            print("\(received.count) octets received.")
+        }
     }
 }
 

@@ -18,6 +18,11 @@ final class ConnectionBoard: Sendable {
     private struct State {
         var entries: [UInt64: Entry] = [:]
         var nextID = 0
+        var waitingForQuiet: [@Sendable () -> Void] = []
+
+        var isQuiet: Bool {
+            entries.values.allSatisfy { if case .disconnected = $0.state { true } else { false } }
+        }
     }
 
     private let state = Mutex(State())
@@ -36,6 +41,10 @@ final class ConnectionBoard: Sendable {
             var waiting: [@Sendable () -> Void] = []
             if case .disconnected = new { swap(&waiting, &entry.waitingForDown) }
             state.entries[address.rawValue] = entry.isIdle ? nil : entry
+            if !state.waitingForQuiet.isEmpty, state.isQuiet {
+                waiting += state.waitingForQuiet
+                state.waitingForQuiet = []
+            }
             return waiting
         }
         for action in waiting { action() }
@@ -49,6 +58,15 @@ final class ConnectionBoard: Sendable {
             return false
         }
         if isDown { action() }
+    }
+
+    /// Calls the closure once no link is up, being made or being closed; at once where none is.
+    func whenQuiet(_ action: @escaping @Sendable () -> Void) {
+        let isQuiet = state.withLock { state in
+            if !state.isQuiet { state.waitingForQuiet.append(action) }
+            return state.isQuiet
+        }
+        if isQuiet { action() }
     }
 
     /// The present state goes into the mailbox at once, then each transition, until the returned closure is called.

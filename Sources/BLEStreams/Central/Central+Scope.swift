@@ -1,0 +1,79 @@
+import BLEProtocol
+import BLERadio
+
+extension Central {
+    /// Opens an adapter, runs the closure with it, and leaves nothing behind: on return, on throw and on cancellation.
+    ///
+    /// ```swift
+    /// try await Central.with { central in
+    ///     let sensor = try await central.scan(for: .service(.heartRate)).timeout(.seconds(10)).first().peripheral
+    ///     for try await beat in sensor.stream({ $0.notifications(of: .heartRateMeasurement) }) { print(beat) }
+    /// }
+    /// exit(0)
+    /// ```
+    ///
+    /// A stream that has ended leaves its link to go down by itself, and what was learned of a peripheral reaches the disk
+    /// a moment later. A program that ends at once would cut both short: this waits until no link of the central is up,
+    /// for five seconds at most, and until its store's files are written. Cancellation doesn't shorten that.
+    ///
+    /// - Parameters:
+    ///   - choice: which adapter; the first one that is switched on unless told otherwise.
+    ///   - store: where bonds and what else is known of peers are kept; as in ``open(_:store:)``.
+    ///   - body: what to do with the central.
+    /// - Returns: what the closure returns.
+    /// - Throws: what ``open(_:store:)`` throws; what the closure throws.
+    public static func with<Output>(
+        _ choice: AdapterChoice = .default,
+        store: PeerStore? = nil,
+        _ body: (Central) async throws -> Output
+    ) async throws -> Output {
+        try await open(choice, store: store).scope(body)
+    }
+
+    /// The same, once the adapter is on.
+    ///
+    /// - Parameters:
+    ///   - choice: which adapter; the first one that is switched on unless told otherwise.
+    ///   - store: where bonds and what else is known of peers are kept; as in ``open(_:store:)``.
+    ///   - timeout: how long to wait for the adapter; `nil`: for as long as it takes.
+    ///   - body: what to do with the central.
+    /// - Returns: what the closure returns.
+    /// - Throws: what ``open(_:store:waitingFor:)`` throws; what the closure throws.
+    public static func with<Output>(
+        _ choice: AdapterChoice = .default,
+        store: PeerStore? = nil,
+        waitingFor timeout: Duration?,
+        _ body: (Central) async throws -> Output
+    ) async throws -> Output {
+        try await open(choice, store: store, waitingFor: timeout).scope(body)
+    }
+
+    private func scope<Output>(_ body: (Central) async throws -> Output) async throws -> Output {
+        do {
+            let output = try await body(self)
+            await core.becomeQuiet()
+            return output
+        } catch {
+            await core.becomeQuiet()
+            throw error
+        }
+    }
+}
+
+extension CentralCore {
+    /// How long a link may take to go down before it is not waited for any more.
+    private static let patience = Duration.seconds(5)
+
+    /// Waits until no link is up, and the files are written; not disturbed by cancellation.
+    fileprivate func becomeQuiet() async {
+        await withCheckedContinuation { continuation in
+            let once = OnceOnly { continuation.resume() }
+            let timer = timeline.schedule(after: Self.patience) { once.run() }
+            states.whenQuiet {
+                timer.cancel()
+                once.run()
+            }
+        }
+        await store.flush(on: timeline)
+    }
+}
