@@ -79,7 +79,7 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: ["BLEStreams", "BLESimulator"],
-            exclude: ["Surroundings"]
+            exclude: ["Surroundings", "Surface/BLEStreams.txt", "Surface/BLESimulator.txt"]
         ),
     ]
 )

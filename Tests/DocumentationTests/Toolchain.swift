@@ -1,0 +1,51 @@
+import Foundation
+
+/// The toolchain's programs, and the package's modules as they have just been built.
+struct Toolchain {
+    /// Where the package's modules are: next to the program that runs the tests.
+    private let products: URL
+
+    init() throws {
+        let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        products = URL(filePath: program).deletingLastPathComponent()
+    }
+
+    /// The options with which a program finds the package's modules.
+    var searchPaths: [String] {
+        let modules = ["-I", products.appending(path: "Modules").path]
+        let map = products.appending(path: "CBluetooth.build/module.modulemap").path
+        // Without the kernel's radio there is none.
+        guard FileManager.default.fileExists(atPath: map) else { return modules }
+        // The modules name these two; no program that imports the library sees them.
+        return modules + [
+            "-I", Package.folder.appending(path: "Sources/CBlueZ").path, "-Xcc", "-fmodule-map-file=\(map)",
+        ]
+    }
+
+    /// Calls the closure with a folder that is removed afterwards.
+    func withFolder<Value>(_ body: (URL) throws -> Value) throws -> Value {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "toolchain-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        return try body(folder)
+    }
+
+    /// Runs a program to its end; what it printed where it failed.
+    ///
+    /// The output goes to a file: a pipe that another test's child inherits would stay open.
+    func run(_ words: [String], output: URL) throws -> String {
+        try Data().write(to: output)
+        let handle = try FileHandle(forWritingTo: output)
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = words
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = handle
+        process.standardError = handle
+        try process.run()
+        process.waitUntilExit()
+        try handle.close()
+        guard process.terminationStatus != 0 else { return "" }
+        return "exit status \(process.terminationStatus):\n" + (try String(contentsOf: output, encoding: .utf8))
+    }
+}
