@@ -163,7 +163,7 @@ extension Central {
     ///
     /// - Throws: ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel, ``BLEError/Code/permissionDenied``
     ///   where the system lets this program open no Bluetooth socket.
-    public static func adapters() throws -> [AdapterInfo] { try LinuxRadio.adapters() }
+    public static func adapters() throws -> [AdapterInfo] { try MachineRadio.adapters() }
 }
 
 /// Which adapter to use.

@@ -13,9 +13,13 @@ enum MachineRadio {
 
         /// The same, for an adapter that need not be there yet.
         static func await(_ name: String?) throws -> any Radio { try LinuxRadio(awaiting: name) }
+
+        /// All there are, whether they can be used or not.
+        static func adapters() throws -> [AdapterInfo] { try LinuxRadio.adapters() }
     #else
         static func open(_ name: String?) throws -> any Radio { throw BLEError.leftOut(name) }
         static func await(_ name: String?) throws -> any Radio { throw BLEError.leftOut(name) }
+        static func adapters() throws -> [AdapterInfo] { throw BLEError.leftOut(nil) }
     #endif
 }
 

@@ -62,9 +62,9 @@ public struct LocalPeripheral: Sendable {
     ///     advertising ends, and all links are dropped.
     /// - Returns: what the closure returns.
     /// - Throws: ``BLEError/Code/invalidArgument`` when the services can't be laid out, ``BLEError/Code/overflow`` when the
-    ///   adapter has no room for the advertisement, ``BLEError/Code/notSupported`` when a characteristic asks for what this server can't do,
-    ///   ``BLEError/Code/busy`` when another peripheral is served on the adapter; an error of the adapter, also when it
-    ///   fails later; what the closure throws; `CancellationError`.
+    ///   adapter has no room for the advertisement, ``BLEError/Code/notSupported`` when a characteristic asks for what this
+    ///   server can't do, ``BLEError/Code/busy`` when another peripheral is served on the adapter; an error of the adapter,
+    ///   also when it fails later; what the closure throws; `CancellationError`.
     public func run<Output: Sendable>(
         on adapter: AdapterChoice = .default,
         store: PeerStore? = nil,

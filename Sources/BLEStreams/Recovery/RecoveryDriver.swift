@@ -120,23 +120,26 @@ final class RecoveryDriver: Sendable {
     private func powerCycle() {
         // A kernel that can't end its scan doesn't let the adapter be switched off.
         scans.suspend()
-        setPowered(false) { [weak self] in
-            self?.setPowered(true) { [weak self] in
-                self?.scans.resume()
-                self?.perform { $0.stepEnded(succeeded: true) }
+        // Stays there until the adapter is on again, whoever leaves meanwhile.
+        setPowered(false) { [self] in
+            setPowered(true) { [self] in
+                scans.resume()
+                perform { $0.stepEnded(succeeded: true) }
             }
         }
     }
 
     private func setPowered(_ isOn: Bool, then next: @escaping @Sendable () -> Void) {
-        let activity = radio.setPowered(isOn) { [weak self] outcome in
+        let activity = radio.setPowered(isOn) { [self] outcome in
+            let over = state.withLock { $0.step.take() }
             switch outcome {
             case .success:
                 next()
             case .failure(let error):
-                self?.tell(.failed(.powerCycle, error))
-                self?.perform { $0.stepEnded(succeeded: false) }
+                tell(.failed(.powerCycle, error))
+                perform { $0.stepEnded(succeeded: false) }
             }
+            withExtendedLifetime(over) {}
         }
         state.withLock { $0.step = activity }
     }

@@ -22,13 +22,15 @@ import Testing
         try await Bench.run { bench in
             let states: AsyncThrowingStream<ConnectionState, any Error> =
                 bench.peripheral.connectionStates.asyncThrowingStream()
-            async let link: Void = bench.peripheral.withLink { _ in }
             var seen: [ConnectionState] = []
-            for try await state in states {
-                seen.append(state)
-                if seen.count > 1, case .disconnected = state { break }
+            try await withThrowingTaskGroup { group in
+                for try await state in states {
+                    seen.append(state)
+                    if seen.count == 1 { group.addTask { try await bench.peripheral.withLink { _ in } } }
+                    if seen.count > 1, case .disconnected = state { break }
+                }
+                try await group.waitForAll()
             }
-            try await link
             #expect(seen.prefix(4) == [.disconnected(nil), .connecting, .connected, .disconnecting])
             #expect(seen.count == 5)
         }
