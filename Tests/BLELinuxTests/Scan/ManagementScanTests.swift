@@ -32,8 +32,10 @@ import Testing
     @Test func `beside a neighbour it rests, listens by a monitor meanwhile, and discovers again`() async throws {
         let kernel = try KernelDouble()
         let scan = scan(ScanRequest(reportsDuplicates: false), on: kernel, beside: true)
-        #expect(try await kernel.answer(with: [6])?.opcode == .startDiscovery)
-        try kernel.tellThatDiscoveryEnded()
+        for _ in 0..<DiscoveryMachine.roundsOfTurn {
+            #expect(try await kernel.answer(with: [6])?.opcode == .startDiscovery)
+            try kernel.tellThatDiscoveryEnded()
+        }
         #expect(try await kernel.answer(with: Self.features())?.opcode == .readMonitorFeatures)
         #expect(try await kernel.answer(with: [1, 0])?.opcode == .addPatternsMonitor)
         kernel.timeline.fire(DiscoveryMachine.rest)
@@ -56,8 +58,10 @@ import Testing
     @Test func `where the controller looks at patterns itself, it rests without a monitor`() async throws {
         let kernel = try KernelDouble()
         let scan = scan(ScanRequest(reportsDuplicates: false), on: kernel, beside: true)
-        #expect(try await kernel.answer(with: [6])?.opcode == .startDiscovery)
-        try kernel.tellThatDiscoveryEnded()
+        for _ in 0..<DiscoveryMachine.roundsOfTurn {
+            #expect(try await kernel.answer(with: [6])?.opcode == .startDiscovery)
+            try kernel.tellThatDiscoveryEnded()
+        }
         #expect(try await kernel.answer(with: Self.features(supported: 1))?.opcode == .readMonitorFeatures)
         kernel.timeline.fire(DiscoveryMachine.rest)
         #expect(await kernel.next()?.opcode == .startDiscovery)

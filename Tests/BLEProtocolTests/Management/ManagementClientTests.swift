@@ -70,7 +70,7 @@ import Testing
         #expect(held == Client.Output())
         let output = client.received(complete(.setLowEnergy, hci0))
         #expect(output.send.map(\.id) == [second])
-        #expect(output.timers.contains(.start(second, .seconds(30))))
+        #expect(output.timers.contains(.start(second, ManagementSetPowered.timeout)))
     }
 
     @Test func `controllers do not wait for one another`() {

@@ -1,6 +1,5 @@
 import BLEProtocol
 import Foundation
-import Glibc
 import Testing
 
 @testable import BLEStreams
