@@ -92,7 +92,7 @@ public struct FirmwareUpdateFlow: Flow {
         case .automatic(let options):
             channel.begin("prepare")
             let hasMCUmgr = try await channel.resuming(resume) {
-                let hasMCUmgr = try await channel.hasService(SMPExchange.service)
+                let hasMCUmgr = try await channel.hasService(MCUmgrExchange.service)
                 let hasPlain = try await channel.hasService(PlainUpdateProfile.standard.service)
                 guard hasMCUmgr || hasPlain else { throw BLEError.cannotUpdate(channel) }
                 return hasMCUmgr

@@ -2,7 +2,7 @@ import BLEProtocol
 
 extension MCUmgrUpdate {
     /// Sends the image, from the octet that the device names.
-    func upload(_ exchange: SMPExchange, _ window: Int, _ channel: FlowChannel) async throws {
+    func upload(_ exchange: MCUmgrExchange, _ window: Int, _ channel: FlowChannel) async throws {
         var upload = MCUmgrUpload(size: image.bytes.count, window: window)
         var persistence = Persistence(options.retry, on: channel.timeline)
         channel.begin("upload", total: upload.size)
@@ -20,8 +20,8 @@ extension MCUmgrUpdate {
                 let isErasing = upload.confirmed == 0 && !persistence.hasPaused
                 let patience = isErasing ? options.erasePatience : options.patience
                 try take(try await exchange.answer(patience: patience), &upload, channel)
-            } catch let error where SMPExchange.isPassing(error) {
-                if !(error is SMPFailure) { upload.timedOut() }
+            } catch let error where MCUmgrExchange.isPassing(error) {
+                if !(error is MCUmgrFailure) { upload.timedOut() }
                 persistence.note(error)
             }
             if upload.farthest > before {
@@ -38,10 +38,10 @@ extension MCUmgrUpdate {
 
     /// Takes an answer; one that nobody waits for any more is let go.
     ///
-    /// - Throws: ``SMPFailure`` where the device refuses a part; the upload knows of it where that may be sent again.
-    private func take(_ answer: SMPMessage, _ upload: inout MCUmgrUpload, _ channel: FlowChannel) throws {
+    /// - Throws: ``MCUmgrFailure`` where the device refuses a part; the upload knows of it where that may be sent again.
+    private func take(_ answer: MCUmgrMessage, _ upload: inout MCUmgrUpload, _ channel: FlowChannel) throws {
         guard answer.command == .imageUpload else { return }
-        let failure = SMPFailure(answer.body)
+        let failure = MCUmgrFailure(answer.body)
         if let failure, !failure.isPassing { throw failure }
         let isOurs: Bool
         do throws(MCUmgrUpload.Fault) {
@@ -72,7 +72,7 @@ extension MCUmgrUpdate {
             return .map(members)
         }
         // The length of the data takes up to three octets, of which the empty one has one.
-        let overhead = SMPMessage.headerSize + body([]).encoded.count + 2
+        let overhead = MCUmgrMessage.headerSize + body([]).encoded.count + 2
         let count = min(max(1, maximum - overhead), image.bytes.count - offset)
         return (body(Array(image.bytes[offset..<offset + count])), count)
     }

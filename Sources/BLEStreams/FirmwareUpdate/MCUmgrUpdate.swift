@@ -78,7 +78,7 @@ struct MCUmgrUpdate: Sendable {
                 try await waitForReset(channel)
             }
             try await confirm(hash, on: channel)
-        } catch let failure as SMPFailure {
+        } catch let failure as MCUmgrFailure {
             throw error(of: failure, channel)
         }
     }
@@ -96,8 +96,8 @@ struct MCUmgrUpdate: Sendable {
     /// Uploads and marks the image, and resets the device, as far as that is still to be done.
     private func install(_ hash: [UInt8], on channel: FlowChannel) async throws -> Outcome {
         channel.begin("prepare")
-        let exchange = try await SMPExchange(on: channel, patience: options.patience, retry: options.retry)
-        defer { channel.unsubscribe(from: SMPExchange.characteristic) }
+        let exchange = try await MCUmgrExchange(on: channel, patience: options.patience, retry: options.retry)
+        defer { channel.unsubscribe(from: MCUmgrExchange.characteristic) }
         var slots = try await slots(exchange)
         if let running = slots.first(where: { $0.isActive && $0.hash == hash }) {
             // After a reset that took the link with it, or since long ago.
@@ -135,8 +135,8 @@ struct MCUmgrUpdate: Sendable {
     /// Connects as soon as the device can be connected to again, looks whether it runs the image, and makes it stay.
     private func confirm(_ hash: [UInt8], on channel: FlowChannel) async throws {
         try await channel.resuming(.constant(.seconds(1), attempts: max(1, Int(options.resetPatience / .seconds(1))))) {
-            let exchange = try await SMPExchange(on: channel, patience: options.patience, retry: options.retry)
-            defer { channel.unsubscribe(from: SMPExchange.characteristic) }
+            let exchange = try await MCUmgrExchange(on: channel, patience: options.patience, retry: options.retry)
+            defer { channel.unsubscribe(from: MCUmgrExchange.characteristic) }
             let slots = try await slots(exchange)
             guard let running = slots.first(where: { $0.isActive }), running.hash == hash else {
                 throw BLEError.update(
@@ -164,7 +164,7 @@ struct MCUmgrUpdate: Sendable {
     // MARK: - Steps
 
     /// What the device tells about itself: refuses an image that is too large, and finds the window.
-    private func negotiate(_ exchange: SMPExchange, _ channel: FlowChannel) async throws -> Int {
+    private func negotiate(_ exchange: MCUmgrExchange, _ channel: FlowChannel) async throws -> Int {
         if let answer = try await optional({ try await exchange.request(.read, .slotInfo) }) {
             let images = answer["images"]?.array ?? []
             let first = images.first { ($0["image"]?.integer ?? 0) == 0 }
@@ -188,10 +188,10 @@ struct MCUmgrUpdate: Sendable {
 
     /// The answer; `nil` where the device doesn't know the request.
     private func optional(_ request: () async throws -> CBORValue) async throws -> CBORValue? {
-        do { return try await request() } catch let failure as SMPFailure where failure.isUnsupported { return nil }
+        do { return try await request() } catch let failure as MCUmgrFailure where failure.isUnsupported { return nil }
     }
 
-    private func slots(_ exchange: SMPExchange) async throws -> [Slot] {
+    private func slots(_ exchange: MCUmgrExchange) async throws -> [Slot] {
         let answer = try await exchange.request(.read, .imageState)
         return (answer["images"]?.array ?? []).filter { ($0["image"]?.integer ?? 0) == 0 }.map { image in
             Slot(
@@ -206,11 +206,11 @@ struct MCUmgrUpdate: Sendable {
 
     // MARK: - Errors
 
-    private func error(of failure: SMPFailure, _ channel: FlowChannel) -> BLEError {
+    private func error(of failure: MCUmgrFailure, _ channel: FlowChannel) -> BLEError {
         .update(.updateFailed, channel, "the device says: \(failure)", Self.remedy(for: failure))
     }
 
-    private static func remedy(for failure: SMPFailure) -> String {
+    private static func remedy(for failure: MCUmgrFailure) -> String {
         if failure.isTooLarge || failure.isWrongImage { return "Choose the image that is built for this device." }
         if failure.isPassing { return "Try again when the device has finished what it is doing now." }
         return switch failure.slotInUse {

@@ -49,8 +49,8 @@ public final class MCUmgrFirmwareReceiver: Sendable {
 
     /// What the device offers for it.
     public var service: LocalService {
-        LocalService(SMPExchange.service) {
-            LocalCharacteristic(SMPExchange.characteristic, [.writeWithoutResponse, .notify], value: .dynamic)
+        LocalService(MCUmgrExchange.service) {
+            LocalCharacteristic(MCUmgrExchange.characteristic, [.writeWithoutResponse, .notify], value: .dynamic)
         }
     }
 
@@ -65,17 +65,17 @@ public final class MCUmgrFirmwareReceiver: Sendable {
 
     /// Serves until the server stops or the task is cancelled. A reset drops the central's link.
     public func run(on server: PeripheralServer) async throws {
-        var reassemblers: [ConnectedCentral: SMPReassembler] = [:]
-        for try await write in server.writes(to: SMPExchange.characteristic) {
+        var reassemblers: [ConnectedCentral: MCUmgrReassembler] = [:]
+        for try await write in server.writes(to: MCUmgrExchange.characteristic) {
             let central = write.central
             write.accept()
-            for request in reassemblers[central, default: SMPReassembler()].append(write.value) {
+            for request in reassemblers[central, default: MCUmgrReassembler()].append(write.value) {
                 guard case .success(let request) = request, let answer = answer(to: request) else { continue }
                 do {
                     var rest = answer.encoded[...]
                     while !rest.isEmpty {
                         let part = rest.prefix(central.maximumValueLength)
-                        try await server.notify(part, of: SMPExchange.characteristic, to: central)
+                        try await server.notify(part, of: MCUmgrExchange.characteristic, to: central)
                         rest = rest.dropFirst(part.count)
                     }
                 } catch is BLEError {
@@ -107,7 +107,7 @@ public final class MCUmgrFirmwareReceiver: Sendable {
 
     // MARK: - Requests
 
-    private func answer(to request: SMPMessage) -> SMPMessage? {
+    private func answer(to request: MCUmgrMessage) -> MCUmgrMessage? {
         guard let operation = request.operation.response else { return nil }
         let body: CBORValue =
             switch (request.operation, request.command) {
@@ -120,7 +120,7 @@ public final class MCUmgrFirmwareReceiver: Sendable {
             case (.write, .reset): .map([])
             default: .map(["rc": .integer(8)])
             }
-        return SMPMessage(
+        return MCUmgrMessage(
             operation,
             request.command,
             sequence: request.sequence,

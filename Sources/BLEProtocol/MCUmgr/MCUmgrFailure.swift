@@ -2,7 +2,7 @@
 ///
 /// Source: Zephyr documentation, "SMP Protocol Specification" and "Application/software image management group";
 /// `mgmt_defines.h` and `img_mgmt.h` of Zephyr for the numbers.
-package struct SMPFailure: Error, Hashable, Sendable {
+package struct MCUmgrFailure: Error, Hashable, Sendable {
     /// The group whose numbers `code` is one of; `nil`: those of the protocol itself.
     package var group: Int?
     package var code: Int
@@ -81,7 +81,7 @@ package struct SMPFailure: Error, Hashable, Sendable {
     ]
 }
 
-extension SMPFailure: CustomStringConvertible {
+extension MCUmgrFailure: CustomStringConvertible {
     /// `the image is too large (group 1, code 30)`.
     package var description: String {
         let name = (group == nil || group == 0 ? Self.general[code] : group == 1 ? Self.image[code] : nil)

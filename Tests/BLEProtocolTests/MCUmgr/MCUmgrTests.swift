@@ -3,15 +3,15 @@ import Testing
 @testable import BLEProtocol
 
 /// Octets that the Python package `smp` 4.2.0 makes of the same messages.
-@Suite struct SMPMessageTests {
+@Suite struct MCUmgrMessageTests {
     static let hash = (0..<32).map { UInt8($0) }
 
-    static let messages: [(hex: String, message: SMPMessage)] = [
-        ("0800000100010100a0", SMPMessage(.read, .imageState, sequence: 1, body: .map([]))),
+    static let messages: [(hex: String, message: MCUmgrMessage)] = [
+        ("0800000100010100a0", MCUmgrMessage(.read, .imageState, sequence: 1, body: .map([]))),
         (
             "0a00003100010200a264686173685820000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
                 + "67636f6e6669726df4",
-            SMPMessage(
+            MCUmgrMessage(
                 .write,
                 .imageState,
                 sequence: 2,
@@ -21,7 +21,7 @@ import Testing
         (
             "0a00003c00010301a4636c656e1903e8636f666600637368615820000102030405060708090a0b0c0d0e0f1011121314"
                 + "15161718191a1b1c1d1e1f646461746143010203",
-            SMPMessage(
+            MCUmgrMessage(
                 .write,
                 .imageUpload,
                 sequence: 3,
@@ -32,18 +32,18 @@ import Testing
         ),
         (
             "0a00002f00010401a2636f66661a000111706464617461581e" + String(repeating: "aa", count: 30),
-            SMPMessage(
+            MCUmgrMessage(
                 .write,
                 .imageUpload,
                 sequence: 4,
                 body: .map(["off": .integer(70_000), "data": .bytes([UInt8](repeating: 0xAA, count: 30))])
             )
         ),
-        ("0a00000100000505a0", SMPMessage(.write, .reset, sequence: 5, body: .map([]))),
-        ("0800000100000606a0", SMPMessage(.read, .parameters, sequence: 6, body: .map([]))),
+        ("0a00000100000505a0", MCUmgrMessage(.write, .reset, sequence: 5, body: .map([]))),
+        ("0800000100000606a0", MCUmgrMessage(.read, .parameters, sequence: 6, body: .map([]))),
         (
             "0900001800000606a2686275665f73697a651909ab696275665f636f756e7404",
-            SMPMessage(
+            MCUmgrMessage(
                 .readResponse,
                 .parameters,
                 sequence: 6,
@@ -52,7 +52,7 @@ import Testing
         ),
         (
             "0b00000f00010301a2636f6666190200656d61746368f5",
-            SMPMessage(
+            MCUmgrMessage(
                 .writeResponse,
                 .imageUpload,
                 sequence: 3,
@@ -64,15 +64,15 @@ import Testing
     @Test func `messages are written and read as others do`() throws {
         for (text, message) in Self.messages {
             #expect(hex(message.encoded) == text)
-            #expect(try SMPMessage(decoding: pdu(text)) == message)
+            #expect(try MCUmgrMessage(decoding: pdu(text)) == message)
         }
     }
 
     @Test func `messages are put together from parts of any size`() throws {
         let stream = Self.messages.flatMap { pdu($0.hex) }
         for size in [1, 2, 7, 8, 9, 20, 100, 1000] {
-            var reassembler = SMPReassembler()
-            var messages: [SMPMessage] = []
+            var reassembler = MCUmgrReassembler()
+            var messages: [MCUmgrMessage] = []
             for start in stride(from: 0, to: stream.count, by: size) {
                 for message in reassembler.append(stream[start..<min(start + size, stream.count)]) {
                     messages.append(try message.get())
@@ -83,26 +83,26 @@ import Testing
     }
 
     @Test func `what is no message is refused, and the next one is read`() throws {
-        #expect(throws: SMPDecodingError.truncated) { try SMPMessage(decoding: pdu("08000001000101")) }
-        #expect(throws: SMPDecodingError.truncated) { try SMPMessage(decoding: pdu("0800000200010100a0")) }
-        #expect(throws: SMPDecodingError.unknownOperation(0x0C)) {
-            try SMPMessage(decoding: pdu("0c00000100010100a0"))
+        #expect(throws: MCUmgrDecodingError.truncated) { try MCUmgrMessage(decoding: pdu("08000001000101")) }
+        #expect(throws: MCUmgrDecodingError.truncated) { try MCUmgrMessage(decoding: pdu("0800000200010100a0")) }
+        #expect(throws: MCUmgrDecodingError.unknownOperation(0x0C)) {
+            try MCUmgrMessage(decoding: pdu("0c00000100010100a0"))
         }
-        var reassembler = SMPReassembler()
+        var reassembler = MCUmgrReassembler()
         let messages = reassembler.append(pdu("0b00000100010101ff" + "0b00000100010201a0"))
         #expect(messages.count == 2)
-        #expect(throws: SMPDecodingError.body(.malformed(0xFF))) { try messages[0].get() }
+        #expect(throws: MCUmgrDecodingError.body(.malformed(0xFF))) { try messages[0].get() }
         #expect(try messages[1].get().sequence == 2)
     }
 
     @Test func `failures of both versions are told in words`() {
-        #expect(SMPFailure(.map(["off": .integer(1)])) == nil && SMPFailure(.map(["rc": .integer(0)])) == nil)
-        let old = SMPFailure(.map(["rc": .integer(8), "rsn": .text("no")]))
+        #expect(MCUmgrFailure(.map(["off": .integer(1)])) == nil && MCUmgrFailure(.map(["rc": .integer(0)])) == nil)
+        let old = MCUmgrFailure(.map(["rc": .integer(8), "rsn": .text("no")]))
         #expect(old?.isUnsupported == true && old?.description == "not supported (code 8): no")
-        let new = SMPFailure(.map(["err": .map(["group": .integer(1), "rc": .integer(30)])]))
+        let new = MCUmgrFailure(.map(["err": .map(["group": .integer(1), "rc": .integer(30)])]))
         #expect(new?.isTooLarge == true && new?.description == "the image is too large (group 1, code 30)")
-        #expect(SMPFailure(.map(["err": .map(["group": .integer(1), "rc": .integer(0)])])) == nil)
-        #expect(SMPFailure(group: 70, code: 3).description == "group 70, code 3")
+        #expect(MCUmgrFailure(.map(["err": .map(["group": .integer(1), "rc": .integer(0)])])) == nil)
+        #expect(MCUmgrFailure(group: 70, code: 3).description == "group 70, code 3")
     }
 }
 

@@ -2,7 +2,7 @@
 ///
 /// Eight octets of header, most significant octet first, then one CBOR map.
 /// Source: Zephyr documentation, "SMP Protocol Specification".
-package struct SMPMessage: Hashable, Sendable {
+package struct MCUmgrMessage: Hashable, Sendable {
     /// Who asks for what.
     package enum Operation: UInt8, Hashable, Sendable {
         case read = 0
@@ -74,7 +74,7 @@ package struct SMPMessage: Hashable, Sendable {
     }
 
     /// Reads one message, which the octets are as a whole.
-    package init(decoding octets: some Collection<UInt8>) throws(SMPDecodingError) {
+    package init(decoding octets: some Collection<UInt8>) throws(MCUmgrDecodingError) {
         let octets = Array(octets)
         guard octets.count >= Self.headerSize else { throw .truncated }
         guard let operation = Operation(rawValue: octets[0] & 7) else { throw .unknownOperation(octets[0]) }
@@ -98,27 +98,27 @@ package struct SMPMessage: Hashable, Sendable {
 }
 
 /// Why octets are no message.
-package enum SMPDecodingError: Error, Hashable {
+package enum MCUmgrDecodingError: Error, Hashable {
     case truncated
     case unknownOperation(UInt8)
     case body(CBORError)
 }
 
 /// Puts messages together from the parts in which a characteristic notifies them.
-package struct SMPReassembler: Sendable {
+package struct MCUmgrReassembler: Sendable {
     private var octets: [UInt8] = []
 
     package init() {}
 
     /// Takes a part; the messages that are complete now. A message has 65,543 octets at most, so memory is bounded.
-    package mutating func append(_ part: some Collection<UInt8>) -> [Result<SMPMessage, SMPDecodingError>] {
+    package mutating func append(_ part: some Collection<UInt8>) -> [Result<MCUmgrMessage, MCUmgrDecodingError>] {
         octets += part
-        var messages: [Result<SMPMessage, SMPDecodingError>] = []
-        while octets.count >= SMPMessage.headerSize {
-            let size = SMPMessage.headerSize + SMPMessage.length(of: octets[...])
+        var messages: [Result<MCUmgrMessage, MCUmgrDecodingError>] = []
+        while octets.count >= MCUmgrMessage.headerSize {
+            let size = MCUmgrMessage.headerSize + MCUmgrMessage.length(of: octets[...])
             guard octets.count >= size else { break }
             let message = octets.prefix(size)
-            messages.append(Result { () throws(SMPDecodingError) in try SMPMessage(decoding: message) })
+            messages.append(Result { () throws(MCUmgrDecodingError) in try MCUmgrMessage(decoding: message) })
             octets.removeFirst(size)
         }
         return messages

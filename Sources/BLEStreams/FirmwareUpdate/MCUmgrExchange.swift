@@ -1,7 +1,7 @@
 import BLEProtocol
 
 /// Requests and answers of the Simple Management Protocol over its characteristic, several at a time.
-final class SMPExchange {
+final class MCUmgrExchange {
     static let service = BluetoothUUID(high: 0x8D53_DC1D_1DB7_4CD3, low: 0x868B_8A52_7460_AA84)
     static let characteristic = BluetoothUUID(high: 0xDA2E_7828_FBCE_4E01, low: 0xAE9E_2611_7499_7C48)
 
@@ -9,8 +9,8 @@ final class SMPExchange {
     private let kind: WriteKind
     private let patience: Duration
     private let retry: RetryPolicy
-    private var reassembler = SMPReassembler()
-    private var answers: [SMPMessage] = []
+    private var reassembler = MCUmgrReassembler()
+    private var answers: [MCUmgrMessage] = []
     private var lastSequence: UInt8 = 0
 
     /// The largest request in octets: one write, and no more than the device holds.
@@ -35,27 +35,28 @@ final class SMPExchange {
     func limitRequests(to size: Int) { maximumRequest = min(maximumRequest, size) }
 
     /// Sends a request; the sequence number by which its answer is known.
-    func send(_ operation: SMPMessage.Operation, _ command: SMPMessage.Command, _ body: CBORValue) async throws -> UInt8
+    func send(_ operation: MCUmgrMessage.Operation, _ command: MCUmgrMessage.Command, _ body: CBORValue) async throws
+        -> UInt8
     {
         lastSequence &+= 1
-        let message = SMPMessage(operation, command, sequence: lastSequence, body: body)
+        let message = MCUmgrMessage(operation, command, sequence: lastSequence, body: body)
         try await channel.write(message.encoded, to: Self.characteristic, kind)
         return message.sequence
     }
 
     /// Whether asking again may help: the device is busy, or has not answered in time.
     static func isPassing(_ error: any Error) -> Bool {
-        if let failure = error as? SMPFailure { return failure.isPassing }
+        if let failure = error as? MCUmgrFailure { return failure.isPassing }
         guard let error = error as? BLEError else { return false }
         return error.code == .timedOut && !error.isFinal
     }
 
     /// Sends a request and waits for its answer; sends it again, after a pause, to a device that is busy or says nothing.
     ///
-    /// - Throws: ``SMPFailure`` where the device says that it can't.
+    /// - Throws: ``MCUmgrFailure`` where the device says that it can't.
     func request(
-        _ operation: SMPMessage.Operation,
-        _ command: SMPMessage.Command,
+        _ operation: MCUmgrMessage.Operation,
+        _ command: MCUmgrMessage.Command,
         _ body: CBORValue = .map([])
     ) async throws -> CBORValue {
         var persistence = Persistence(retry, on: channel.timeline)
@@ -69,18 +70,18 @@ final class SMPExchange {
         }
     }
 
-    private func response(to sequence: UInt8, _ command: SMPMessage.Command) async throws -> CBORValue {
+    private func response(to sequence: UInt8, _ command: MCUmgrMessage.Command) async throws -> CBORValue {
         while true {
             let answer = try await answer()
             // An answer to what nobody waits for any more is let go.
             guard answer.sequence == sequence, answer.command == command else { continue }
-            if let failure = SMPFailure(answer.body) { throw failure }
+            if let failure = MCUmgrFailure(answer.body) { throw failure }
             return answer.body
         }
     }
 
     /// The next answer, whatever it is to.
-    func answer(patience: Duration? = nil) async throws -> SMPMessage {
+    func answer(patience: Duration? = nil) async throws -> MCUmgrMessage {
         while answers.isEmpty {
             let (value, source) = try await channel.value(timeout: patience ?? self.patience)
             guard source == Self.characteristic else { continue }
