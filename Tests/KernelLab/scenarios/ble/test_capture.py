@@ -21,7 +21,7 @@ def test_a_read_is_in_the_capture(ble, bumble, tmp_path):
 
 def test_a_scan_is_in_the_capture(ble, bumble, tmp_path):
     file = tmp_path / "scan.btsnoop"
-    ble.good("scan", "--count", "1", "--timeout", "30", "--capture", file)
+    ble.good("scan", "--count", "2", "--timeout", "30", "--capture", file)
     text = dissect(file)
     assert "Advertising Report" in text and "invalid" not in text, text[:4000]
     assert names.NEAR in text, text[:4000]
