@@ -89,10 +89,8 @@ def test_an_adapter_that_comes_back_under_another_number(ble, bumble):
     mark = bumble.peer.mark()
     bumble.peer.command("unplug")
     wait_for(run, "not plugged in")
-    # Another adapter takes its number meanwhile.
-    other = os.open("/dev/vhci", os.O_RDWR | os.O_NONBLOCK)
+    other = adapter_with_number(before)
     try:
-        os.write(other, bytes([0xFF, 0]))
         bumble.peer.command("plug")
         index = bumble.management.index_of(names.CENTRAL)
         assert index != before
@@ -112,6 +110,22 @@ def test_an_adapter_that_comes_back_under_another_number(ble, bumble):
         bumble.peer.command("plug")
         bumble.index = bumble.management.index_of(names.CENTRAL)
         bumble.management.power(bumble.index, True)
+
+
+def adapter_with_number(number, within=PATIENCE):
+    """Plugs in an adapter that takes this number, and answers what unplugs it when it is closed.
+
+    The number is free once the program has noticed that its adapter is gone, and closed the sockets that held it.
+    """
+    deadline = time.monotonic() + within
+    while True:
+        adapter = os.open("/dev/vhci", os.O_RDWR | os.O_NONBLOCK)
+        os.write(adapter, bytes([0xFF, 0]))
+        # A vendor packet says which number it got: hci_vhci.c, vhci_create_device.
+        if int.from_bytes(os.read(adapter, 4)[2:], "little") == number:
+            return adapter
+        os.close(adapter)
+        assert time.monotonic() < deadline, f"the number {number} is not free within {within} s"
 
 
 def wait_for(run, text, within=PATIENCE, stream="stderr"):
