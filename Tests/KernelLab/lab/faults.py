@@ -28,7 +28,7 @@ FAULTS = [
         ("6.1",),
         "closing an ATT socket that has received nothing, after the peer has dropped its link, the adapter was switched"
         " off or the kernel has given up connecting, corrupts a list (hci_chan_del under l2cap_sock_release)",
-        r"(list_del corruption|general protection fault)(?s:.*)hci_chan_del",
+        r"(list_del corruption|general protection fault|unable to handle page fault)(?s:.*)hci_chan_del",
     ),
     Fault(
         "keys-dropped-during-pairing",
