@@ -95,7 +95,14 @@ extension LinuxRadio {
 extension LinuxRadio: LinkEnvironment {
     func drop(_ peer: BluetoothAddress, _ result: @escaping @Sendable (Bool) -> Void) {
         guard let management else { return result(false) }
-        management.submit(ManagementDisconnect(ManagementAddress(peer))) { result($0.failure == nil) }
+        management.submit(ManagementDisconnect(ManagementAddress(peer))) { [security] answer in
+            // For 0.2 s after a peer told its identity the socket has the old name, and the connection the new one
+            // (net/bluetooth/smp.c, ID_ADDR_TIMEOUT).
+            guard answer.failure != nil, let identity = security.identity(of: peer) else {
+                return result(answer.failure == nil)
+            }
+            management.submit(ManagementDisconnect(ManagementAddress(identity))) { result($0.failure == nil) }
+        }
     }
 
     func readRSSI(of peer: BluetoothAddress, _ result: @escaping @Sendable (Int8?) -> Void) {

@@ -7,7 +7,7 @@ extension SocketLink {
         let socket = state.withLock { $0.socket }
         let handle = try? socket?.descriptor.connectionHandle()
         let phys = try? socket?.descriptor.connectionPHYs()
-        environment.readConditions(of: peer, handle: handle) { conditions in
+        environment.readConditions(of: kernelPeer, handle: handle) { conditions in
             var conditions = conditions
             conditions.addPHYs(ofSocket: phys ?? 0)
             result(conditions)
@@ -22,7 +22,7 @@ extension SocketLink {
     }
 
     func request(_ parameters: ConnectionParameters, _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
-        environment.request(parameters, for: peer, result)
+        environment.request(parameters, for: kernelPeer, result)
     }
 }
 

@@ -338,7 +338,7 @@ extension SocketLink {
 
     /// The name under which the kernel has the connection now: a peer with a private address that has told its identity
     /// in a pairing has that from then on, and commands under the old name miss.
-    private var kernelPeer: BluetoothAddress {
+    var kernelPeer: BluetoothAddress {
         let socket = state.withLock { $0.socket }
         return (try? socket?.descriptor.peerAddress())?.device ?? peer
     }

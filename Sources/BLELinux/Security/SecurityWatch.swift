@@ -9,6 +9,8 @@ internal import Synchronization
 final class SecurityWatch: Sendable {
     private struct State {
         var sinks: [BluetoothAddress: [EventSink<BLEError>]] = [:]
+        /// The identities of peers that told them lately, by their private addresses.
+        var identities: [BluetoothAddress: BluetoothAddress] = [:]
         var observation: RadioActivity?
     }
 
@@ -52,10 +54,18 @@ final class SecurityWatch: Sendable {
     func rename(_ peer: BluetoothAddress, to identity: BluetoothAddress) {
         guard peer != identity else { return }
         state.withLock { state in
+            if state.identities.count >= Self.maximumIdentities { state.identities = [:] }
+            state.identities[peer] = identity
             guard let sinks = state.sinks.removeValue(forKey: peer) else { return }
             state.sinks[identity, default: []] += sinks
         }
     }
+
+    /// Private addresses change every quarter of an hour: what is older than these is of no use.
+    private static let maximumIdentities = 64
+
+    /// The identity that a peer told lately; `nil` for one that told none.
+    func identity(of peer: BluetoothAddress) -> BluetoothAddress? { state.withLock { $0.identities[peer] } }
 
     func failed(_ peer: BluetoothAddress, _ status: ManagementStatus) {
         let sinks = state.withLock { $0.sinks[peer] ?? [] }

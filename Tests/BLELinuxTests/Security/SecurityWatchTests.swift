@@ -23,6 +23,18 @@ import Testing
         #expect(failures.withLock { $0 } == 2)
     }
 
+    @Test func `an identity is known by the private address that it was told under, of the latest peers`() {
+        let watch = SecurityWatch(management: nil)
+        #expect(watch.identity(of: .example) == nil)
+        for number in UInt64(1)...1000 {
+            watch.rename(BluetoothAddress(rawValue: 0x4000_0000_0000 + number, kind: .random), to: identity)
+        }
+        watch.rename(.example, to: identity)
+        #expect(watch.identity(of: .example) == identity)
+        #expect(watch.identity(of: BluetoothAddress(rawValue: 0x4000_0000_0001, kind: .random)) == nil)
+        #expect(watch.identity(of: identity) == nil)
+    }
+
     @Test func `a peer whose identity is its address stays what it is`() {
         let watch = SecurityWatch(management: nil)
         let failures = Mutex(0)
