@@ -5,7 +5,7 @@ import Testing
 
 @testable import BLELinux
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(1)))
 struct SocketLinkTests {
     private let loop: EventLoop
     private let environment = FakeEnvironment()

@@ -5,7 +5,7 @@ import Testing
 @testable import BLEStreams
 
 /// Real threads, random sizes and pauses, ends at any moment. A lost wake-up would be a consumer that waits for ever.
-@Suite(.timeLimit(.minutes(10))) struct StressTests {
+@Suite(.timeLimit(.minutes(5))) struct StressTests {
     /// How often; more by the environment variable `BLESTREAMS_STRESS`.
     static let seeds: ClosedRange<UInt64> = {
         let rounds = getenv("BLESTREAMS_STRESS").flatMap { UInt64(String(cString: $0)) } ?? 40
