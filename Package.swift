@@ -65,14 +65,28 @@ let package = Package(
         // Radios without air, for tests and benchmarks.
         .target(name: "RadioDoubles", dependencies: ["BLEProtocol", "BLERadio"], path: "Tests/RadioDoubles"),
 
-        .testTarget(name: "BLEProtocolTests", dependencies: ["BLEProtocol"]),
+        // A program that changes a store, and one that kills it, or fails its system calls, meanwhile.
+        .executableTarget(
+            name: "StoreWriter",
+            dependencies: ["BLEProtocol", "BLERadio", "BLEStreams", "RadioDoubles"],
+            path: "Tests/StoreWriter"
+        ),
+        .target(name: "TracedChild", path: "Tests/TracedChild"),
+
+        // How many tests run at once, for all test targets: they are one executable.
+        .target(name: "TestWidth", path: "Tests/TestWidth"),
+
+        .testTarget(name: "BLEProtocolTests", dependencies: ["BLEProtocol", "TestWidth"]),
         .testTarget(
             name: "BLESimulatorTests",
             dependencies: ["BLEProtocol", "BLERadio", "BLESimulator", "RadioContract"]
         ),
         .testTarget(
             name: "BLEStreamsTests",
-            dependencies: ["BLEProtocol", "BLERadio", "BLEStreams", "BLESimulator", "RadioContract", "RadioDoubles"]
+            dependencies: [
+                "BLEProtocol", "BLERadio", "BLEStreams", "BLESimulator", "RadioContract", "RadioDoubles", "StoreWriter",
+                "TracedChild",
+            ]
         ),
         .testTarget(name: "BLECommandTests", dependencies: ["ble"]),
         // Needs what it compiles snippets against, and imports none of it.
