@@ -50,6 +50,23 @@ public protocol ATTLink: AnyObject, Sendable {
     ///   ends. There is no time limit here. While it is pending ``send(_:)`` may refuse PDUs as it does when it is full.
     func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void)
 
+    /// Pairs anew on a link that is encrypted, for keys of a higher level than it has; the central's call. The keys that there
+    /// are hold until it has succeeded.
+    ///
+    /// - Parameters:
+    ///   - level: what the new keys must be good for, at least.
+    ///   - interview: who answers what the pairing asks; let go of with the activity, and asked nothing after the result.
+    ///   - result: is called once, at the latest when the link ends, unless the activity is cancelled before: with the keys
+    ///     that are worth keeping, `nil` where the peer does not bond.
+    func raise(
+        to level: SecurityLevel,
+        asking interview: PairingInterview,
+        result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+    ) -> RadioActivity
+
+    /// Tells that ``security`` may have changed, as far as the radio hears of it, until the activity is cancelled.
+    func observeSecurity(_ changed: @escaping @Sendable () -> Void) -> RadioActivity
+
     /// How the link is secured now; once it has ended, how it was last.
     var security: LinkSecurity { get }
 
@@ -88,26 +105,4 @@ public protocol ATTLinkReceiver: AnyObject, Sendable {
 extension ATTLinkReceiver {
     /// Takes no note of it.
     public func linkEncryptionFailed(_ error: BLEError) {}
-}
-
-/// How well a link is protected (Core Specification, Vol 3, Part C, 10.2).
-public struct LinkSecurity: Hashable, Sendable {
-    /// Whether the link is encrypted.
-    public var isEncrypted: Bool
-
-    /// Whether its keys were made with protection against a man in the middle.
-    public var isAuthenticated: Bool
-
-    /// The length of the encryption key in octets, 7 to 16; 0 while not encrypted.
-    public var keySize: Int
-
-    /// Describes a link's protection.
-    public init(isEncrypted: Bool, isAuthenticated: Bool, keySize: Int) {
-        self.isEncrypted = isEncrypted
-        self.isAuthenticated = isAuthenticated
-        self.keySize = keySize
-    }
-
-    /// A link without encryption.
-    public static let none = LinkSecurity(isEncrypted: false, isAuthenticated: false, keySize: 0)
 }

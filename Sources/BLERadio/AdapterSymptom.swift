@@ -1,6 +1,6 @@
 /// What is seen of an adapter that claims to be on, and doesn't do its work.
 public enum AdapterSymptom: Hashable, Sendable {
-    /// It scans, and hears nothing any more, though it did before; for how long at least.
+    /// It scans, and hears nothing, or nothing any more; for how long at least.
     case deaf(Duration)
     /// The controller, or the kernel for it, has not answered a command; its name.
     case unanswered(String)
@@ -9,10 +9,10 @@ public enum AdapterSymptom: Hashable, Sendable {
 }
 
 extension AdapterSymptom: CustomStringConvertible {
-    /// The symptom in words: `hears nothing for 60.0 seconds, though it did before`.
+    /// The symptom in words: `hears nothing for 60.0 seconds`.
     public var description: String {
         switch self {
-        case .deaf(let time): "hears nothing for \(time), though it did before"
+        case .deaf(let time): "hears nothing for \(time)"
         case .unanswered(let command): "does not answer \(command)"
         case .scanWithoutEnd(let time): "does not end its scan, which takes less than \(time)"
         }

@@ -17,18 +17,25 @@ public struct AdvertisingReport: Hashable, Sendable {
     /// When it was received.
     public var time: ReceptionTime
 
+    /// The name of the adapter that heard it, `hci1`, where the radio is several that are joined; else `nil`.
+    ///
+    /// An advertisement that several of them hear is a report of each, with the signal strength that it measured.
+    public var adapter: String?
+
     /// Describes an advertisement.
     public init(
         address: BluetoothAddress,
         rssi: Int8?,
         isConnectable: Bool,
         data: AdvertisingData,
-        time: ReceptionTime
+        time: ReceptionTime,
+        adapter: String? = nil
     ) {
         self.address = address
         self.rssi = rssi
         self.isConnectable = isConnectable
         self.data = data
         self.time = time
+        self.adapter = adapter
     }
 }

@@ -16,6 +16,9 @@ public struct Bond: Hashable, Sendable {
     /// The key that finds the peer behind its private addresses, where it gave one.
     package var identityKey: SecretKey?
 
+    /// The keys in whose place these were put on purpose, while a radio is told that: it may have them still. Not kept.
+    package var formerKeys: [EncryptionKey] = []
+
     package init(
         peer: BluetoothAddress,
         adapter: BluetoothAddress,
@@ -30,6 +33,15 @@ public struct Bond: Hashable, Sendable {
 
     /// Whether somebody made sure, with a passkey or by comparing numbers, that nobody stood between the two devices.
     public var isAuthenticated: Bool { encryptionKeys.contains { $0.isAuthenticated } }
+
+    /// Whether its keys were made by LE Secure Connections.
+    package var isSecureConnections: Bool { encryptionKeys.contains { $0.isSecureConnections } }
+
+    /// What a link is that is encrypted with it.
+    package var level: SecurityLevel { encryptionKeys.map(\.level).min() ?? .encrypted }
+
+    /// The length of its shortest key, in octets.
+    package var keySize: UInt8 { encryptionKeys.map(\.size).min() ?? 0 }
 
     /// A key that encrypts a link, with what the kernel needs to know of it.
     package struct EncryptionKey: Hashable, Sendable {
@@ -60,6 +72,14 @@ public struct Bond: Hashable, Sendable {
         }
 
         package var isAuthenticated: Bool { kind == 1 || kind == 3 }
+
+        package var isSecureConnections: Bool { kind >= 2 }
+
+        /// What a link is that is encrypted with it.
+        package var level: SecurityLevel {
+            guard isAuthenticated else { return .encrypted }
+            return isSecureConnections && size == 16 ? .secureConnections : .authenticated
+        }
     }
 }
 

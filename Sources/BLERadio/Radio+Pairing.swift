@@ -5,9 +5,35 @@ extension Radio {
     /// Fails with ``BLEError/Code/notSupported``.
     public func pair(
         with peer: BluetoothAddress,
+        asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity {
         RadioActivity.told(on: timeline, result, .failure(.noPairing(operation: "pair", peer)))
+    }
+
+    /// Takes no note of it.
+    public func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability) {}
+
+    /// Fails with ``BLEError/Code/notSupported``.
+    public func makeOutOfBandData(
+        result: @escaping @Sendable (Result<OutOfBandData, BLEError>) -> Void
+    ) -> RadioActivity {
+        RadioActivity.told(on: timeline, result, .failure(.noOutOfBandData(on: adapterInfo.name)))
+    }
+
+    /// Fails with ``BLEError/Code/notSupported``.
+    public func receivePairings(
+        _ reception: PairingReception,
+        events: @escaping @Sendable (PairingReceptionEvent) -> Void
+    ) -> RadioActivity {
+        let error = BLEError(
+            .notSupported,
+            operation: "receive pairings",
+            object: "on \(adapterInfo.name)",
+            cause: "this radio can't pair",
+            remedy: "Use a radio that implements receivePairings(_:events:), or do without encryption."
+        )
+        return timeline.schedule(after: .zero) { events(.ended(error)) }
     }
 
     /// Fails with ``BLEError/Code/notSupported``, unless there is nothing to restore.
@@ -39,6 +65,19 @@ extension ATTLink {
     public func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
         result(security.isEncrypted ? .success(()) : .failure(.noPairing(operation: "encrypt link", peer)))
     }
+
+    /// Fails with ``BLEError/Code/notSupported``.
+    public func raise(
+        to level: SecurityLevel,
+        asking interview: PairingInterview,
+        result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+    ) -> RadioActivity {
+        result(.failure(.noPairing(operation: "pair", peer)))
+        return RadioActivity {}
+    }
+
+    /// Hears of nothing.
+    public func observeSecurity(_ changed: @escaping @Sendable () -> Void) -> RadioActivity { RadioActivity {} }
 }
 
 extension RadioActivity {
@@ -53,13 +92,24 @@ extension RadioActivity {
 }
 
 extension BLEError {
+    /// The radio can't pair by out-of-band data.
+    package static func noOutOfBandData(on adapter: String) -> BLEError {
+        BLEError(
+            .notSupported,
+            operation: "make out-of-band data",
+            object: "on \(adapter)",
+            cause: "this radio can't pair by it",
+            remedy: "Pair with a passkey, or by comparing numbers: PairingAnswers."
+        )
+    }
+
     fileprivate static func noPairing(operation: String, _ peer: BluetoothAddress) -> BLEError {
         BLEError(
             .notSupported,
             operation: operation,
             object: "with \(peer)",
             cause: "this radio can't pair",
-            remedy: "Use a radio that implements pair(with:result:), or do without encryption."
+            remedy: "Use a radio that implements pair(with:asking:result:), or do without encryption."
         )
     }
 }

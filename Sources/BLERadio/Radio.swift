@@ -28,6 +28,41 @@ public protocol Radio: Sendable {
     /// - Parameter result: is called once, unless the activity is cancelled before.
     func setPowered(_ isOn: Bool, result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity
 
+    /// Resets the adapter's controller, as if it was pulled out and plugged in, for all programs of the machine; on its way the
+    /// adapter is ``AdapterState/absent``, and comes back as what it was, on or off. Goes on to its end, whoever waits.
+    ///
+    /// - Parameter result: is called once, when it is back, unless the activity is cancelled before.
+    func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity
+
+    /// Tells which modulations the adapter's controller can do, and which it uses for links.
+    ///
+    /// - Parameter result: is called once, unless the activity is cancelled before.
+    func readPHYs(result: @escaping @Sendable (Result<AdapterPHYs, BLEError>) -> Void) -> RadioActivity
+
+    /// Has the adapter use these modulations for its links, and with them what can't be left out; for all programs of the
+    /// machine.
+    ///
+    /// - Parameter result: is called once, unless the activity is cancelled before.
+    func selectPHYs(
+        _ selection: PHYSelection,
+        result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) -> RadioActivity
+
+    /// Tells whether the adapter hides behind addresses that change.
+    ///
+    /// - Parameter result: is called once, unless the activity is cancelled before.
+    func readPrivacy(result: @escaping @Sendable (Result<Bool, BLEError>) -> Void) -> RadioActivity
+
+    /// Has the adapter hide behind addresses that change, in both roles, or no longer; for all programs of the machine. Goes
+    /// on to its end, whoever waits.
+    ///
+    /// - Parameter result: is called once, unless the activity is cancelled before. Where somebody uses the adapter, and may
+    ///   not be interrupted, it is ``BLEError/Code/busy``.
+    func setPrivacy(
+        _ privacy: AdapterPrivacy,
+        result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) -> RadioActivity
+
     /// Scans until the activity is cancelled. One scan at a time: a second one fails with ``BLEError/Code/busy``.
     func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity
 
@@ -49,6 +84,16 @@ public protocol Radio: Sendable {
         result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
     ) -> RadioActivity
 
+    /// Whether this machine has a link to a device already, whoever made it: such a device may not advertise.
+    ///
+    /// - Parameter peer: its address; a radio may compare the octets alone, without the kind.
+    func hasLink(to peer: BluetoothAddress) -> Bool
+
+    /// What keeps the adapter from connecting to anybody at this moment, as far as the radio knows; `nil` where nothing does.
+    ///
+    /// Attempts wait for as long as it lasts, and go on by themselves. One that is given up meanwhile has its cause here.
+    var connectObstacle: BLEError? { get }
+
     /// Accepts links that other devices make to this adapter, until the activity is cancelled. One listener at a time: a
     /// second one fails with ``BLEError/Code/busy``.
     func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity
@@ -59,13 +104,41 @@ public protocol Radio: Sendable {
         events: @escaping @Sendable (AdvertiseEvent) -> Void
     ) -> RadioActivity
 
-    /// Pairs with a peer that is connected, without asking anybody: what the specification calls Just Works.
+    /// Pairs with a peer that is connected.
     ///
-    /// - Parameter result: Is called once, unless the activity is cancelled before, with the keys that are worth
-    ///   keeping; `nil` where the peer does not bond, or the adapter has the keys already.
+    /// - Parameters:
+    ///   - interview: who answers what the pairing asks; ``PairingInterview/justWorks`` asks nobody. It is let go of with the
+    ///     activity, and asked nothing after the result.
+    ///   - result: Is called once, unless the activity is cancelled before, with the keys that are worth
+    ///     keeping; `nil` where the peer does not bond, or the adapter has the keys already. An answer that refuses is an
+    ///     error with its ``BLEError/pairingFailure``.
     func pair(
         with peer: BluetoothAddress,
+        asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+    ) -> RadioActivity
+
+    /// Says what the program can do for the person who pairs, before a link is made to a peer with whom there are keys that it
+    /// may want to replace by better ones: ``ATTLink/raise(to:asking:result:)``. Holds for the next link to it.
+    func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability)
+
+    /// Makes what this device can tell another one by other means than Bluetooth, for their next pairing; what was made before
+    /// doesn't hold any more.
+    ///
+    /// - Parameter result: is called once, unless the activity is cancelled before.
+    func makeOutOfBandData(result: @escaping @Sendable (Result<OutOfBandData, BLEError>) -> Void) -> RadioActivity
+
+    /// Answers the pairings that centrals begin, until the activity is cancelled. One at a time: a second one fails with
+    /// ``BLEError/Code/busy``.
+    ///
+    /// Begin it before centrals can connect: what the device can do holds for links that are made afterwards.
+    ///
+    /// - Parameters:
+    ///   - reception: what the device can do, and who answers.
+    ///   - events: hears that it has begun, or that it can't; then of each pairing that has ended.
+    func receivePairings(
+        _ reception: PairingReception,
+        events: @escaping @Sendable (PairingReceptionEvent) -> Void
     ) -> RadioActivity
 
     /// Gives the adapter the keys of bonds that an earlier run of the program has made.
@@ -110,6 +183,40 @@ extension Radio {
         )
         return timeline.schedule(after: .zero) { result(.failure(error)) }
     }
+
+    /// Fails with ``BLEError/Code/notSupported``.
+    public func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
+        let error = BLEError(
+            .notSupported,
+            operation: "reset",
+            object: adapterInfo.name,
+            cause: "this radio can't be reset by a program"
+        )
+        return timeline.schedule(after: .zero) { result(.failure(error)) }
+    }
+
+    /// Fails with ``BLEError/Code/notSupported``.
+    public func readPHYs(
+        result: @escaping @Sendable (Result<AdapterPHYs, BLEError>) -> Void
+    ) -> RadioActivity {
+        let error = BLEError.knowsNoPHYs(adapterInfo.name, operation: "read PHYs")
+        return timeline.schedule(after: .zero) { result(.failure(error)) }
+    }
+
+    /// Fails with ``BLEError/Code/notSupported``.
+    public func selectPHYs(
+        _ selection: PHYSelection,
+        result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) -> RadioActivity {
+        let error = BLEError.knowsNoPHYs(adapterInfo.name, operation: "select PHYs")
+        return timeline.schedule(after: .zero) { result(.failure(error)) }
+    }
+
+    /// Knows of none.
+    public func hasLink(to peer: BluetoothAddress) -> Bool { false }
+
+    /// Nothing.
+    public var connectObstacle: BLEError? { nil }
 
     /// Connects without asking for parameters: what a radio does that knows none.
     public func connect(
@@ -158,7 +265,8 @@ public enum ListenEvent: Sendable {
     case started
     /// A central has connected; nothing is read from the link before ``ATTLink/start(_:)``.
     case accepted(any ATTLink)
-    /// Centrals that connect now have to wait: the system lets this program open nothing more. It is tried again by itself.
+    /// A central was not let in: those that connect now have to wait, since the system lets this program open nothing more,
+    /// or another program has taken one. It is tried again by itself.
     case interrupted(BLEError)
     /// Listening is over; no further event comes.
     case failed(BLEError)

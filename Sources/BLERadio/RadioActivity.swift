@@ -4,18 +4,22 @@ import Synchronization
 ///
 /// Cancelling is idempotent, and letting go of the last reference cancels: nothing outlives its owner.
 public final class RadioActivity: Sendable {
-    private let onCancel: Mutex<(@Sendable () -> Void)?>
+    private struct State {
+        var onCancel: (@Sendable () -> Void)?
+    }
+
+    private let state: Mutex<State>
 
     /// Makes an activity that calls the closure once, when it is cancelled.
     public init(onCancel: @escaping @Sendable () -> Void) {
-        self.onCancel = Mutex(onCancel)
+        state = Mutex(State(onCancel: onCancel))
     }
 
     /// Stops the activity; calling it again does nothing.
     public func cancel() {
-        let action = onCancel.withLock { action in
-            defer { action = nil }
-            return action
+        let action = state.withLock { state in
+            defer { state.onCancel = nil }
+            return state.onCancel
         }
         action?()
     }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/usbdevice_fs.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -124,25 +125,60 @@ int CBluetooth_accept(int socket, struct sockaddr_l2 *peer) {
     return accept4(socket, (struct sockaddr *)peer, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-int CBluetooth_is_connected(int socket, uint16_t adapter, const bdaddr_t *peer) {
-    // The capacity is more than controllers have. The type is the kernel's own number, which no header tells.
-    enum { CAPACITY = 256, LE_LINK = 0x80 };
+// The type is the kernel's own number, which no header tells.
+enum { LE_LINK = 0x80 };
+
+// What the kernel says of an adapter's connections; to be freed. A null pointer with `errno`.
+static struct hci_conn_list_req *connections(int socket, uint16_t adapter) {
+    // More than controllers have.
+    enum { CAPACITY = 256 };
     struct hci_conn_list_req *list = calloc(1, sizeof *list + CAPACITY * sizeof *list->conn_info);
-    if (!list) return -1;
+    if (!list) return NULL;
     list->dev_id = adapter;
     list->conn_num = CAPACITY;
-    int result = ioctl(socket, HCIGETCONNLIST, list);
-    if (result >= 0) {
-        result = 0;
-        for (int i = 0; i < list->conn_num; i++) {
-            const struct hci_conn_info *connection = &list->conn_info[i];
-            if (connection->type == LE_LINK && connection->state == BT_CONNECTED &&
-                bacmp(&connection->bdaddr, peer) == 0) result = 1;
-        }
-    }
+    if (ioctl(socket, HCIGETCONNLIST, list) >= 0) return list;
     int error = errno;
     free(list);
     errno = error;
+    return NULL;
+}
+
+int CBluetooth_is_connected(int socket, uint16_t adapter, const bdaddr_t *peer) {
+    struct hci_conn_list_req *list = connections(socket, adapter);
+    if (!list) return -1;
+    int result = 0;
+    for (int i = 0; i < list->conn_num; i++) {
+        const struct hci_conn_info *connection = &list->conn_info[i];
+        if (connection->type == LE_LINK && connection->state == BT_CONNECTED &&
+            bacmp(&connection->bdaddr, peer) == 0) result = 1;
+    }
+    free(list);
+    return result;
+}
+
+int CBluetooth_list_peers(int socket, uint16_t adapter, int is_central, bdaddr_t *peers, int capacity) {
+    struct hci_conn_list_req *list = connections(socket, adapter);
+    if (!list) return -1;
+    int count = 0;
+    for (int i = 0; i < list->conn_num && count < capacity; i++) {
+        const struct hci_conn_info *connection = &list->conn_info[i];
+        // Of a link that is up some facts may be still to come.
+        int is_up = connection->state == BT_CONNECTED || connection->state == BT_CONFIG;
+        int role = (connection->link_mode & HCI_LM_MASTER) != 0;
+        if (connection->type == LE_LINK && is_up && role == (is_central != 0)) peers[count++] = connection->bdaddr;
+    }
+    free(list);
+    return count;
+}
+
+int CBluetooth_is_connecting(int socket, uint16_t adapter) {
+    struct hci_conn_list_req *list = connections(socket, adapter);
+    if (!list) return -1;
+    int result = 0;
+    for (int i = 0; i < list->conn_num; i++) {
+        if (list->conn_info[i].type == LE_LINK && list->conn_info[i].state == BT_CONNECT) result = 1;
+    }
+    free(list);
     return result;
 }
 
@@ -172,6 +208,10 @@ int CBluetooth_close_adapter(int socket, uint16_t adapter) {
     return ioctl(socket, HCIDEVDOWN, adapter);
 }
 
+int CBluetooth_reset_usb_device(int file) {
+    return ioctl(file, USBDEVFS_RESET, 0);
+}
+
 int CBluetooth_filter_scanning(int socket) {
     struct hci_filter filter;
     hci_filter_clear(&filter);
@@ -188,23 +228,31 @@ int CBluetooth_filter_scanning(int socket) {
 int CBluetooth_filter_links(int socket) {
     // The advertisements of every scan are LE Meta events too: their subevent stands behind packet type, event and length.
     enum { SUBEVENT = 3, ADVERTISING = 0x02, DIRECTED = 0x0B, EXTENDED = 0x0D, EVERYTHING = 0xFFFF };
+    // Of the kernel's commands the two that ask for a link, LE (Extended) Create Connection, with their octets turned round.
+    enum { CREATE = 0x0D20, CREATE_EXTENDED = 0x4320 };
     struct sock_filter steps[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
-        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, SUBEVENT, 0, 6),
+        BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, SUBEVENT, 0, 11),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, HCI_COMMAND_PKT, 0, 3),
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CREATE, 7, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CREATE_EXTENDED, 6, 7),
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 1),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, EVT_LE_META_EVENT, 0, 5),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, EVT_LE_META_EVENT, 0, 4),
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, SUBEVENT),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ADVERTISING, 2, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, DIRECTED, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, EXTENDED, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ADVERTISING, 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, DIRECTED, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, EXTENDED, 1, 0),
         BPF_STMT(BPF_RET | BPF_K, EVERYTHING),
+        BPF_STMT(BPF_RET | BPF_K, 0),
     };
     struct sock_fprog program = {.len = sizeof steps / sizeof *steps, .filter = steps};
     if (setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) < 0) return -1;
 
     struct hci_filter filter;
     hci_filter_clear(&filter);
+    hci_filter_set_ptype(HCI_COMMAND_PKT, &filter);
     hci_filter_set_ptype(HCI_EVENT_PKT, &filter);
     hci_filter_set_event(EVT_LE_META_EVENT, &filter);
     hci_filter_set_event(EVT_DISCONN_COMPLETE, &filter);
@@ -212,9 +260,7 @@ int CBluetooth_filter_links(int socket) {
     // What a program may not hear the kernel takes out without a word.
     socklen_t length = sizeof filter;
     if (getsockopt(socket, SOL_HCI, HCI_FILTER, &filter, &length) < 0) return -1;
-    if (hci_filter_test_event(EVT_LE_META_EVENT, &filter)) return 0;
-    errno = EPERM;
-    return -1;
+    return hci_filter_test_event(EVT_LE_META_EVENT, &filter) ? 0 : 1;
 }
 
 void CBluetooth_name_thread(const char *name) {

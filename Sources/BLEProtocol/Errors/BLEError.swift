@@ -84,6 +84,9 @@ public struct BLEError: Error, Sendable {
     /// Why the link ended, where that is the cause.
     public var reason: DisconnectReason?
 
+    /// Why a pairing failed, where that is what failed.
+    public var pairingFailure: PairingFailure?
+
     /// The `errno` of the system call, where one failed.
     public var systemError: Int32?
 

@@ -1,6 +1,6 @@
-/// What an HCI event packet tells of a link: how it began, what it is like now, that it is over.
+/// What an HCI packet tells of a link: how it is asked for and began, what it is like now, that it is over.
 ///
-/// Source: Core Specification, Vol 4, Part E, 7.7.5 and 7.7.65.
+/// Source: Core Specification, Vol 4, Part E, 7.7.5, 7.7.65, 7.8.12 and 7.8.66.
 package enum HCILinkEvent: Hashable, Sendable {
     /// The times of a link.
     package struct Times: Hashable, Sendable {
@@ -18,10 +18,14 @@ package enum HCILinkEvent: Hashable, Sendable {
         }
     }
 
+    /// The host asks for a link to whoever advertises in the way of Bluetooth 4, or in that of Bluetooth 5, too.
+    case connecting(isExtended: Bool)
     /// A link stands.
-    case connected(handle: UInt16, Times)
+    case connected(handle: UInt16, Times, isCentral: Bool)
     /// The times of a link have changed.
     case timesChanged(handle: UInt16, Times)
+    /// What the other side of a link can do: whether it has another modulation than 1M.
+    case peerFeatures(handle: UInt16, hasOtherPHYs: Bool)
     /// The modulation of a link has changed.
     case modulationChanged(handle: UInt16, sending: LinkConditions.PHY?, receiving: LinkConditions.PHY?)
     /// The longest packets of a link have changed.
@@ -29,6 +33,9 @@ package enum HCILinkEvent: Hashable, Sendable {
     /// A link is over.
     case disconnected(handle: UInt16)
 
+    private static let commandPacket: UInt8 = 0x01
+    private static let createConnection: UInt16 = 0x200D
+    private static let extendedCreateConnection: UInt16 = 0x2043
     private static let eventPacket: UInt8 = 0x04
     private static let disconnectionComplete: UInt8 = 0x05
     private static let lowEnergyMeta: UInt8 = 0x3E
@@ -36,6 +43,11 @@ package enum HCILinkEvent: Hashable, Sendable {
     /// Decodes a packet of a raw HCI socket; `nil` for what tells nothing of a link, for failures, and for what is cut off.
     package init?(decoding packet: [UInt8]) {
         var reader = ByteReader(packet)
+        if packet.first == Self.commandPacket {
+            guard let command = Self.command(&reader) else { return nil }
+            self = command
+            return
+        }
         guard reader.uint8() == Self.eventPacket, let code = reader.uint8(), let length = reader.uint8(),
             let parameters = reader.bytes(Int(length))
         else { return nil }
@@ -50,21 +62,31 @@ package enum HCILinkEvent: Hashable, Sendable {
         self = event
     }
 
+    private static func command(_ reader: inout ByteReader) -> HCILinkEvent? {
+        guard reader.uint8() != nil, let opcode = reader.uint16() else { return nil }
+        switch opcode {
+        case createConnection: return .connecting(isExtended: false)
+        case extendedCreateConnection: return .connecting(isExtended: true)
+        default: return nil
+        }
+    }
+
     private static func disconnection(_ reader: inout ByteReader) -> HCILinkEvent? {
         handle(&reader).map { .disconnected(handle: $0) }
     }
 
     private static func lowEnergy(_ subevent: UInt8, _ reader: inout ByteReader) -> HCILinkEvent? {
         switch subevent {
-        // Role, type of the address, address; the enhanced forms have two resolvable addresses as well.
-        case 0x01: connection(skipping: 8, &reader)
-        case 0x0A, 0x29: connection(skipping: 20, &reader)
+        // Behind the role the type of the address, and the address; the enhanced forms have two resolvable addresses as well.
+        case 0x01: connection(skipping: 7, &reader)
+        case 0x0A, 0x29: connection(skipping: 19, &reader)
         case 0x03:
             if let handle = handle(&reader), let times = Times(&reader) {
                 .timesChanged(handle: handle, times)
             } else {
                 nil
             }
+        case 0x04: features(&reader)
         case 0x07: dataLength(&reader)
         case 0x0C:
             if let handle = handle(&reader), let sending = reader.uint8(), let receiving = reader.uint8() {
@@ -77,8 +99,18 @@ package enum HCILinkEvent: Hashable, Sendable {
     }
 
     private static func connection(skipping count: Int, _ reader: inout ByteReader) -> HCILinkEvent? {
-        guard let handle = handle(&reader), reader.bytes(count) != nil, let times = Times(&reader) else { return nil }
-        return .connected(handle: handle, times)
+        guard let handle = handle(&reader), let role = reader.uint8(), reader.bytes(count) != nil,
+            let times = Times(&reader)
+        else { return nil }
+        return .connected(handle: handle, times, isCentral: role == 0)
+    }
+
+    /// The bits of 2M and Coded in the second octet (Core Specification, Vol 6, Part B, 4.6).
+    private static let otherPHYs: UInt8 = 1 << 0 | 1 << 3
+
+    private static func features(_ reader: inout ByteReader) -> HCILinkEvent? {
+        guard let handle = handle(&reader), let features = reader.bytes(8) else { return nil }
+        return .peerFeatures(handle: handle, hasOtherPHYs: features[features.startIndex + 1] & otherPHYs != 0)
     }
 
     private static func dataLength(_ reader: inout ByteReader) -> HCILinkEvent? {

@@ -18,6 +18,9 @@ public struct ConnectionParameters: Hashable, Sendable {
     /// The silence after which the link is lost; in steps of 10 ms, rounded up.
     public let supervisionTimeout: Duration
 
+    /// What the peripheral may make of them; `nil`: whatever a link can have. ``limited(to:)`` sets it.
+    public let limits: ConnectionLimits?
+
     /// Makes parameters.
     ///
     /// - Parameters:
@@ -27,13 +30,13 @@ public struct ConnectionParameters: Hashable, Sendable {
     ///     peripheral that misses as many meetings as it may is heard at least twice.
     /// - Throws: ``BLEError/Code/invalidArgument`` that says which of them is out of bounds, and what the bounds are.
     public init(interval: ClosedRange<Duration>, latency: Int = 0, supervisionTimeout: Duration) throws(BLEError) {
-        guard interval.lowerBound >= Self.shortestInterval, interval.upperBound <= Self.longestInterval else {
+        guard Self.possibleIntervals.contains(interval) else {
             throw .badParameters("an interval of \(interval)", remedy: "Choose an interval from 7.5 ms to 4 s.")
         }
-        guard (0...Self.greatestLatency).contains(latency) else {
+        guard Self.possibleLatencies.contains(latency) else {
             throw .badParameters("a latency of \(latency)", remedy: "Choose a latency from 0 to 499.")
         }
-        guard supervisionTimeout >= .milliseconds(100), supervisionTimeout <= .seconds(32) else {
+        guard Self.possibleTimeouts.contains(supervisionTimeout) else {
             throw .badParameters(
                 "a supervision timeout of \(supervisionTimeout)",
                 remedy: "Choose a supervision timeout from 100 ms to 32 s."
@@ -51,15 +54,37 @@ public struct ConnectionParameters: Hashable, Sendable {
         self.init(unchecked: interval, latency, supervisionTimeout)
     }
 
-    private init(unchecked interval: ClosedRange<Duration>, _ latency: Int, _ supervisionTimeout: Duration) {
+    private init(
+        unchecked interval: ClosedRange<Duration>,
+        _ latency: Int,
+        _ supervisionTimeout: Duration,
+        _ limits: ConnectionLimits? = nil
+    ) {
         self.interval = interval
         self.latency = latency
         self.supervisionTimeout = supervisionTimeout
+        self.limits = limits
     }
 
-    private static let shortestInterval = Duration.microseconds(7500)
-    private static let longestInterval = Duration.seconds(4)
-    private static let greatestLatency = 499
+    /// The intervals that a link can have: 7.5 ms to 4 s.
+    public static let possibleIntervals: ClosedRange<Duration> = .microseconds(7500) ... .seconds(4)
+    /// The numbers of meetings that a peripheral can be allowed to miss: 0 to 499.
+    public static let possibleLatencies = 0...499
+    /// The silences after which a link can be lost: 100 ms to 32 s.
+    public static let possibleTimeouts: ClosedRange<Duration> = .milliseconds(100) ... .seconds(32)
+
+    /// The same with other limits.
+    func with(_ limits: ConnectionLimits?) -> ConnectionParameters {
+        ConnectionParameters(unchecked: interval, latency, supervisionTimeout, limits)
+    }
+
+    /// The same with a supervision timeout that is 10 ms longer, or shorter where there is none longer.
+    package var withAnotherTimeout: ConnectionParameters {
+        let step = Duration.milliseconds(10)
+        let longer = supervisionTimeout + step
+        let isPossible = longer <= Self.possibleTimeouts.upperBound
+        return ConnectionParameters(unchecked: interval, latency, isPossible ? longer : supervisionTimeout - step)
+    }
 }
 
 extension ConnectionParameters {
@@ -89,7 +114,7 @@ extension ConnectionParameters: CustomStringConvertible {
     /// The parameters in words: `interval 0.03 to 0.05 seconds, latency 0, supervision timeout 5.0 seconds`.
     public var description: String {
         "interval \(interval.lowerBound / .seconds(1)) to \(interval.upperBound), latency \(latency), "
-            + "supervision timeout \(supervisionTimeout)"
+            + "supervision timeout \(supervisionTimeout)" + (limits == nil ? "" : ", limited")
     }
 }
 

@@ -41,6 +41,9 @@ public struct LinkConditions: Hashable, Sendable {
     /// The power that this side sends with, in dBm.
     public var sendingPower: Int?
 
+    /// What the peripheral has made of the link beyond the program's limits; `nil` where it is within them, or there are none.
+    public var breach: LimitBreach?
+
     /// Why some of the values are `nil`, with what to do about it; `nil` where the radio has no more to tell.
     public var whyIncomplete: BLEError?
 
@@ -56,13 +59,45 @@ public struct LinkConditions: Hashable, Sendable {
         var times: [Duration?]
         var counts: [Int?]
         var phys: [PHY?]
+        var breach: LimitBreach?
     }
 
     private var values: Values {
         Values(
             times: [interval, supervisionTimeout],
             counts: [latency, sendingDataLength, receivingDataLength, rssi, sendingPower],
-            phys: [sendingPHY, receivingPHY]
+            phys: [sendingPHY, receivingPHY],
+            breach: breach
         )
+    }
+}
+
+/// A link is beyond the ``ConnectionLimits`` of the program: what is done about it.
+public struct LimitBreach: Hashable, Sendable {
+    /// How often the program's own parameters have been asked for again, since the link was last within the limits for a
+    /// minute.
+    public var corrections: Int
+
+    /// Whether nothing more is done about it.
+    public var isFinal: Bool
+
+    /// Why the parameters couldn't be asked for; `nil` where they were.
+    public var error: BLEError?
+
+    /// Describes a breach.
+    public init(corrections: Int, isFinal: Bool, error: BLEError? = nil) {
+        self.corrections = corrections
+        self.isFinal = isFinal
+        self.error = error
+    }
+
+    /// Whether the same is done; the words about what can't be done don't count.
+    public static func == (left: LimitBreach, right: LimitBreach) -> Bool {
+        left.corrections == right.corrections && left.isFinal == right.isFinal
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(corrections)
+        hasher.combine(isFinal)
     }
 }

@@ -97,6 +97,13 @@ int CBluetooth_accept(int socket, struct sockaddr_l2 *peer);
 /// Whether an adapter has an LE connection that is up to the device with this address: 1 or 0; −1 with `errno`.
 int CBluetooth_is_connected(int socket, uint16_t adapter, const bdaddr_t *peer);
 
+/// Writes the addresses of the LE devices with which an adapter has a link that is up, those in which it is the central or those
+/// in which it is not. Returns how many; −1 with `errno`.
+int CBluetooth_list_peers(int socket, uint16_t adapter, int is_central, bdaddr_t *peers, int capacity);
+
+/// Whether an adapter is to connect to an LE device, be it that it waits for one: 1 or 0; −1 with `errno`.
+int CBluetooth_is_connecting(int socket, uint16_t adapter);
+
 /// Lists the adapters that the kernel knows: numbers and flags (`HCI_UP`, …). Returns how many; −1 with `errno`.
 int CBluetooth_list_adapters(int socket, uint16_t *numbers, uint32_t *flags, int capacity);
 
@@ -107,12 +114,16 @@ int CBluetooth_adapter_info(int socket, struct hci_dev_info *info);
 /// `errno`.
 int CBluetooth_close_adapter(int socket, uint16_t adapter);
 
+/// Resets the USB device whose file this is, and binds its drivers anew; waits for the kernel, at worst for some seconds. 0; −1
+/// with `errno`, `ENODEV` where the device is another one afterwards and is looked for anew.
+int CBluetooth_reset_usb_device(int file);
+
 /// Sets which HCI packets a raw socket delivers: what a scan needs, LE Meta events and the ends of commands.
 /// 0; −1 with `errno`.
 int CBluetooth_filter_scanning(int socket);
 
-/// Sets which HCI packets a raw socket delivers: what becomes of links, and no advertisement. 0; −1 with `errno`, `EPERM`
-/// where the kernel lets this program hear none of it.
+/// Sets which HCI packets a raw socket delivers: what becomes of links, and no advertisement. 0, or 1 where the kernel lets this
+/// program hear no more than that a link ended; −1 with `errno`.
 int CBluetooth_filter_links(int socket);
 
 // MARK: Threads and files

@@ -10,7 +10,7 @@ extension GATTClient {
 
     /// Whether there is a reason to ask for ``nextPDU()``.
     package var hasSomethingToSend: Bool {
-        slot != nil || confirmations > 0 || !commands.isEmpty || offered != nil
+        confirmations > 0 || !isHeld && (slot != nil || !commands.isEmpty || offered != nil)
     }
 
     /// What to send next: confirmations before commands before requests; `nil` where there is nothing now.
@@ -18,9 +18,12 @@ extension GATTClient {
     /// The same PDU is given until ``sending()`` or ``sent()``; cancelling its procedure withdraws it.
     package mutating func nextPDU() -> [UInt8]? {
         guard closed == nil, onItsWay == nil else { return nil }
+        if isHeld, offered != .confirmation { offered = nil }
         if offered == nil {
             if confirmations > 0 {
                 offered = .confirmation
+            } else if isHeld {
+                return nil
             } else if !commands.isEmpty {
                 offered = .command
             } else if slot != nil, slot?.sentMTU == nil {

@@ -66,6 +66,9 @@ package struct GATTClient: Sendable {
     var commands: [Command] = []
     var confirmations = 0
 
+    /// Whether requests and commands wait, those on their way apart: confirmations don't, since the peer gives up without.
+    package var isHeld = false
+
     /// The lane whose first PDU ``nextPDU()`` gave out, until it is on its way or withdrawn.
     var offered: Lane?
 

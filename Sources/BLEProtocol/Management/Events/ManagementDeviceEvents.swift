@@ -62,7 +62,8 @@ package struct ManagementDisconnectReason: RawRepresentable, Hashable, Sendable 
         case .timeout: .supervisionTimeout
         case .localHost, .suspend: .closedLocally
         case .remote: .closedByPeer
-        case .authenticationFailure: .authenticationFailed
+        // The kernel says so of one status alone: PIN or Key Missing (net/bluetooth/hci_event.c, hci_encrypt_change_evt).
+        case .authenticationFailure: .keyMissing
         default: .other
         }
     }

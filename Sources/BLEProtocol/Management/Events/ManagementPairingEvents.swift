@@ -51,6 +51,12 @@ package struct ManagementUserConfirmationRequest: Hashable, Sendable {
     }
 }
 
+extension ManagementUserConfirmationRequest: CustomStringConvertible, CustomReflectable {
+    /// The address, without the number.
+    package var description: String { "confirmation \(value == nil ? "of the pairing" : "of a number") for \(address)" }
+    package var customMirror: Mirror { Mirror(self, children: ["address": address]) }
+}
+
 /// The number that the user must enter on the other device.
 package struct ManagementPasskeyNotify: Hashable, Sendable {
     package let address: ManagementAddress

@@ -1,0 +1,62 @@
+/// What a device tells another one by other means than Bluetooth, NFC or a printed code, so that the two can pair without
+/// asking anybody: whoever has got it has it from the device itself.
+///
+/// It is for LE Secure Connections. It holds for one pairing, or until the device makes another one; who reads it on its way
+/// may claim to be the one who was to read it. Printing, interpolating or dumping it shows the address alone. Source: Core
+/// Specification, Vol 3, Part H, 2.3.5.6.4, and Core Specification Supplement, Part A, 1.16 and 1.6.
+public struct OutOfBandData: Hashable, Sendable {
+    /// The address of the device that it is of, where it tells that.
+    public let address: BluetoothAddress?
+
+    /// The commitment to the device's key, in the order of the octets on air.
+    package let confirmation: SecretKey
+
+    /// The random number, in the order of the octets on air.
+    package let random: SecretKey
+
+    package init(address: BluetoothAddress?, confirmation: SecretKey, random: SecretKey) {
+        self.address = address
+        self.confirmation = confirmation
+        self.random = random
+    }
+
+    /// Reads what a device has told: AD structures, as in an NFC record of the type `application/vnd.bluetooth.le.oob`.
+    ///
+    /// - Returns: `nil` where the value of LE Secure Connections, 0x22 or 0x23, is missing, as it is from what a device tells
+    ///   that can only do legacy pairing.
+    public init?(octets: [UInt8]) {
+        let data = AdvertisingData(bytes: octets)
+        guard
+            let confirmation = data.first(.secureConnectionsConfirmation, atLeast: 16).flatMap({ SecretKey(octets: $0) }
+            ),
+            let random = data.first(.secureConnectionsRandom, atLeast: 16).flatMap({ SecretKey(octets: $0) })
+        else { return nil }
+        let address = data.first(.deviceAddress, atLeast: 7).map { octets in
+            let value = octets.prefix(6).reversed().reduce(0) { $0 << 8 | UInt64($1) }
+            return BluetoothAddress(rawValue: value, kind: (octets.last ?? 0) & 1 == 0 ? .public : .random)
+        }
+        self.init(address: address, confirmation: confirmation, random: random)
+    }
+
+    /// What is to be told: AD structures with the address, where it is known, and the two values. They are the secret: whom
+    /// they are shown to may pair.
+    public var octets: [UInt8] {
+        var octets: [UInt8] = []
+        if let address {
+            let value = (0..<6).map { UInt8(truncatingIfNeeded: address.rawValue >> (8 * $0)) }
+            octets += [8, ADType.deviceAddress.rawValue] + value + [address.kind == .public ? 0 : 1]
+        }
+        octets += [17, ADType.secureConnectionsConfirmation.rawValue] + confirmation.octets
+        octets += [17, ADType.secureConnectionsRandom.rawValue] + random.octets
+        return octets
+    }
+}
+
+extension OutOfBandData: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The address, and nothing of the values.
+    public var description: String { "out-of-band data" + (address.map { " of \($0)" } ?? "") }
+    /// As ``description``.
+    public var debugDescription: String { description }
+    /// The address, and nothing of the values.
+    public var customMirror: Mirror { Mirror(self, children: ["address": address as Any]) }
+}

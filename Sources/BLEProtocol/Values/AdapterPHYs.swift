@@ -1,0 +1,81 @@
+/// Modulations for the two directions of a link, as seen from this side.
+public struct PHYSelection: Hashable, Sendable {
+    /// How this side's signal may be modulated.
+    public var sending: Set<LinkConditions.PHY>
+
+    /// How the other side's signal may be modulated.
+    public var receiving: Set<LinkConditions.PHY>
+
+    /// A selection for each direction.
+    public init(sending: Set<LinkConditions.PHY>, receiving: Set<LinkConditions.PHY>) {
+        self.sending = sending
+        self.receiving = receiving
+    }
+
+    /// The same for both directions.
+    public init(_ phys: Set<LinkConditions.PHY>) { self.init(sending: phys, receiving: phys) }
+
+    /// What both have.
+    public func intersection(_ other: PHYSelection) -> PHYSelection {
+        PHYSelection(
+            sending: sending.intersection(other.sending),
+            receiving: receiving.intersection(other.receiving)
+        )
+    }
+
+    /// What either has.
+    public func union(_ other: PHYSelection) -> PHYSelection {
+        PHYSelection(sending: sending.union(other.sending), receiving: receiving.union(other.receiving))
+    }
+
+    /// What the other one lacks.
+    public func subtracting(_ other: PHYSelection) -> PHYSelection {
+        PHYSelection(
+            sending: sending.subtracting(other.sending),
+            receiving: receiving.subtracting(other.receiving)
+        )
+    }
+}
+
+extension PHYSelection: CustomStringConvertible {
+    /// The modulations in words: `1M, 2M`; where the directions differ, both: `1M out, 1M, 2M in`.
+    public var description: String {
+        let (out, into) = (Self.words(sending), Self.words(receiving))
+        return out == into ? out : "\(out) out, \(into) in"
+    }
+
+    private static func words(_ phys: Set<LinkConditions.PHY>) -> String {
+        phys.isEmpty
+            ? "none" : LinkConditions.PHY.allCases.filter(phys.contains).map(\.rawValue).joined(separator: ", ")
+    }
+}
+
+/// The modulations of an adapter's links: what its controller can do, and what it is to use.
+///
+/// They are the adapter's, not a link's: which one a link gets the two controllers agree upon, from what both are to use.
+/// ``LinkConditions/sendingPHY`` and ``LinkConditions/receivingPHY`` tell what became of it.
+public struct AdapterPHYs: Hashable, Sendable {
+    /// What the controller can do.
+    public var supported: PHYSelection
+
+    /// What of that may be chosen or left out; 1M can't be left out.
+    public var configurable: PHYSelection
+
+    /// What it uses where the other side can.
+    public var selected: PHYSelection
+
+    /// Describes an adapter's modulations.
+    public init(supported: PHYSelection, configurable: PHYSelection, selected: PHYSelection) {
+        self.supported = supported
+        self.configurable = configurable
+        self.selected = selected
+    }
+
+    /// What is selected when a program asks for these: with them what can't be left out; `nil` where the controller can't
+    /// do all of it.
+    package func selection(for wish: PHYSelection) -> PHYSelection? {
+        let lacking = wish.subtracting(supported)
+        guard lacking.sending.isEmpty, lacking.receiving.isEmpty else { return nil }
+        return wish.union(supported.subtracting(configurable))
+    }
+}

@@ -1,0 +1,142 @@
+public import Synchronization
+
+// Inlinable, all of it: each read of a value waits here, and generic code of another module is slow otherwise.
+
+/// Waits in an `async` function for a result that arrives through a closure.
+///
+/// - There is one result: whichever comes first of what `start` brings, the limit and the caller's cancellation.
+/// - The caller returns at once when it is cancelled or the limit has passed, and `start`'s undo is then called, once;
+///   also where that was known only afterwards.
+/// - A success that nobody waits for any more goes to `unwanted`, and is not lost.
+/// - No lock is held while any of the closures runs.
+///
+/// - Parameters:
+///   - limit: how long to wait, and the error to throw then; `nil`: whatever is waited for has a limit of its own.
+///   - unwanted: what to do with a success that nobody waits for any more: a link that is up must be closed.
+///   - start: begins the work; what it returns undoes it. The result may arrive before `start` has returned.
+@inlinable
+package func reply<Success: Sendable>(
+    on timeline: any Timeline,
+    limit: (duration: Duration, error: @Sendable () -> any Error)? = nil,
+    unwanted: @escaping @Sendable (Success) -> Void = { _ in },
+    isolation actor: isolated (any Actor)? = #isolation,
+    start: (@escaping @Sendable (Result<Success, any Error>) -> Void) -> @Sendable () -> Void
+) async throws -> Success {
+    let box = ReplyBox<Success, any Error>(unwanted: unwanted)
+    return try await withTaskCancellationHandler {
+        // Captured, it makes the closure the actor's: else a wait on the main actor takes two changes of thread more.
+        _ = actor
+        // Unchecked: it is the box that sees to it that there is one result.
+        return try await withUnsafeThrowingContinuation { continuation in
+            if let early = box.begin(continuation) { return continuation.resume(with: early) }
+            let undo = start { result in box.finish(result) }
+            let timer = limit.map { limit in
+                timeline.schedule(after: limit.duration) { box.abandon(.failure(limit.error())) }
+            }
+            box.started(undo: undo, timer: timer)
+        }
+    } onCancel: {
+        box.abandon(.failure(CancellationError()))
+    }
+}
+
+/// The same for clean-up: the caller's cancellation changes nothing.
+///
+/// - Parameters:
+///   - limit: how long to wait, and the result then; `nil`: whatever is waited for has a limit of its own.
+///   - start: begins the work; what it returns undoes it, and is called where the limit has passed. The result may arrive
+///     before `start` has returned; a second one is ignored.
+package func undisturbedReply<Success: Sendable>(
+    on timeline: any Timeline,
+    limit: (duration: Duration, result: Success)? = nil,
+    start: (@escaping @Sendable (Success) -> Void) -> @Sendable () -> Void
+) async -> Success {
+    let box = ReplyBox<Success, Never>(unwanted: { _ in })
+    return await withUnsafeContinuation { continuation in
+        _ = box.begin(continuation)
+        let undo = start { result in box.finish(.success(result)) }
+        let timer = limit.map { limit in
+            timeline.schedule(after: limit.duration) { box.abandon(.success(limit.result)) }
+        }
+        box.started(undo: undo, timer: timer)
+    }
+}
+
+/// The one result of one wait; whoever comes first has it.
+@usableFromInline
+final class ReplyBox<Success: Sendable, Failure: Error>: Sendable {
+    @usableFromInline
+    struct State {
+        @usableFromInline var continuation: UnsafeContinuation<Success, Failure>?
+        @usableFromInline var undo: (@Sendable () -> Void)?
+        @usableFromInline var timer: RadioActivity?
+        /// What was told instead of a result: the work has to be undone, also when it begins only now.
+        @usableFromInline var abandoned: Result<Success, Failure>?
+        @usableFromInline var isOver = false
+
+        @inlinable init() {}
+    }
+
+    @usableFromInline let state = Mutex(State())
+    @usableFromInline let unwanted: @Sendable (Success) -> Void
+
+    @inlinable
+    init(unwanted: @escaping @Sendable (Success) -> Void) { self.unwanted = unwanted }
+
+    /// Begins to wait; the result where it must not: the task may have been cancelled before.
+    @inlinable
+    func begin(_ continuation: UnsafeContinuation<Success, Failure>) -> Result<Success, Failure>? {
+        state.withLock { state in
+            if !state.isOver { state.continuation = continuation }
+            return state.abandoned
+        }
+    }
+
+    @inlinable
+    func started(undo: @escaping @Sendable () -> Void, timer: RadioActivity?) {
+        let (isOver, isAbandoned) = state.withLock { state in
+            if !state.isOver {
+                state.undo = undo
+                state.timer = timer
+            }
+            return (state.isOver, state.abandoned != nil)
+        }
+        guard isOver else { return }
+        timer?.cancel()
+        if isAbandoned { undo() }
+    }
+
+    /// Hands over the result.
+    @inlinable
+    func finish(_ result: Result<Success, Failure>) {
+        let (continuation, timer, undo) = state.withLock { state in
+            state.isOver = true
+            return (state.continuation.take(), state.timer.take(), state.undo.take())
+        }
+        timer?.cancel()
+        // Let go of outside the lock: what it holds may end with it.
+        withExtendedLifetime(undo) {}
+        if let continuation {
+            continuation.resume(with: result)
+        } else if case .success(let success) = result {
+            unwanted(success)
+        }
+    }
+
+    /// Gives up waiting.
+    @inlinable
+    func abandon(_ result: Result<Success, Failure>) {
+        let taken: State? = state.withLock { state in
+            guard !state.isOver else { return nil }
+            let taken = state
+            state = State()
+            state.isOver = true
+            state.abandoned = result
+            return taken
+        }
+        guard let taken else { return }
+        taken.timer?.cancel()
+        taken.continuation?.resume(with: result)
+        taken.undo?()
+    }
+}

@@ -1,0 +1,57 @@
+/// Whose turn it is; a value without I/O.
+///
+/// - At most ``width`` are inside at a time.
+/// - The more urgent come first, and of one urgency those who came first; nobody who is inside is overtaken.
+/// - Whoever is taken out while waiting never has a turn.
+package struct TurnOrder {
+    package typealias ID = Int
+
+    /// How many have a turn side by side.
+    package let width: Int
+
+    /// Those who have a turn, and since when; the one who has had it longest first.
+    package private(set) var inside: [(id: ID, since: Duration)] = []
+
+    /// Those who wait, the next one first.
+    package private(set) var waiting: [(id: ID, urgency: Int)] = []
+
+    private var lastID: ID = 0
+
+    package init(width: Int = 1) {
+        precondition(width > 0, "somebody has to have a turn")
+        self.width = width
+    }
+
+    /// The one who is to go in now; `nil` where there is no room, or nobody waits.
+    package var next: ID? { inside.count < width ? waiting.first?.id : nil }
+
+    /// Whether one has a turn.
+    package func isInside(_ id: ID) -> Bool { inside.contains { $0.id == id } }
+
+    /// Lines up behind all who are as urgent or more.
+    package mutating func add(urgency: Int = 0) -> ID {
+        lastID += 1
+        // Most are no more urgent than the last one.
+        var place = waiting.endIndex
+        while place > 0, waiting[place - 1].urgency < urgency { place -= 1 }
+        waiting.insert((lastID, urgency), at: place)
+        return lastID
+    }
+
+    /// Lets the next one in, where there is room.
+    package mutating func admit(now: Duration = .zero) -> ID? {
+        guard let next else { return nil }
+        waiting.removeFirst()
+        inside.append((next, now))
+        return next
+    }
+
+    /// Takes one out, waiting or inside; again it does nothing.
+    package mutating func remove(_ id: ID) {
+        if let place = inside.firstIndex(where: { $0.id == id }) {
+            inside.remove(at: place)
+        } else if let place = waiting.firstIndex(where: { $0.id == id }) {
+            waiting.remove(at: place)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import Synchronization
+
+/// Lets so many at a time do something, the others in the order in which they came; carries out what ``TurnOrder`` says.
+///
+/// - Whoever lines up is let in once, at once or later, unless it has left before.
+/// - Leaving is idempotent, whether one waits or has a turn, and lets the next one in.
+/// - Where turns are limited, whoever has had one for that long is asked to make room, once somebody else waits; it leaves,
+///   and may line up again. Nobody is asked while nobody waits.
+/// - No lock is held while anybody is let in or asked.
+package final class Turns: Sendable {
+    /// For how long one who has a turn is left alone.
+    package struct Limit: Sendable {
+        let length: Duration
+        let timeline: any Timeline
+
+        package init(_ length: Duration, on timeline: any Timeline) {
+            self.length = length
+            self.timeline = timeline
+        }
+    }
+
+    private struct Caller {
+        let grant: @Sendable () -> Void
+        let revoke: @Sendable () -> Void
+    }
+
+    private struct State {
+        var order: TurnOrder
+        var callers: [TurnOrder.ID: Caller] = [:]
+        /// Rings when the one who has had a turn longest has to make room.
+        var timer: RadioActivity?
+    }
+
+    private let limit: Limit?
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - width: how many have a turn side by side.
+    ///   - limit: after how long one makes room for another who waits; `nil`: when it likes.
+    package init(width: Int = 1, limit: Limit? = nil) {
+        self.limit = limit
+        state = Mutex(State(order: TurnOrder(width: width)))
+    }
+
+    /// Lines up.
+    ///
+    /// - Parameters:
+    ///   - grant: called once when it is one's turn, perhaps at once.
+    ///   - revoke: called when somebody else is to have it.
+    /// - Returns: a closure that leaves.
+    package func enter(
+        grant: @escaping @Sendable () -> Void,
+        revoke: @escaping @Sendable () -> Void = {}
+    ) -> @Sendable () -> Void {
+        let id = state.withLock { state in
+            let id = state.order.add()
+            state.callers[id] = Caller(grant: grant, revoke: revoke)
+            return id
+        }
+        admit()
+        return { self.leave(id) }
+    }
+
+    /// Waits for one's turn; what is returned ends it.
+    ///
+    /// - Throws: `CancellationError` while it waits.
+    package func enter(on timeline: any Timeline) async throws -> @Sendable () -> Void {
+        let leave: @Sendable (@Sendable () -> Void) -> Void = { $0() }
+        return try await reply(on: timeline, unwanted: leave) { finish in
+            // One's turn may have come, and be over, before it is known here how to leave.
+            let turn = Ending<Void>()
+            turn.undo(enter { finish(.success { turn.end() }) })
+            return { turn.end() }
+        }
+    }
+
+    /// Waits for one's turn, and runs the closure in it.
+    ///
+    /// - Throws: `CancellationError` while it waits; what the closure throws.
+    package func run<Output>(on timeline: any Timeline, _ body: () async throws -> Output) async throws -> Output {
+        let leave = try await enter(on: timeline)
+        defer { leave() }
+        return try await body()
+    }
+
+    private func leave(_ id: TurnOrder.ID) {
+        // Let go of outside the lock: what it holds may end with it.
+        let caller = state.withLock { state in
+            state.order.remove(id)
+            return state.callers.removeValue(forKey: id)
+        }
+        if caller != nil { admit() }
+    }
+
+    /// Lets in those who wait, for as long as there is room.
+    private func admit() {
+        let now = limit?.timeline.now ?? .zero
+        let (admitted, timer) = state.withLock { state -> ([Caller], RadioActivity?) in
+            var admitted: [Caller] = []
+            while let id = state.order.admit(now: now) {
+                if let caller = state.callers[id] { admitted.append(caller) }
+            }
+            return (admitted, state.order.waiting.isEmpty ? state.timer.take() : nil)
+        }
+        timer?.cancel()
+        for caller in admitted { caller.grant() }
+        watch()
+    }
+
+    // MARK: - Making room
+
+    /// Sees to it that the one who has had a turn longest makes room, once it is over.
+    private func watch() {
+        guard let limit else { return }
+        let now = limit.timeline.now
+        let delay = state.withLock { state -> Duration? in
+            guard state.timer == nil, !state.order.waiting.isEmpty, let oldest = state.order.inside.first else {
+                return nil
+            }
+            return max(.zero, oldest.since + limit.length - now)
+        }
+        guard let delay else { return }
+        let timer = limit.timeline.schedule(after: delay) { [weak self] in self?.turnIsOver(limit) }
+        let superfluous = state.withLock { state -> RadioActivity? in
+            guard state.timer == nil, !state.order.waiting.isEmpty else { return timer }
+            state.timer = timer
+            return nil
+        }
+        superfluous?.cancel()
+    }
+
+    private func turnIsOver(_ limit: Limit) {
+        let now = limit.timeline.now
+        let (over, caller) = state.withLock { state -> (RadioActivity?, Caller?) in
+            let over = state.timer.take()
+            guard !state.order.waiting.isEmpty, let oldest = state.order.inside.first,
+                oldest.since + limit.length <= now
+            else { return (over, nil) }
+            return (over, state.callers[oldest.id])
+        }
+        withExtendedLifetime(over) {}
+        if let caller { caller.revoke() } else { watch() }
+    }
+}

@@ -1,0 +1,16 @@
+/// Begins an activity that goes on to its answer, whoever waits for that, and keeps it until then.
+///
+/// - Parameters:
+///   - begin: begins it; its answer comes once, perhaps before it returns.
+///   - answer: is called with the answer.
+package func unattended<Answer: Sendable>(
+    _ begin: (@escaping @Sendable (Answer) -> Void) -> RadioActivity,
+    answer: @escaping @Sendable (Answer) -> Void
+) {
+    let over = Ending<Void>()
+    let activity = begin {
+        answer($0)
+        over.end()
+    }
+    over.cancel(activity)
+}

@@ -1,0 +1,42 @@
+/// How two devices make sure, while they pair, that nobody stands between them.
+///
+/// Source: Core Specification, Vol 3, Part H, 2.3.5.1, table 2.8.
+package enum PairingMethod: Hashable, Sendable {
+    /// They don't.
+    case justWorks
+    /// The responder shows a passkey, which is entered on the initiator.
+    case initiatorEnters
+    /// The initiator shows a passkey, which is entered on the responder.
+    case responderEnters
+    /// A passkey that somebody thinks of is entered on both.
+    case bothEnter
+    /// Both show a number, and somebody says whether it is the same. LE Secure Connections only.
+    case comparison
+
+    /// What follows from what the two can do, where one of them asks for protection.
+    package init(
+        initiator: PairingCapability,
+        responder: PairingCapability,
+        isSecureConnections: Bool
+    ) {
+        self =
+            switch (initiator, responder) {
+            case (.noInputNoOutput, _), (_, .noInputNoOutput), (.displayOnly, .displayOnly),
+                (.displayOnly, .displayYesNo), (.displayYesNo, .displayOnly):
+                .justWorks
+            case (.displayYesNo, .displayYesNo): isSecureConnections ? .comparison : .justWorks
+            case (.displayYesNo, .keyboardDisplay), (.keyboardDisplay, .displayYesNo),
+                (.keyboardDisplay, .keyboardDisplay):
+                if isSecureConnections {
+                    .comparison
+                } else if responder == .displayYesNo {
+                    .initiatorEnters
+                } else {
+                    .responderEnters
+                }
+            case (.keyboardOnly, .keyboardOnly): .bothEnter
+            case (.keyboardOnly, _), (.keyboardDisplay, .displayOnly): .initiatorEnters
+            case (_, .keyboardOnly), (.displayOnly, .keyboardDisplay): .responderEnters
+            }
+    }
+}
