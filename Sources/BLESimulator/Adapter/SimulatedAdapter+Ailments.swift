@@ -27,7 +27,7 @@ extension SimulatedAdapter {
 
     /// Makes it hang, as a controller's firmware does: it hears nothing, and answers no command, until it was switched off.
     ///
-    /// - Parameter powerCycles: how often it must be switched off before it is well.
+    /// - Parameter powerCycles: how often it must be switched off before it is well; `.max`: only a reset helps.
     public func hang(powerCycles: Int = 1) {
         core.perform { $0.adapters[id].ailment = AdapterAilment(kind: .hung, powerCycles: max(powerCycles, 1)) }
     }
@@ -46,13 +46,31 @@ extension SimulatedAdapter {
         }
     }
 
-    /// Switches it as ``powerOn()`` and ``powerOff()`` do, unless it is blocked or unplugged.
+    /// Switches it as ``powerOn()`` and ``powerOff()`` do, unless it is blocked or unplugged. Who watches the adapter is told
+    /// before the result comes, as on Linux.
     public func setPowered(
         _ isOn: Bool,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity {
-        let error = core.perform { $0.setPowered(isOn, id) }
-        return timeline.schedule(after: .zero) { result(error.map { .failure($0) } ?? .success(())) }
+        let isGivenUp = Ending<Void>()
+        core.perform { state in
+            let error = state.setPowered(isOn, id)
+            state.outbox.append(
+                .done { if !isGivenUp.hasEnded { result(error.map { .failure($0) } ?? .success(())) } }
+            )
+        }
+        return RadioActivity { isGivenUp.end() }
+    }
+
+    /// Unplugs it as ``unplug()`` does, and plugs it in a second later, on or off as it was and well again, unless
+    /// it was plugged in meanwhile.
+    public func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
+        let isGivenUp = Ending<Void>()
+        let error = core.perform { state in
+            state.beginReset(of: id) { if !isGivenUp.hasEnded { result(.success(())) } }
+        }
+        if let error { return timeline.schedule(after: .zero) { result(.failure(error)) } }
+        return RadioActivity { isGivenUp.end() }
     }
 }
 
@@ -69,8 +87,31 @@ extension AirState {
             setState(.poweredOn, of: adapter)
             return .controllerSilent(adapters[adapter].name, operation: operation)
         }
+        adapters[adapter].isSwitchedOffHere = !isOn
         setState(isOn ? .poweredOn : .poweredOff, of: adapter)
         return nil
+    }
+
+    /// How long an adapter is away that is reset.
+    private static let resetTime = Duration.seconds(1)
+
+    /// Has an adapter go away and come back; answers why that can't be done.
+    ///
+    /// - Parameter done: is called when it is back.
+    fileprivate mutating func beginReset(of adapter: AdapterID, done: @escaping @Sendable () -> Void) -> BLEError? {
+        let former = adapters[adapter].state
+        guard former != .absent else { return unavailable(adapter, for: "reset") }
+        guard adapters[adapter].settings.canBeReset else { return .nothingToReset(adapters[adapter].name) }
+        adapters[adapter].ailment = nil
+        adapters[adapter].isSwitchedOffHere = false
+        setState(.absent, of: adapter)
+        schedule(.comeBack(adapter, former, done), at: now + Self.resetTime)
+        return nil
+    }
+
+    mutating func comeBack(_ adapter: AdapterID, as state: AdapterState, _ done: @escaping @Sendable () -> Void) {
+        if adapters[adapter].state == .absent { setState(state, of: adapter) }
+        outbox.append(.done(done))
     }
 
     /// Tells whoever watches an adapter that it doesn't answer.
@@ -82,6 +123,16 @@ extension AirState {
 }
 
 extension BLEError {
+    fileprivate static func nothingToReset(_ adapter: String) -> BLEError {
+        BLEError(
+            .notSupported,
+            operation: "reset",
+            object: adapter,
+            cause: "it is no USB device, so there is nothing to reset",
+            remedy: "Set `AdapterSettings.canBeReset`."
+        )
+    }
+
     static func controllerSilent(_ adapter: String, operation: String = "scan") -> BLEError {
         BLEError(
             .timedOut,

@@ -57,7 +57,23 @@ public final class SimulatedAdapter: Sendable {
     /// Puts it into any state. One that is starting (``AdapterState/resetting``) forgets its links as one that hangs does:
     /// the peers hear nothing more, until their supervision timeout. What it does fails with the error of the state, see
     /// ``AdapterState/error(operation:object:)``.
-    public func setState(_ state: AdapterState) { core.perform { $0.setState(state, of: id) } }
+    public func setState(_ state: AdapterState) {
+        core.perform {
+            $0.adapters[id].isSwitchedOffHere = false
+            $0.setState(state, of: id)
+        }
+    }
+}
+
+extension SimulatedAdapter {
+    /// As a peripheral, asks a central that is connected to it for other connection parameters. The central's system
+    /// grants them by itself, as Linux does; what the central's program makes of them are its ``ConnectionLimits``.
+    ///
+    /// - Returns: whether there is such a link.
+    @discardableResult
+    public func request(_ parameters: ConnectionParameters, from central: SimulatedAdapter) -> Bool {
+        core.perform { $0.request(parameters, from: id, to: central.id) }
+    }
 }
 
 // MARK: - Radio
@@ -94,6 +110,14 @@ extension SimulatedAdapter: Radio {
         activity(core.perform { $0.startConnect(to: peer, on: id, parameters: parameters, result: result) })
     }
 
+    /// Compares the octets alone, as Linux does.
+    public func hasLink(to peer: BluetoothAddress) -> Bool {
+        core.perform { $0.adapters[id].links.keys.contains { $0.rawValue == peer.rawValue } }
+    }
+
+    /// Not `nil` while a central is connected to an adapter whose ``AdapterSettings/combinesRoles`` is `false`.
+    public var connectObstacle: BLEError? { core.perform { $0.connectObstacle(of: id) } }
+
     public func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity {
         activity(core.perform { $0.startListening(on: id, events: events) })
     }
@@ -105,12 +129,21 @@ extension SimulatedAdapter: Radio {
         activity(core.perform { $0.startAdvertisement(request, on: id, events: events) })
     }
 
-    /// Pairs by Just Works, where the peer's settings accept it.
+    /// Pairs as the peer's ``AdapterSettings/pairing`` has it, where it accepts that.
     public func pair(
         with peer: BluetoothAddress,
+        asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity {
-        activity(core.perform { $0.startPairing(with: peer, on: id, result: result) })
+        activity(core.perform { $0.startPairing(with: peer, on: id, asking: interview, result: result) })
+    }
+
+    /// Answers the pairings of centrals, where ``AdapterSettings/pairing`` leaves that to the program: ``PairingManner/justWorks``.
+    public func receivePairings(
+        _ reception: PairingReception,
+        events: @escaping @Sendable (PairingReceptionEvent) -> Void
+    ) -> RadioActivity {
+        activity(core.perform { $0.receivePairings(reception, on: id, events: events) })
     }
 
     public func restore(
@@ -130,7 +163,9 @@ extension SimulatedAdapter: Radio {
     }
 
     /// Loses the keys of all bonds, as a device does that is reset to what it was when it left the factory.
-    public func forgetBonds() { core.perform { $0.adapters[id].keys = [:] } }
+    public func forgetBonds() {
+        core.perform { ($0.adapters[id].keys, $0.adapters[id].identityKeys) = ([:], [:]) }
+    }
 
     private func activity(_ id: ActivityID) -> RadioActivity {
         RadioActivity { [core] in _ = core.perform { $0.cancel(id) } }

@@ -12,7 +12,8 @@ struct Activity: Sendable {
         case connect(BluetoothAddress, @Sendable (Result<any ATTLink, BLEError>) -> Void)
         case listen(@Sendable (ListenEvent) -> Void)
         case advertise(AdvertiseRequest, @Sendable (AdvertiseEvent) -> Void)
-        case pair(BluetoothAddress, @Sendable (Result<Bond?, BLEError>) -> Void)
+        case pair(SimulatedPairing)
+        case receivePairings(PairingReception, @Sendable (PairingReceptionEvent) -> Void)
     }
 
     var adapter: AdapterID
@@ -35,9 +36,15 @@ enum Delivery: Sendable {
     indirect case advertise(ActivityID, AdvertiseEvent)
     /// Whatever has gathered for one end of a link.
     case link(LinkEndID)
+    case pairingAsks(ActivityID, PairingQuestion)
+    /// The reception, the pairing that it is about, and who answers.
+    indirect case receptionAsks(ActivityID, ActivityID, PairingInterview, PairingQuestion)
+    indirect case reception(ActivityID, PairingReceptionEvent)
     indirect case paired(ActivityID, Result<Bond?, BLEError>)
     indirect case encrypted(Result<Void, BLEError>, @Sendable (Result<Void, BLEError>) -> Void)
     indirect case rssi(Int8?, @Sendable (Int8?) -> Void)
     case symptom(AdapterSymptom, @Sendable (AdapterSymptom) -> Void)
+    /// What takes time is over.
+    case done(@Sendable () -> Void)
     indirect case conditions(LinkConditions, @Sendable (LinkConditions) -> Void)
 }

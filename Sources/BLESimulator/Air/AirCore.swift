@@ -93,13 +93,25 @@ final class AirCore: Sendable {
         case .link(let end):
             deliverNews(to: end)
         case .paired(let id, let outcome):
-            if case .pair(_, let result) = listener(id, isLast: true) { result(outcome) }
+            if case .pair(let pairing) = listener(id, isLast: true) { pairing.result(outcome) }
+        case .pairingAsks(let id, let question):
+            guard case .pair(let pairing) = listener(id) else { return }
+            pairing.interview.ask(question) { [weak self] answer in self?.perform { $0.answer(answer, in: id) } }
+        case .receptionAsks(let id, let pairing, let interview, let question):
+            guard case .receivePairings = listener(id) else { return }
+            interview.ask(question) { [weak self] answer in
+                self?.perform { $0.answerAsPeripheral(answer, in: pairing) }
+            }
+        case .reception(let id, let event):
+            if case .receivePairings(_, let events) = listener(id, isLast: event.isLast) { events(event) }
         case .encrypted(let outcome, let result):
             result(outcome)
         case .rssi(let level, let result):
             result(level)
         case .symptom(let symptom, let events):
             events(symptom)
+        case .done(let done):
+            done()
         case .conditions(let conditions, let result):
             result(conditions)
         }
@@ -132,6 +144,10 @@ extension ScanEvent {
 
 extension ListenEvent {
     fileprivate var isLast: Bool { if case .failed = self { true } else { false } }
+}
+
+extension PairingReceptionEvent {
+    fileprivate var isLast: Bool { if case .ended = self { true } else { false } }
 }
 
 extension AdvertiseEvent {

@@ -50,7 +50,11 @@ extension AirState {
         adapters[adapter].state = state
         if state == .poweredOff || state == .absent { adapters[adapter].ailment?.powerCycles -= 1 }
         if let ailment = adapters[adapter].ailment, ailment.powerCycles <= 0 { adapters[adapter].ailment = nil }
-        if state == .absent { adapters[adapter].keys = [:] }
+        if state != .poweredOn { adapters[adapter].outOfBand = nil }
+        if state == .absent {
+            (adapters[adapter].keys, adapters[adapter].identityKeys) = ([:], [:])
+            adapters[adapter].hiding = nil
+        }
         for observer in adapters[adapter].observers {
             outbox.append(.adapter(observer, adapters[adapter].info))
         }
@@ -61,12 +65,13 @@ extension AirState {
         let record = adapters[adapter]
         let ids =
             scans.filter { $0.adapter == adapter }.map(\.activity) + record.attempts + record.listeners
-            + record.advertisements.map(\.activity) + record.pairings
+            + record.advertisements.map(\.activity) + record.pairings + record.receptions
         for id in ids.sorted() {
             guard let activity = activities[id] else { continue }
             var peer: BluetoothAddress?
             switch activity.kind {
-            case .connect(let address, _), .pair(let address, _): peer = address
+            case .connect(let address, _): peer = address
+            case .pair(let pairing): peer = pairing.peer
             default: break
             }
             if let error = unavailable(adapter, for: activity.operation, to: peer) { fail(id, error) }
@@ -86,6 +91,10 @@ extension AirState {
     /// Why an adapter can't do something now.
     func unavailable(_ adapter: AdapterID, for operation: String, to peer: BluetoothAddress? = nil) -> BLEError? {
         let record = adapters[adapter]
+        if record.state == .poweredOff, record.isSwitchedOffHere {
+            let object = peer.map { "\($0)" } ?? record.name
+            return .switchedOffHere("the simulated adapter \(record.name)", operation: operation, object: object)
+        }
         return BLEError(unavailable: record.state, adapter: record.name, operation: operation, peer: peer)
     }
 
@@ -113,6 +122,7 @@ extension Activity {
         case .listen: "listen"
         case .advertise: "advertise"
         case .pair: "pair"
+        case .receivePairings: "receive pairings"
         }
     }
 }

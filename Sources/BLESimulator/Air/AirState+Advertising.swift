@@ -73,14 +73,14 @@ extension AirState {
 
     /// Whether an advertisement is on air and somebody listens, be it in vain.
     ///
-    /// As on Linux, a connectable one is off the air while as many centrals are connected as the controller can have, and
-    /// comes back by itself.
+    /// As on Linux, a connectable one is off the air while as many centrals are connected as the controller can have, or its
+    /// links in the other role keep it from having any, and comes back by itself.
     private func isWanted(_ advertisement: Advertisement, of adapter: AdapterID) -> Bool {
         if advertisement.request.isConnectable {
-            guard adapters[adapter].peripheralLinkCount < adapters[adapter].settings.maximumCentrals else {
-                return false
-            }
-            if attempts[adapters[adapter].address] != nil { return true }
+            guard adapters[adapter].peripheralLinkCount < adapters[adapter].settings.maximumCentrals,
+                mayBePeripheral(adapter)
+            else { return false }
+            if names(of: adapter).contains(where: { attempts[$0] != nil }) { return true }
         }
         return scans.contains { $0.adapter != adapter }
     }

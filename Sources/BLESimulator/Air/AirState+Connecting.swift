@@ -23,7 +23,7 @@ extension AirState {
         let id = add(.connect(peer, result), on: adapter)
         if let error = unavailable(adapter, for: "connect", to: peer) {
             fail(id, error)
-        } else if adapters[adapter].links[peer] != nil {
+        } else if link(of: adapter, with: peer) != nil {
             fail(id, .isConnected(peer))
         } else if attempts[peer, default: []].contains(where: { $0.adapter == adapter }) {
             fail(id, .isConnecting(peer))
@@ -45,12 +45,18 @@ extension AirState {
 
     /// Lets the first who wants to connect to an advertiser, and can, do so.
     mutating func answerAttempts(to peripheral: AdapterID) {
-        let address = adapters[peripheral].address
-        for attempt in attempts[address] ?? [] {
+        let waiting = names(of: peripheral).flatMap { name in (attempts[name] ?? []).map { (name, $0) } }
+        for (address, attempt) in waiting {
             let central = attempt.adapter
-            guard central != peripheral, hears(central, peripheral) else { continue }
+            guard central != peripheral, leads(address, from: central, to: peripheral), hears(central, peripheral),
+                mayBeCentral(central)
+            else { continue }
             // A peer that hasn't yet noticed the end of an earlier link accepts no second one from the same device.
             guard adapters[peripheral].links[adapters[central].address] == nil else { continue }
+            guard peripheralCount(of: central) < adapters[central].settings.maximumPeripherals else {
+                fail(attempt.activity, .connectionLimitExceeded(adapters[central].name, peer: address))
+                continue
+            }
             if let earliest = attempt.earliest {
                 guard now >= earliest else { continue }
             } else {
@@ -62,8 +68,8 @@ extension AirState {
                 case .delayed(let delay):
                     postpone(attempt, to: address, until: now + delay)
                     continue
-                case .refused:
-                    fail(attempt.activity, .failedToEstablish(with: address))
+                case .refused(let reason):
+                    fail(attempt.activity, .refused(by: address, because: reason))
                     continue
                 }
             }
@@ -74,6 +80,11 @@ extension AirState {
         }
     }
 
+    /// How many links an adapter has as a central.
+    private func peripheralCount(of adapter: AdapterID) -> Int {
+        adapters[adapter].links.values.count { $0.role == .central }
+    }
+
     private mutating func postpone(_ attempt: ConnectAttempt, to peer: BluetoothAddress, until moment: Duration) {
         guard let index = attempts[peer]?.firstIndex(where: { $0.activity == attempt.activity }) else { return }
         attempts[peer]?[index].earliest = moment
@@ -82,14 +93,19 @@ extension AirState {
     private mutating func establish(_ attempt: ConnectAttempt, peripheral: AdapterID) {
         let (activity, central) = (attempt.activity, attempt.adapter)
         let settings = adapters[central].settings
-        let timing = attempt.parameters.map(settings.linkTiming.with) ?? settings.linkTiming
+        var timing = attempt.parameters.map(settings.linkTiming.with) ?? settings.linkTiming
+        if !adapters[central].uses2M || !adapters[peripheral].uses2M { timing.phy = .le1M }
         let link = LinkRecord(
             id: links.nextID(),
             timing: timing,
             anchor: now + randomDuration(below: timing.connectionInterval),
             maximumPDUSize: min(settings.maximumPDUSize, adapters[peripheral].settings.maximumPDUSize),
-            central: LinkEnd(adapter: central, settings),
-            peripheral: LinkEnd(adapter: peripheral, adapters[peripheral].settings)
+            central: LinkEnd(adapter: central, settings, peer: name(of: peripheral, to: central)),
+            peripheral: LinkEnd(
+                adapter: peripheral,
+                adapters[peripheral].settings,
+                peer: name(of: central, to: peripheral)
+            )
         )
         links.insert(link)
         adapters[central].links[adapters[peripheral].address] = LinkEndID(link: link.id, role: .central)

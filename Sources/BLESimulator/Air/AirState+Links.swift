@@ -146,7 +146,7 @@ extension AirState {
         link[role].phase = link[role].isOwned ? .ended(reason) : .gone
         link[role].outgoing.removeAll()
         if role == .central {
-            let peer = adapters[link.peripheral.adapter].address
+            let peer = link.central.peer
             for result in link.encryptions { outbox.append(.encrypted(.failure(.notEncrypted(peer)), result)) }
             link.encryptions = []
         }
@@ -154,10 +154,9 @@ extension AirState {
         let adapter = link[role].adapter
         let peer = adapters[link[role.opposite].adapter].address
         adapters[adapter].links[peer] = nil
-        if role == .peripheral {
-            adapters[adapter].peripheralLinkCount -= 1
-            wakeAdvertisements(of: adapter)
-        }
+        if role == .central { endPairings(with: peer, on: adapter) }
+        if role == .peripheral { adapters[adapter].peripheralLinkCount -= 1 }
+        wakeAdvertisements(of: adapter)
         note(link, .ended(role, reason))
         queueDelivery(to: role, of: link)
         forget(link)

@@ -40,9 +40,9 @@ extension AirState {
 
     /// Has an advertising event heard by those who scan.
     mutating func hear(_ request: AdvertiseRequest, from advertiser: AdapterID) {
-        let address = adapters[advertiser].address
         for index in scans.indices where scans[index].adapter != advertiser {
             let scan = scans[index]
+            let address = name(of: advertiser, to: scan.adapter)
             guard hears(scan.adapter, advertiser), isNews(address, toScan: index) else { continue }
             // Linux holds an advertisement back until its scan response is there, and reports both as one.
             let response = scan.request.isActive ? request.scanResponse.bytes : []

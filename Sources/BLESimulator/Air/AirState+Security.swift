@@ -4,66 +4,26 @@ internal import BLERadio
 /// Pairing and encryption, as far as a program sees them: who has a key of whom, and when a link is encrypted. Nothing
 /// is enciphered.
 extension AirState {
-    /// How many connection events the messages of a pairing take, and those that start the encryption.
-    private static let pairingEvents = 8
+    /// How many connection events the messages take that start the encryption.
     private static let encryptionEvents = 3
 
     typealias Encrypted = @Sendable (Result<Void, BLEError>) -> Void
-
-    // MARK: - Pairing
-
-    mutating func startPairing(
-        with peer: BluetoothAddress,
-        on adapter: AdapterID,
-        result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
-    ) -> ActivityID {
-        let id = add(.pair(peer, result), on: adapter)
-        if let error = unavailable(adapter, for: "pair", to: peer) {
-            fail(id, error)
-        } else if let end = adapters[adapter].links[peer], let link = links[end.link] {
-            adapters[adapter].pairings.append(id)
-            schedule(.pairing(id, end), at: now + link.timing.connectionInterval * Self.pairingEvents)
-        } else {
-            fail(id, .notConnected("pair", peer))
-        }
-        return id
-    }
-
-    mutating func runPairing(_ id: ActivityID, _ end: LinkEndID) {
-        guard let activity = stop(id), case .pair(let peer, _) = activity.kind else { return }
-        activities[id]?.isEnding = true
-        guard let link = links[end.link], !link.isSilent, !link[end.role].isOver, let other = addresses[peer] else {
-            return outbox.append(.paired(id, .failure(.notConnected("pair", peer))))
-        }
-        let adapter = activity.adapter
-        guard adapters[adapter].keys[peer] == nil else {
-            // As on Linux: the key that is there is not looked at.
-            return outbox.append(.paired(id, .success(nil)))
-        }
-        guard adapters[other].settings.acceptsPairing else {
-            link[end.role.opposite].encryptionFailures.append(.pairingFailed(with: adapters[adapter].address))
-            queueDelivery(to: end.role.opposite, of: link)
-            return outbox.append(.paired(id, .failure(.pairingRefused(by: peer))))
-        }
-        let key = SimulatedKey(timeline.randomBits(), timeline.randomBits())
-        adapters[adapter].keys[peer] = key
-        adapters[other].keys[adapters[adapter].address] = key
-        link.security = .justWorks
-        let bond = Bond(peer: peer, adapter: adapters[adapter].address, encryptionKeys: [key.encryptionKey])
-        outbox.append(.paired(id, .success(bond)))
-    }
 
     // MARK: - Bonds
 
     mutating func restore(_ bonds: [Bond], on adapter: AdapterID) {
         let own = bonds.filter { $0.adapter == adapters[adapter].address }
-        for bond in own { adapters[adapter].keys[bond.peer] = bond.encryptionKeys.first.map { SimulatedKey($0) } }
+        for bond in own {
+            adapters[adapter].keys[bond.peer] = bond.encryptionKeys.first.map { SimulatedKey($0) }
+            adapters[adapter].identityKeys[bond.peer] = bond.identityKey
+        }
     }
 
     /// Forgets a key and drops the link; whether there was one.
     mutating func unpair(_ peer: BluetoothAddress, on adapter: AdapterID) -> Bool {
         guard adapters[adapter].keys.removeValue(forKey: peer) != nil else { return false }
-        if let end = adapters[adapter].links[peer] { disconnect(end) }
+        adapters[adapter].identityKeys[peer] = nil
+        if let end = link(of: adapter, with: peer) { disconnect(end) }
         return true
     }
 
@@ -76,10 +36,10 @@ extension AirState {
         guard !security(of: id).isEncrypted else { return outbox.append(.encrypted(.success(()), result)) }
         if id.role == .peripheral, !haveKey(link.central.adapter, link.peripheral.adapter) {
             // A Security Request, which the central answers by pairing; nobody has asked its program for that.
-            let peer = adapters[link.peripheral.adapter].address
+            let peer = link.central.peer
             link.central.encryptionFailures.append(.wishRefused(of: peer))
             queueDelivery(to: .central, of: link)
-            let central = adapters[link.central.adapter].address
+            let central = link.peripheral.peer
             return outbox.append(.encrypted(.failure(.notEncrypted(central)), result))
         }
         link.encryptions.append(result)
@@ -90,12 +50,29 @@ extension AirState {
     mutating func runEncryption(_ id: LinkEndID) {
         guard let link = links[id.link], !link.encryptions.isEmpty, !link.isSilent else { return }
         guard haveKey(link.central.adapter, link.peripheral.adapter) else {
-            // As on Linux: a link that can't be encrypted with the bond's key is dropped.
-            return cut(link, DisconnectReason(.authenticationFailed, hciStatus: 0x05))
+            // As on Linux: a link that can't be encrypted with the bond's key is dropped, and why is told.
+            let isMissing = adapters[link.peripheral.adapter].keys[adapters[link.central.adapter].address] == nil
+            let reason =
+                isMissing
+                ? DisconnectReason(.keyMissing, hciStatus: 0x06)
+                : DisconnectReason(.authenticationFailed, hciStatus: 0x3D)
+            let results = link.encryptions
+            link.encryptions = []
+            let error = BLEError.keysDoNotFit(link.central.peer, reason)
+            for result in results { outbox.append(.encrypted(.failure(error), result)) }
+            return cut(link, reason)
         }
-        link.security = .justWorks
+        let key = adapters[link.central.adapter].keys[adapters[link.peripheral.adapter].address]
+        set(key?.isAuthenticated == true ? .authenticated : .justWorks, of: link)
         for result in link.encryptions { outbox.append(.encrypted(.success(()), result)) }
         link.encryptions = []
+    }
+
+    /// Takes note of how a link is protected from now on.
+    mutating func set(_ security: LinkSecurity, of link: LinkRecord) {
+        guard link.security != security else { return }
+        link.security = security
+        for observer in link.securityObservers.all { outbox.append(.done(observer)) }
     }
 
     /// Whether two adapters have the same key.
@@ -117,20 +94,37 @@ extension AirState {
     }
 }
 
-/// A key that two simulated adapters share.
+/// A key that two simulated adapters share. Printing, interpolating or dumping it shows nothing of the key.
 struct SimulatedKey: Hashable, Sendable {
-    private let halves: [UInt64]
+    /// What every simulated key begins with, so that one is known wherever it is printed.
+    static let mark: UInt64 = 0x5EC2_E74B_1E55_7A0D
 
-    init(_ first: UInt64, _ last: UInt64) { halves = [first, last] }
+    private let halves: [UInt64]
+    /// Whether somebody made sure that nobody stood between the two.
+    let isAuthenticated: Bool
+
+    /// Makes one of random bits.
+    init(_ random: UInt64, isAuthenticated: Bool) {
+        halves = [Self.mark, random]
+        self.isAuthenticated = isAuthenticated
+    }
 
     init(_ key: Bond.EncryptionKey) {
         let octets = key.value.octets
         halves = [octets.prefix(8), octets.suffix(8)].map { half in half.reduce(0) { $0 << 8 | UInt64($1) } }
+        isAuthenticated = key.isAuthenticated
     }
 
-    /// Of the kind that Just Works makes with LE Secure Connections.
+    /// Of the kind that LE Secure Connections makes.
     var encryptionKey: Bond.EncryptionKey {
-        Bond.EncryptionKey(kind: 2, initiator: 0, size: 16, diversifier: 0, random: 0, value: value)
+        Bond.EncryptionKey(
+            kind: isAuthenticated ? 3 : 2,
+            initiator: 0,
+            size: 16,
+            diversifier: 0,
+            random: 0,
+            value: value
+        )
     }
 
     private var value: SecretKey {
@@ -140,8 +134,23 @@ struct SimulatedKey: Hashable, Sendable {
     }
 }
 
+extension SimulatedKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Without the key.
+    var description: String { "<key>" }
+    /// Without the key.
+    var debugDescription: String { description }
+    /// Without the key.
+    var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 extension LinkSecurity {
     static let justWorks = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
+    static let authenticated = LinkSecurity(
+        isEncrypted: true,
+        isAuthenticated: true,
+        isSecureConnections: true,
+        keySize: 16
+    )
 }
 
 extension BLEError {
@@ -155,34 +164,43 @@ extension BLEError {
         )
     }
 
-    static func pairingRefused(by peer: BluetoothAddress) -> BLEError {
-        BLEError(
-            .securityFailed,
-            operation: "pair",
-            object: "with \(peer)",
-            cause: "the peripheral refused",
-            remedy: "Set acceptsPairing in the settings of its adapter."
-        )
-    }
-
     static func wishRefused(of peer: BluetoothAddress) -> BLEError {
         BLEError(
             .securityFailed,
             operation: "encrypt link",
             object: "with \(peer)",
             cause: "it asked for encryption, and there is no bond with it",
-            remedy: "Pair with it: Link.pair(timeout:)."
+            remedy: "Pair with it: Link.pair(answers:timeout:)."
         )
     }
 
-    static func pairingFailed(with peer: BluetoothAddress) -> BLEError {
-        BLEError(
+    /// What a peripheral is told of a pairing that a central has begun.
+    static func pairingFailed(as failure: PairingFailure, by central: BluetoothAddress) -> BLEError {
+        var error = BLEError(
             .securityFailed,
             operation: "encrypt link",
-            object: "with \(peer)",
-            cause: "it wanted to pair, and this adapter's settings refuse that",
-            remedy: "Set acceptsPairing in the settings of this adapter."
+            object: "with \(central)",
+            cause: "it wanted to pair, and that failed",
+            remedy: "Pair again, from the central."
         )
+        if failure == .refusedByPeripheral {
+            error.cause = "it wanted to pair, and this adapter's settings refuse that"
+            error.remedy = "Set acceptsPairing in the settings of this adapter."
+        }
+        error.pairingFailure = failure
+        return error
+    }
+
+    /// The keys of the two devices don't fit.
+    fileprivate static func keysDoNotFit(_ peer: BluetoothAddress, _ reason: DisconnectReason) -> BLEError {
+        var error = notEncrypted(peer)
+        error.cause =
+            reason.kind == .keyMissing
+            ? "the peripheral no longer has the keys of the bond: it was reset, or its bond removed there"
+            : "the peripheral has other keys than this adapter: one of the two was paired anew"
+        error.remedy = "Remove the bond with Peripheral.unpair(), then pair again."
+        error.reason = reason
+        return error
     }
 
     static func notEncrypted(_ peer: BluetoothAddress?) -> BLEError {

@@ -9,7 +9,8 @@ struct AirState {
         case advertise(ActivityID)
         case connectionEvent(LinkID)
         case supervision(LinkID, silence: UInt32)
-        case pairing(ActivityID, LinkEndID)
+        case comeBack(AdapterID, AdapterState, @Sendable () -> Void)
+        case pairing(ActivityID, LinkEndID, PairingStep)
         case encryption(LinkEndID)
         indirect case fault(FaultTimer)
     }
@@ -71,7 +72,8 @@ struct AirState {
         case .advertise(let id): runAdvertisingEvent(id)
         case .connectionEvent(let id): runConnectionEvent(id, due: due)
         case .supervision(let id, let silence): runSupervisionTimeout(id, silence: silence)
-        case .pairing(let id, let end): runPairing(id, end)
+        case .comeBack(let id, let state, let done): comeBack(id, as: state, done)
+        case .pairing(let id, let end, let step): runPairing(id, end, step)
         case .encryption(let end): runEncryption(end)
         case .fault(let timer): runFaultTimer(timer)
         }
@@ -105,6 +107,7 @@ struct AirState {
         case .listen: outbox.append(.listen(id, .failed(error)))
         case .advertise: outbox.append(.advertise(id, .failed(error)))
         case .pair: outbox.append(.paired(id, .failure(error)))
+        case .receivePairings: outbox.append(.reception(id, .ended(error)))
         }
     }
 
@@ -125,6 +128,7 @@ struct AirState {
         case .listen: adapters[activity.adapter].listeners.removeAll { $0 == id }
         case .advertise: adapters[activity.adapter].advertisements.removeAll { $0.activity == id }
         case .pair: adapters[activity.adapter].pairings.removeAll { $0 == id }
+        case .receivePairings: adapters[activity.adapter].receptions.removeAll { $0 == id }
         }
         return activity
     }
@@ -165,7 +169,11 @@ struct AdapterRecord: Sendable {
     let name: String
     let address: BluetoothAddress
     var state = AdapterState.poweredOn
+    /// Whether it was switched off through the radio, not by the test's switches.
+    var isSwitchedOffHere = false
     var settings: AdapterSettings
+    /// What a program has selected; `nil`: nothing yet.
+    var selectedPHYs: PHYSelection?
 
     /// In the order of their start.
     var observers: [ActivityID] = []
@@ -173,8 +181,10 @@ struct AdapterRecord: Sendable {
     var advertisements: [Advertisement] = []
     var attempts: [ActivityID] = []
     var pairings: [ActivityID] = []
+    /// Who answers the pairings of centrals.
+    var receptions: [ActivityID] = []
 
-    /// The links that haven't ended on this side, by peer.
+    /// The links that haven't ended on this side, by the peers' identities.
     var links: [BluetoothAddress: LinkEndID] = [:]
     var peripheralLinkCount = 0
 
@@ -182,8 +192,14 @@ struct AdapterRecord: Sendable {
     var ailment: AdapterAilment?
     var symptomObservers: [(id: UInt64, events: @Sendable (AdapterSymptom) -> Void)] = []
 
-    /// The keys that it has of others; lost when it is unplugged, as the kernel's are.
+    /// The keys that it has of others, by their identities; lost when it is unplugged, as the kernel's are.
     var keys: [BluetoothAddress: SimulatedKey] = [:]
+    /// By which it knows others behind their private addresses.
+    var identityKeys: [BluetoothAddress: SecretKey] = [:]
+    /// What it has told out of band last.
+    var outOfBand: OutOfBandData?
+    /// Behind what it hides itself; `nil`: it doesn't.
+    var hiding: Hiding?
 
     var info: AdapterInfo { AdapterInfo(name: name, address: state == .absent ? nil : address, state: state) }
 }

@@ -86,15 +86,27 @@ extension BLEError {
         )
     }
 
-    static func failedToEstablish(with peer: BluetoothAddress) -> BLEError {
+    static func connectionLimitExceeded(_ adapter: String, peer: BluetoothAddress) -> BLEError {
         var error = BLEError(
             .connectionFailed,
             operation: "connect",
             object: "\(peer)",
-            cause: "\(DisconnectReason.Kind.failedToEstablish.rawValue), as the air's fault plan asked",
+            cause: "the simulated adapter \(adapter) has no free connection slot",
+            remedy: "Close another link, or join a second adapter: AdapterChoice.joined(_:)."
+        )
+        error.reason = DisconnectReason(.other, hciStatus: 0x09)
+        return error
+    }
+
+    static func refused(by peer: BluetoothAddress, because reason: DisconnectReason.Kind) -> BLEError {
+        var error = BLEError(
+            .connectionFailed,
+            operation: "connect",
+            object: "\(peer)",
+            cause: "\(reason.rawValue), as the air's fault plan asked",
             remedy: "Try again."
         )
-        error.reason = DisconnectReason(.failedToEstablish, hciStatus: 0x3E)
+        error.reason = DisconnectReason(onAir: reason)
         return error
     }
 }

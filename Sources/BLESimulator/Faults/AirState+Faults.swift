@@ -5,6 +5,7 @@ internal import CLibrary
 /// What the fault plan does at a time of its own.
 enum FaultTimer: Sendable {
     case dropLink(FaultID, LinkID)
+    case loseUnestablished(LinkID)
     case beginOutage(FaultID, lasting: Duration?)
     case endOutage(FaultID)
     case latePDU([UInt8], LinkEndID)
@@ -27,7 +28,7 @@ extension AirState {
             schedule(.fault(.beginOutage(id, lasting: duration)), at: now + max(delay, .zero))
         case .dropLinkAfterTime, .loseLinks:
             for link in links.all { plan(id, on: link) }
-        case .pdu, .dropLinkAfterPDUs, .connection, .missAdvertisements:
+        case .pdu, .dropLinkAfterPDUs, .connection, .missAdvertisements, .neverEstablish:
             break
         }
         return id
@@ -62,6 +63,11 @@ extension AirState {
             // Exponentially distributed: at any moment as likely as at any other.
             let chance = Double((timeline.randomBits() >> 11) + 1) / Double(1 << 53)
             schedule(.fault(.dropLink(id, link.id)), at: now + mean * -log(chance))
+        case .neverEstablish:
+            guard faults.loses(aLinkBy: id) else { return }
+            link.isUnestablished = true
+            let limit = link.timing.connectionInterval * LinkRecord.eventsToEstablish
+            schedule(.fault(.loseUnestablished(link.id)), at: now + limit)
         default:
             break
         }
@@ -76,6 +82,8 @@ extension AirState {
                 if faults.strike(id) { cut(link, reason) }
             default: break
             }
+        case .loseUnestablished(let link):
+            if let link = links[link] { cut(link, DisconnectReason(onAir: .failedToEstablish)) }
         case .beginOutage(let id, let duration):
             guard faults.strike(id) else { return }
             faults.setOutage(true, of: id)
@@ -102,6 +110,7 @@ extension AirState {
     /// Takes one PDU over the air, unless the fault plan has something against it.
     mutating func carry(_ pdu: [UInt8], from role: LinkRole, on link: LinkRecord) {
         guard !link[role].isOver else { return }
+        if link.isUnestablished { return note(link, .pdu(pdu, from: role, fate: .swallowed)) }
         let (central, peripheral) = (link.central.adapter, link.peripheral.adapter)
         guard !faults.isEmpty, let fault = faults.fault(for: pdu, from: role, between: central, and: peripheral) else {
             return deliver(pdu, from: role, on: link, fate: .delivered)

@@ -18,6 +18,7 @@ public struct Fault: Sendable {
         case dropLinkAfterPDUs(Int, PDUFilter, DisconnectReason)
         case dropLinkAfterTime(Duration, DisconnectReason)
         case loseLinks(mean: Duration, DisconnectReason)
+        case neverEstablish(Int, of: Int)
         case connection(ConnectionFault)
         case outOfRange(after: Duration, lasting: Duration?)
         case missAdvertisements(Double)
@@ -35,7 +36,7 @@ public struct Fault: Sendable {
     }
 
     enum ConnectionFault: Sendable {
-        case refuse
+        case refuse(DisconnectReason.Kind)
         case ignore
         case delay(Duration)
     }
@@ -109,6 +110,21 @@ extension Fault {
         Fault(.loseLinks(mean: max(mean, .nanoseconds(1)), DisconnectReason(onAir: reason)))
     }
 
+    /// Links that are made and never established: the central has one, nothing arrives on it, and after six connection
+    /// intervals it ends with ``DisconnectReason/Kind/failedToEstablish`` (Core Specification, Vol 6, Part B, 4.5). Strikes
+    /// always.
+    ///
+    /// ```swift
+    /// air.faults.add(.neverEstablish(3, of: 4))    // every fourth link carries something
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - count: how many of each `total` links that are made, the first ones.
+    ///   - total: how many links are counted before it begins anew.
+    public static func neverEstablish(_ count: Int = 1, of total: Int = 1) -> Fault {
+        Fault(.neverEstablish(max(count, 0), of: max(total, 1)))
+    }
+
     /// Makes the peers deaf to each other: no reports, no connections, and links fall silent, until the supervision
     /// timeout ends them or the time is over. Begins so long after the fault is added; strikes once.
     ///
@@ -123,10 +139,16 @@ extension Fault {
 // MARK: - Connections and advertisements
 
 extension Fault {
-    /// Lets the next attempts to connect fail with ``DisconnectReason/Kind/failedToEstablish``, the commonest failure
-    /// on air.
-    public static func refuseConnections(_ count: Int = 1) -> Fault {
-        Fault(.connection(.refuse), limit: max(count, 0))
+    /// Lets the next attempts to connect fail, without a link.
+    ///
+    /// - Parameters:
+    ///   - count: how many.
+    ///   - reason: why; ``DisconnectReason/Kind/failedToEstablish`` is the commonest failure on air, and worth another try.
+    public static func refuseConnections(
+        _ count: Int = 1,
+        reason: DisconnectReason.Kind = .failedToEstablish
+    ) -> Fault {
+        Fault(.connection(.refuse(reason)), limit: max(count, 0))
     }
 
     /// The peer advertises, and never answers an attempt to connect. Strikes always.

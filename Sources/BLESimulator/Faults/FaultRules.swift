@@ -1,3 +1,5 @@
+internal import BLEProtocol
+
 /// The fault plan's rules and their counts. A plain value.
 struct FaultRules: Sendable {
     struct Rule: Sendable {
@@ -8,12 +10,14 @@ struct FaultRules: Sendable {
         var toSkip: Int
         var strikes = 0
         var isOutage = false
+        /// The links that a rule has counted which strikes some of several.
+        var links = 0
     }
 
     /// What becomes of an attempt to connect.
     enum ConnectionFate: Sendable {
         case accepted
-        case refused
+        case refused(DisconnectReason.Kind)
         case ignored
         case delayed(Duration)
     }
@@ -67,6 +71,15 @@ struct FaultRules: Sendable {
 
     // MARK: - Occasions
 
+    /// Whether the link that was just made is one of those that are never established; counts it.
+    mutating func loses(aLinkBy id: FaultID) -> Bool {
+        guard let index = rules.firstIndex(where: { $0.id == id }),
+            case .neverEstablish(let count, let total) = rules[index].action
+        else { return false }
+        defer { rules[index].links += 1 }
+        return rules[index].links % total < count && strike(at: index)
+    }
+
     /// What the first rule that is for a PDU, and strikes, does to it.
     mutating func fault(for pdu: [UInt8], from role: LinkRole, between a: AdapterID, and b: AdapterID)
         -> Fault.PDUFault?
@@ -86,7 +99,7 @@ struct FaultRules: Sendable {
                 rules[index].scope.contains(central, peripheral), strike(at: index)
             else { continue }
             switch fault {
-            case .refuse: return .refused
+            case .refuse(let reason): return .refused(reason)
             case .ignore: return .ignored
             case .delay(let delay): return .delayed(delay)
             }

@@ -38,6 +38,16 @@ extension AirState {
         }
     }
 
+    /// As a peripheral, asks a central for other parameters.
+    mutating func request(_ parameters: ConnectionParameters, from peripheral: AdapterID, to central: AdapterID) -> Bool
+    {
+        guard let id = adapters[peripheral].links[adapters[central].address], id.role == .peripheral else {
+            return false
+        }
+        request(parameters, of: id)
+        return true
+    }
+
     private func conditions(of link: LinkRecord, _ role: LinkRole) -> LinkConditions {
         var conditions = link.timing.conditions
         if !link.isSilent, !link[role].isOver {

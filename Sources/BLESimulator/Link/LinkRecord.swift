@@ -37,6 +37,9 @@ final class LinkRecord {
     /// How it is protected, as its two ends have brought about.
     var security = LinkSecurity.none
 
+    /// Who hears that this has changed.
+    var securityObservers = Observers<@Sendable () -> Void>()
+
     /// Who waits for it to be encrypted.
     var encryptions: [AirState.Encrypted] = []
 
@@ -45,6 +48,12 @@ final class LinkRecord {
 
     /// Whether nothing is heard: out of range, or one side is gone.
     var isSilent = false
+
+    /// Whether nothing is ever heard on it, as the fault plan has it.
+    var isUnestablished = false
+
+    /// Connection events without an answer after which a new link counts as never established.
+    static let eventsToEstablish = 6
 
     /// Tells an entry for the supervision timeout from a stale one.
     var silences: UInt32 = 0
@@ -90,6 +99,8 @@ final class LinkEnd {
     }
 
     let adapter: AdapterID
+    /// As whom this side knows the other one.
+    let peer: BluetoothAddress
     let sendBufferSize: Int
     let receiveBufferCount: Int
     var phase = Phase.open
@@ -109,8 +120,9 @@ final class LinkEnd {
     var encryptionFailures: [BLEError] = []
     var isDeliveryQueued = false
 
-    init(adapter: AdapterID, _ settings: AdapterSettings) {
+    init(adapter: AdapterID, _ settings: AdapterSettings, peer: BluetoothAddress) {
         self.adapter = adapter
+        self.peer = peer
         sendBufferSize = settings.sendBufferSize
         receiveBufferCount = settings.receiveBufferCount
     }

@@ -36,6 +36,23 @@ final class SimulatedLink: ATTLink {
         core.perform { $0.encrypt(id, result) }
     }
 
+    func raise(
+        to level: SecurityLevel,
+        asking interview: PairingInterview,
+        result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+    ) -> RadioActivity {
+        let activity = core.perform { $0.raise(id, to: level, asking: interview, result: result) }
+        return RadioActivity { [core] in _ = core.perform { $0.cancel(activity) } }
+    }
+
+    func observeSecurity(_ changed: @escaping @Sendable () -> Void) -> RadioActivity {
+        let observer = core.perform { $0.links[id.link]?.securityObservers.add(changed) }
+        return RadioActivity { [core, id] in
+            guard let observer else { return }
+            _ = core.perform { $0.links[id.link]?.securityObservers.remove(observer) }
+        }
+    }
+
     func disconnect() { core.perform { $0.disconnect(id) } }
 
     func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void) { core.perform { $0.readRSSI(of: id, result) } }
@@ -61,8 +78,18 @@ extension AirState {
     fileprivate func facts(of id: LinkEndID) -> (BluetoothAddress, BluetoothAddress?, Int) {
         guard let link = links[id.link] else { preconditionFailure("a link is handed over before it is forgotten") }
         let near = adapters[link[id.role].adapter]
-        let far = adapters[link[id.role.opposite].adapter]
-        return (far.address, near.address, link.maximumPDUSize)
+        return (link[id.role].peer, near.address, link.maximumPDUSize)
+    }
+
+    fileprivate mutating func raise(
+        _ id: LinkEndID,
+        to level: SecurityLevel,
+        asking interview: PairingInterview,
+        result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+    ) -> ActivityID {
+        let (peer, _, _) = facts(of: id)
+        let adapter = links[id.link]?[id.role].adapter ?? 0
+        return startPairing(with: peer, on: adapter, asking: interview, anewFor: level, result: result)
     }
 
     fileprivate mutating func readRSSI(of id: LinkEndID, _ result: @escaping @Sendable (Int8?) -> Void) {

@@ -174,6 +174,38 @@ private func notification(_ number: UInt8) -> [UInt8] { [0x1B, 0x05, 0x00, numbe
         }
     }
 
+    @Test func `three links of four are never established, and nothing arrives on them`() async throws {
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (phone, sensor) = (air.adapter(), air.adapter())
+            air.faults.add(.neverEstablish(3, of: 4), on: sensor)
+            let listener = sensor.listen { event in
+                guard case .accepted(let link) = event else { return }
+                link.start(LinkRecorder())
+                for number in 0..<5 as Range<UInt8> { _ = link.send(notification(number)) }
+            }
+            let advertisement = sensor.advertise(AdvertiseRequest(data: AdvertisingData(bytes: []))) { _ in }
+            for number in 0..<8 {
+                let recorder = LinkRecorder()
+                let links = Log<any ATTLink>()
+                let attempt = phone.connect(to: sensor.address) { result in
+                    guard case .success(let link) = result else { return }
+                    link.start(recorder)
+                    links.append(link)
+                }
+                try await time.sleep(for: .seconds(2))
+                // One that stands would be in the way of the next.
+                links.values.first?.disconnect()
+                try await time.sleep(for: .seconds(1))
+                #expect(recorder.pdus.count == (number % 4 == 3 ? 5 : 0))
+                #expect(recorder.end?.kind == (number % 4 == 3 ? .closedLocally : .failedToEstablish))
+                attempt.cancel()
+            }
+            listener.cancel()
+            advertisement.cancel()
+        }
+    }
+
     @Test func `attempts are ignored while the fault is there`() async throws {
         try await VirtualTime.run { time in
             let none = try await outcomes(time, attempts: 2) { air, sensor in

@@ -1,0 +1,49 @@
+public import BLEProtocol
+public import BLERadio
+
+extension SimulatedAdapter {
+    /// What ``AdapterSettings/phys`` says, and what was selected; all of it unless a program has.
+    public func readPHYs(
+        result: @escaping @Sendable (Result<AdapterPHYs, BLEError>) -> Void
+    ) -> RadioActivity {
+        let outcome = core.perform { state -> Result<AdapterPHYs, BLEError> in
+            if state.adapters[id].state == .absent, let error = state.unavailable(id, for: "read PHYs") {
+                return .failure(error)
+            }
+            return .success(state.adapters[id].phys)
+        }
+        return timeline.schedule(after: .zero) { result(outcome) }
+    }
+
+    /// Selects for the links that are made from then on: a link whose two ends haven't both selected 2M is on 1M, whatever
+    /// ``LinkTiming/phy`` says.
+    public func selectPHYs(
+        _ selection: PHYSelection,
+        result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) -> RadioActivity {
+        let outcome = core.perform { state -> Result<Void, BLEError> in
+            if let error = state.unavailable(id, for: "select PHYs") { return .failure(error) }
+            let phys = state.adapters[id].phys
+            guard let selected = phys.selection(for: selection) else {
+                return .failure(.physNotSupported(selection, by: state.adapters[id].name, phys))
+            }
+            state.adapters[id].selectedPHYs = selected
+            return .success(())
+        }
+        return timeline.schedule(after: .zero) { result(outcome) }
+    }
+}
+
+extension AdapterRecord {
+    var phys: AdapterPHYs {
+        let supported = PHYSelection(settings.phys.union([.le1M]))
+        return AdapterPHYs(
+            supported: supported,
+            configurable: supported.subtracting(PHYSelection([.le1M])),
+            selected: selectedPHYs?.intersection(supported) ?? supported
+        )
+    }
+
+    /// Whether its links may be on 2M.
+    var uses2M: Bool { phys.selected.sending.contains(.le2M) && phys.selected.receiving.contains(.le2M) }
+}

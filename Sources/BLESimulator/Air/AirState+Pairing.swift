@@ -1,0 +1,209 @@
+internal import BLEProtocol
+internal import BLERadio
+
+/// One pairing that the central of a link has begun.
+struct SimulatedPairing: Sendable {
+    let peer: BluetoothAddress
+    let interview: PairingInterview
+    /// What the keys must be good for, where there are some already, which they are to replace.
+    var level: SecurityLevel?
+    let result: @Sendable (Result<Bond?, BLEError>) -> Void
+    /// What the central was asked, and waits to be answered.
+    var question: PairingQuestion?
+    /// The peripheral's part, where its program answers.
+    var far: SimulatedReception?
+}
+
+/// What comes next in a pairing, if nothing else has come before.
+enum PairingStep: Sendable {
+    /// The peer learns what is wanted.
+    case begin
+    /// The person at the peer has typed so many digits of the passkey that the central shows.
+    case typed(Int)
+    /// Both have what they need, and it fits or not.
+    case end(PairingFailure?)
+    /// The Security Manager has waited long enough for an answer.
+    case timeOut
+}
+
+/// Pairing, as far as a program sees it: what is asked, in what order and how long it takes. Nothing is enciphered.
+extension AirState {
+    /// How many connection events the messages of a pairing take.
+    static let pairingEvents = 8
+    /// Source: Core Specification, Vol 3, Part H, 3.4.
+    static let securityManagerTimeout = Duration.seconds(30)
+    /// What a person takes for a digit.
+    private static let typing = Duration.milliseconds(500)
+
+    mutating func startPairing(
+        with peer: BluetoothAddress,
+        on adapter: AdapterID,
+        asking interview: PairingInterview,
+        anewFor level: SecurityLevel? = nil,
+        result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+    ) -> ActivityID {
+        let pairing = SimulatedPairing(peer: peer, interview: interview, level: level, result: result)
+        let id = add(.pair(pairing), on: adapter)
+        if let error = unavailable(adapter, for: "pair", to: peer) {
+            fail(id, error)
+        } else if let end = link(of: adapter, with: peer), let link = links[end.link] {
+            adapters[adapter].pairings.append(id)
+            schedule(.pairing(id, end, .begin), at: now + link.timing.connectionInterval * Self.pairingEvents)
+        } else {
+            fail(id, .notConnected("pair", peer))
+        }
+        return id
+    }
+
+    mutating func runPairing(_ id: ActivityID, _ end: LinkEndID, _ step: PairingStep) {
+        guard let activity = activities[id], !activity.isEnding, case .pair(let pairing) = activity.kind else { return }
+        guard let link = links[end.link], !link.isSilent, !link[end.role].isOver else {
+            return fail(id, .notConnected("pair", pairing.peer))
+        }
+        switch step {
+        case .begin: begin(id, end, pairing, link)
+        case .typed(let count): typed(count, id, end, pairing)
+        case .end(let failure): finish(id, end, pairing, failure, isAuthenticated: true)
+        case .timeOut:
+            guard pairing.question != nil || pairing.far?.question != nil else { return }
+            finish(id, end, pairing, .unanswered, isAuthenticated: true)
+        }
+    }
+
+    /// The central's program has answered; what it says later doesn't count.
+    mutating func answer(_ answer: PairingAnswer, in id: ActivityID) {
+        guard let activity = activities[id], !activity.isEnding, case .pair(var pairing) = activity.kind,
+            let question = pairing.question, let other = addresses[pairing.peer],
+            let end = link(of: activity.adapter, with: pairing.peer), let link = links[end.link]
+        else { return }
+        if pairing.far != nil { return answerAsCentral(answer, to: question, in: id, end, link) }
+        let manner = adapters[other].settings.pairing
+        let failure: PairingFailure?
+        switch (question, answer, manner) {
+        case (_, .refuse(let reason), _): failure = reason
+        case (.passkey, .passkey(let passkey), .showsPasskey(let shown)):
+            failure = passkey == shown ? nil : .wrongPasskey
+        case (.comparison, .accept, .comparesNumbers(let agrees)): failure = agrees ? nil : .refusedByPeripheral
+        case (.display, _, _): return
+        default: failure = .refused
+        }
+        pairing.question = nil
+        activities[id]?.kind = .pair(pairing)
+        schedule(.pairing(id, end, .end(failure)), at: now + link.timing.connectionInterval * Self.pairingEvents)
+    }
+
+    /// The link is over, and what was asked on it.
+    mutating func endPairings(with peer: BluetoothAddress, on adapter: AdapterID) {
+        for id in adapters[adapter].pairings {
+            guard case .pair(let pairing) = activities[id]?.kind, pairing.peer == peer else { continue }
+            fail(id, .notConnected("pair", peer))
+        }
+    }
+
+    // MARK: - Steps
+
+    private mutating func begin(_ id: ActivityID, _ end: LinkEndID, _ pairing: SimulatedPairing, _ link: LinkRecord) {
+        guard let other = addresses[pairing.peer], let adapter = activities[id]?.adapter else { return }
+        guard pairing.level != nil || adapters[adapter].keys[adapters[other].address] == nil else {
+            // As on Linux: the key that is there is not looked at.
+            stop(id)
+            activities[id]?.isEnding = true
+            return outbox.append(.paired(id, .success(nil)))
+        }
+        let settings = adapters[other].settings
+        guard settings.acceptsPairing else {
+            return finish(id, end, pairing, .refusedByPeripheral, isAuthenticated: false)
+        }
+        if let fits = outOfBandOutcome(pairing, of: adapter, with: other) {
+            return finish(id, end, pairing, fits ? nil : .wrongOutOfBandData, isAuthenticated: true)
+        }
+        guard let wanted = settings.pairing.method else {
+            if let reception = reception(on: other) { return begin(id, end, pairing, reception) }
+            let failure = pairing.failureOfJustWorks
+            return finish(id, end, pairing, failure, isAuthenticated: false)
+        }
+        let method = PairingMethod(
+            initiator: pairing.interview.capability,
+            responder: settings.pairing.capability,
+            isSecureConnections: true
+        )
+        guard method == wanted else { return finish(id, end, pairing, .needsAnswers, isAuthenticated: false) }
+        let number = UInt32(truncatingIfNeeded: timeline.randomBits() % 1_000_000)
+        switch method {
+        case .initiatorEnters: ask(.passkey, in: id)
+        case .comparison: ask(.comparison(number), in: id)
+        default:
+            ask(.display(number, typed: 0), in: id)
+            return schedule(.pairing(id, end, .typed(1)), at: now + Self.typing)
+        }
+        schedule(.pairing(id, end, .timeOut), at: now + Self.securityManagerTimeout)
+    }
+
+    mutating func ask(_ question: PairingQuestion, in id: ActivityID) {
+        guard case .pair(var pairing) = activities[id]?.kind else { return }
+        pairing.question = question
+        activities[id]?.kind = .pair(pairing)
+        outbox.append(.pairingAsks(id, question))
+    }
+
+    private mutating func typed(_ count: Int, _ id: ActivityID, _ end: LinkEndID, _ pairing: SimulatedPairing) {
+        guard case .display(let passkey, _) = pairing.question, let other = addresses[pairing.peer] else { return }
+        ask(.display(passkey, typed: count), in: id)
+        guard count == 6 else {
+            return schedule(.pairing(id, end, .typed(count + 1)), at: now + Self.typing)
+        }
+        var isRight = false
+        if case .entersPasskey(correctly: true) = adapters[other].settings.pairing { isRight = true }
+        schedule(.pairing(id, end, .end(isRight ? nil : .wrongPasskey)), at: now + Self.typing)
+    }
+
+    mutating func finish(
+        _ id: ActivityID,
+        _ end: LinkEndID,
+        _ pairing: SimulatedPairing,
+        _ failure: PairingFailure?,
+        isAuthenticated: Bool
+    ) {
+        guard let activity = stop(id), let link = links[end.link], let other = addresses[pairing.peer] else { return }
+        activities[id]?.isEnding = true
+        let address = name(of: activity.adapter, to: other)
+        let reception = pairing.far?.reception ?? self.reception(on: other)?.id
+        if let failure {
+            let ofPeripheral = pairing.far?.failure ?? failure.seenByPeripheral
+            let told = BLEError.pairingFailed(by: address, ofPeripheral)
+            if let reception { outbox.append(.reception(reception, .failed(address, told))) }
+            link[end.role.opposite].encryptionFailures.append(.pairingFailed(as: failure, by: address))
+            queueDelivery(to: end.role.opposite, of: link)
+            return outbox.append(.paired(id, .failure(.pairingFailed(with: pairing.peer, failure))))
+        }
+        let key = SimulatedKey(timeline.randomBits(), isAuthenticated: isAuthenticated)
+        let (near, far) = bonds(activity.adapter, other, key)
+        if let reception { outbox.append(.reception(reception, .paired(address, far))) }
+        set(isAuthenticated ? .authenticated : .justWorks, of: link)
+        outbox.append(.paired(id, .success(near)))
+    }
+
+    /// Has two adapters know each other from now on, also behind private addresses; the bonds of both.
+    private mutating func bonds(_ one: AdapterID, _ other: AdapterID, _ key: SimulatedKey) -> (Bond, Bond) {
+        func bond(of adapter: AdapterID, with peer: AdapterID) -> Bond {
+            let identity = adapters[peer].address
+            adapters[adapter].keys[identity] = key
+            adapters[adapter].identityKeys[identity] = adapters[peer].hiding?.key
+            return Bond(
+                peer: identity,
+                adapter: adapters[adapter].address,
+                encryptionKeys: [key.encryptionKey],
+                identityKey: adapters[peer].hiding?.key
+            )
+        }
+        return (bond(of: one, with: other), bond(of: other, with: one))
+    }
+}
+
+extension SimulatedPairing {
+    /// Why Just Works doesn't do, where it doesn't.
+    var failureOfJustWorks: PairingFailure? {
+        guard let level, level > .encrypted else { return nil }
+        return interview.capability == .noInputNoOutput ? .needsAnswers : .refusedByPeripheral
+    }
+}
