@@ -1,20 +1,102 @@
 public import BLEProtocol
 public import BLERadio
+internal import Synchronization
 
 extension LinuxRadio {
     /// Pairs through the management socket, which takes the capability `CAP_NET_ADMIN`.
     ///
+    /// The kernel gives each step 30 s, and ends the link then. It doesn't say how many digits of a passkey have been typed.
+    ///
     /// Of several programs that listen to the kernel's questions any may answer, and a no counts. So, where bluetoothd is on
     /// the system bus, this program is its agent for as long as it pairs, over libdbus, which is loaded for that; the
     /// result then comes 3.5 s after the keys, so that the link outlasts bluetoothd's own look at the new bond. Where it
-    /// can't be its agent and bluetoothd says no, the error says why and what mends it.
+    /// can't be its agent and bluetoothd says no, the error says why and what mends it. One that is cancelled before its
+    /// result has come leaves no keys, neither in the kernel nor with a bluetoothd whose agent this program was.
     public func pair(
         with peer: BluetoothAddress,
+        asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity {
-        let pairing = Pairing(with: peer, on: self, sink: EventSink(result))
+        let pairing = Pairing(with: peer, on: self, asking: interview, sink: EventSink(result))
         loop.enqueue { pairing.begin() }
         return RadioActivity { pairing.cancel() }
+    }
+
+    /// Has the kernel make it, through the management socket, which takes the capability `CAP_NET_ADMIN`, for LE Secure
+    /// Connections; what is made for legacy pairing it doesn't know. Source: kernel, `net/bluetooth/mgmt.c`,
+    /// `read_local_oob_ext_data`, `add_remote_oob_data`.
+    public func makeOutOfBandData(
+        result: @escaping @Sendable (Result<OutOfBandData, BLEError>) -> Void
+    ) -> RadioActivity {
+        let sink = EventSink(result)
+        let object = "on \(adapter.name)"
+        loop.enqueue { [self] in
+            guard let management else {
+                let operation = "make out-of-band data"
+                return sink.finish(
+                    .failure(.missingCapability(.networkAdministration, operation: operation, object: object))
+                )
+            }
+            OutOfBandExchange(management: management, adapter: adapter).make { sink.finish($0) }
+        }
+        return RadioActivity { sink.close() }
+    }
+
+    /// Answers through the management socket, which takes the capability `CAP_NET_ADMIN`.
+    ///
+    /// The kernel gives each answer 30 s. It chooses a passkey to show itself, a new one each time, and doesn't say how many
+    /// digits have been typed. Pairings that keep keys, and LE Secure Connections, are switched on where they are off, and off
+    /// again in the end.
+    ///
+    /// Beside bluetoothd, where that is on the system bus, this program is its default agent for as long as this lasts. A
+    /// program that refuses pairings says no where it is asked; where the kernel has paired without asking (Just Works on
+    /// kernels before 6.12), the key is taken away and the link dropped.
+    public func receivePairings(
+        _ reception: PairingReception,
+        events: @escaping @Sendable (PairingReceptionEvent) -> Void
+    ) -> RadioActivity {
+        let sink = EventSink(events)
+        let operation = "receive pairings"
+        guard let management, let pairingSettings else {
+            let error = BLEError.missingCapability(
+                .networkAdministration,
+                operation: operation,
+                object: "on \(adapter.name)"
+            )
+            loop.enqueue { sink.finish(.ended(error)) }
+            return RadioActivity { sink.close() }
+        }
+        let surroundings = PairingReceiver.Surroundings(
+            management: management,
+            keys: keys,
+            settings: pairingSettings,
+            adapter: adapter.name,
+            facts: { [adapter] in adapter.facts },
+            leftovers: leftovers,
+            bus: bus,
+            bluetoothd: Bluetoothd.presenceByProcesses,
+            loop: loop,
+            timeline: timeline
+        )
+        let receiver = PairingReceiver(
+            reception,
+            in: surroundings,
+            failure: { [adapter] in $0.error(operation: operation, object: "on \(adapter.name)", adapter: adapter) },
+            sink: sink
+        )
+        let isFirst = receivesPairings.withLock { isTaken in
+            defer { isTaken = true }
+            return !isTaken
+        }
+        guard isFirst else {
+            loop.enqueue { [name = adapter.name] in sink.finish(.ended(.alreadyReceivingPairings(on: name))) }
+            return RadioActivity { sink.close() }
+        }
+        loop.enqueue { receiver.begin() }
+        return RadioActivity { [self] in
+            receiver.cancel()
+            receivesPairings.withLock { $0 = false }
+        }
     }
 
     /// Gives the kernel the keys of bonds, where nobody else loses keys by that: bluetoothd, or another program of this
@@ -69,7 +151,9 @@ extension LinuxRadio {
                 switch answer {
                 case .success:
                     keys.remove(peer)
-                    sink.finish(.success(true))
+                    Bluetoothd.forget(peer, of: adapter.name, over: bus, loop: loop, timeline: timeline) {
+                        sink.finish(.success(true))
+                    }
                 case .failure(let failure) where failure.status == .notPaired:
                     sink.finish(.success(false))
                 case .failure(let failure):

@@ -11,6 +11,10 @@ extension LinuxRadio {
 
     /// Scans through the management socket, or without the permission for that through raw HCI packets.
     ///
+    /// Who asks for scan responses shows an address. Through the management socket it is the kernel that sees to it. By raw HCI
+    /// packets it is the public one, except where the adapter has privacy or a static random address switched on: then it is the
+    /// random address that the kernel has set last, and where it has set none the scan is passive.
+    ///
     /// While another program discovers, bluetoothd for one, its discovery is shared: what it hears is reported here,
     /// as far as that program's own filter lets it through, and discovery goes on when it stops. A passive scan, and
     /// an active one that wants every advertisement, register an advertisement monitor for as long as they run. While
@@ -46,6 +50,10 @@ extension LinuxRadio {
         connect(to: peer, parameters: nil, result: result)
     }
 
+    /// Not `nil` while a central is connected to an adapter whose controller can't be both at once, as the kernel sees it; it
+    /// does not count a controller that is wrong about itself as one that can.
+    public var connectObstacle: BLEError? { excludedRoles.connectObstacle }
+
     /// Connects with these parameters, or with ``ConnectionParameters/balanced``, where this program has `CAP_NET_ADMIN`;
     /// without it with the kernel's own: an interval of 30 to 50 ms, and 420 ms until a silent link is lost.
     public func connect(
@@ -59,17 +67,30 @@ extension LinuxRadio {
             peers: connecting,
             loop: loop,
             environment: self,
-            prepare: { [weak self] in self?.prepareConnection(to: peer, parameters ?? .balanced) },
+            prepare: { [weak self] in
+                self?.prepareConnection(to: peer, parameters ?? .balanced)
+                return self?.showCapability(to: peer) ?? {}
+            },
             result: result
         )
         settling.whenSettled(peer) { attempt.begin() }
+        // Whose link it was isn't told, nor, to a program without rights, that there was one before.
+        let ends = monitor.observeEnds { [excludedRoles, settling] in
+            guard excludedRoles.areKnown, attempt.takeBack({ settling.noteCancellation(of: peer) }) else { return }
+            settling.whenSettled(peer) { attempt.begin() }
+        }
         return RadioActivity { [settling] in
+            ends.cancel()
             attempt.cancel { settling.noteCancellation(of: peer) }
         }
     }
 
-    /// Accepts links on the attribute channel. Of several listening programs the one that began last gets the link,
-    /// so begin as late as possible; while bluetoothd runs, its own server gets none. Of programs that use this library
+    /// Asks the kernel, which everyone may; it compares the octets alone.
+    public func hasLink(to peer: BluetoothAddress) -> Bool { adapter.isConnected(to: peer) ?? false }
+
+    /// Accepts links on the attribute channel. Of several listening programs the one that began last gets the link: while
+    /// it is this one bluetoothd's own server gets none, and where another one began later this begins anew, as soon as
+    /// the management socket shows it. Of programs that use this library
     /// the second one on an adapter fails with ``BLEError/Code/busy``.
     public func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity {
         let listener = LinkListener(on: self, sink: EventSink(events))
@@ -119,7 +140,29 @@ extension LinuxRadio: LinkEnvironment {
         security.watch(peer, failed)
     }
 
+    func observeKeys(of peer: BluetoothAddress, _ made: @escaping @Sendable () -> Void) -> RadioActivity {
+        security.watchKeys(of: peer, made)
+    }
+
     func hasKey(of peer: BluetoothAddress) -> Bool { keys.isKnown(peer) }
+
+    func keyLevel(of peer: BluetoothAddress) -> SecurityLevel? {
+        let identity = security.identity(of: peer) ?? peer
+        return keys.level(of: identity) ?? (keys.isAuthenticated(identity) ? .authenticated : nil)
+    }
+
+    func hasForeignKey(of peer: BluetoothAddress) -> Bool {
+        keys.isContested(peer) || security.identity(of: peer).map(keys.isContested) == true
+    }
+
+    func readEnd(
+        ofLinkTo peer: BluetoothAddress,
+        _ result: @escaping @Sendable (ManagementDisconnectReason?) -> Void
+    ) {
+        guard let management else { return result(nil) }
+        // Its answer comes behind the events of what happened before.
+        management.submit(ManagementGetConnections()) { [security] _ in result(security.end(ofLinkTo: peer)) }
+    }
 
     var isAdapterUp: Bool { adapter.isUp }
 }

@@ -23,13 +23,22 @@ public final class LinuxRadio: Radio {
     let watch: AdapterWatch
     let settling: SettlingPeers
     let connecting: ConnectingPeers
+    let excludedRoles: ExcludedRoles
     let keys: KernelKeys
+    /// Absent where the system gives no management socket.
+    let pairingSettings: PairingSettings?
     let security: SecurityWatch
     let monitor: LinkMonitor
     let symptoms: SymptomWatch
+    /// What links were made with.
+    let made = Mutex<[BluetoothAddress: ConnectionParameters]>([:])
+    /// What the program can do for the person who pairs, on the next links to peers.
+    let capabilities = Mutex<[BluetoothAddress: PairingCapability]>([:])
     /// Where bluetoothd is met.
     let bus = SystemBus.standard
     let leftovers = Leftovers.ofThisUser
+    /// Whether somebody answers the pairings of centrals.
+    let receivesPairings = Mutex(false)
     /// Whether somebody scans.
     let isScanning = Mutex(false)
 
@@ -52,6 +61,14 @@ public final class LinuxRadio: Radio {
         try self.init(on: LinuxAdapter(name, mayBeMissing: true))
     }
 
+    /// Opens the adapter with this address, under whatever name; one that is not plugged in is watched until it is.
+    ///
+    /// - Throws: ``BLEError/Code/unsupportedSystem`` where the kernel has no Bluetooth,
+    ///   ``BLEError/Code/permissionDenied`` where the system lets this program open no Bluetooth socket.
+    public convenience init(address: BluetoothAddress) throws(BLEError) {
+        try self.init(on: LinuxAdapter(at: address))
+    }
+
     private init(on adapter: LinuxAdapter) throws(BLEError) {
         let timeline = RealTimeline()
         let loop: EventLoop
@@ -67,7 +84,11 @@ public final class LinuxRadio: Radio {
         watch = AdapterWatch(adapter, management: management, loop: loop, timeline: timeline)
         settling = SettlingPeers(management: management, loop: loop, timeline: timeline)
         connecting = ConnectingPeers(management: management, timeline: timeline)
+        excludedRoles = ExcludedRoles(adapter: adapter, management: management)
         keys = KernelKeys(management: management)
+        pairingSettings = management.map { [leftovers] management in
+            PairingSettings(management: management, leftovers: leftovers) { adapter.facts }
+        }
         security = SecurityWatch(management: management)
         monitor = LinkMonitor(adapter, loop: loop)
         symptoms = SymptomWatch(management: management, loop: loop, timeline: timeline)

@@ -4,11 +4,12 @@ internal import Synchronization
 
 /// Tells what becomes of an adapter: plugged in, switched on, blocked.
 ///
-/// The kernel's events only say that something may have changed; what it is now is asked for each time, so no event
-/// that comes early, late or twice leads astray.
+/// The kernel's events say that something may have changed; what it is now is asked for each time, so no event that comes
+/// early, late or twice leads astray. Only that it was off for a moment is taken from an event: its links and its
+/// advertisements ended, and it may be on again by the time it is asked.
 final class AdapterWatch: Sendable {
     private struct State {
-        var observers: [EventSink<AdapterInfo>] = []
+        var observers = Observers<EventSink<AdapterInfo>>()
         var last: AdapterInfo?
         var managementEvents: RadioActivity?
         var switches: EventLoop.Registration?
@@ -34,7 +35,8 @@ final class AdapterWatch: Sendable {
         switches = try? SharedDescriptor(FileDescriptor.openForReading("/dev/rfkill"))
 
         let observation = management?.observe { [weak self] events in
-            if events.contains(where: \.event.mayChangeAdapterState) { self?.look() }
+            guard events.contains(where: \.event.mayChangeAdapterState) else { return }
+            self?.look(wentOff: events.contains(where: \.event.tellsOfPowerOff))
         }
         var registration: EventLoop.Registration?
         if let switches {
@@ -61,32 +63,40 @@ final class AdapterWatch: Sendable {
         loop.enqueue { self.add(sink) }
         return RadioActivity { [weak self] in
             sink.close()
-            self?.state.withLock { $0.observers.removeAll { $0 === sink } }
+            self?.state.withLock { _ = $0.observers.removeAll { $0 === sink } }
         }
     }
 
     private func add(_ sink: EventSink<AdapterInfo>) {
         look()
         let now = state.withLock { state in
-            if sink.isOpen { state.observers.append(sink) }
+            if sink.isOpen { _ = state.observers.add(sink) }
             return state.last
         }
         if let now { sink.send(now) }
     }
 
-    /// Asks what the adapter is now, and tells whoever watches if that is news.
-    private func look() {
+    /// Asks what the adapter is now, and tells whoever watches if that is news; on the loop's thread.
+    ///
+    /// The kernel's events bring it here, but it tells nobody what he has asked for himself.
+    ///
+    /// - Parameter wentOff: whether the kernel has told since that it is off.
+    func look(wentOff: Bool = false) {
         let now = adapter.info
         let next = now.state.isPassing ? lookLater() : nil
-        let (sinks, former) = state.withLock { state -> ([EventSink<AdapterInfo>], RadioActivity?) in
+        let (sinks, news, former) = state.withLock { state in
             let former = state.nextLook
             state.nextLook = next
-            guard state.last != now else { return ([], former) }
+            var news: [AdapterInfo] = []
+            if wentOff, state.last?.state == .poweredOn, now.state == .poweredOn || now.state.isPassing {
+                news.append(AdapterInfo(name: now.name, address: now.address, state: .poweredOff))
+            }
+            if (news.last ?? state.last) != now { news.append(now) }
             state.last = now
-            return (state.observers, former)
+            return (state.observers.all, news, former)
         }
         former?.cancel()
-        for sink in sinks { sink.send(now) }
+        for info in news { for sink in sinks { sink.send(info) } }
     }
 
     private func lookLater() -> RadioActivity {
@@ -105,5 +115,10 @@ extension ManagementEvent {
             true
         default: false
         }
+    }
+
+    /// Whether the adapter was off when the kernel told this.
+    var tellsOfPowerOff: Bool {
+        if case .newSettings(let settings) = self { !settings.contains(.powered) } else { false }
     }
 }

@@ -5,7 +5,8 @@ internal import Synchronization
 /// One of the machine's adapters, whether it is plugged in at the moment or not.
 ///
 /// It is chosen by its name. Once seen it is known by its address: one that is unplugged and plugged in again may get
-/// another number, and its old one may go to another adapter. A controller without a public address stays a number.
+/// another number, and its old one may go to another adapter. A controller without a public address stays a number. One
+/// whose address is written while it stays plugged in is the same one, and known by its new address from then on.
 ///
 /// What is asked here anybody may ask: it takes no capability.
 final class LinuxAdapter: Sendable {
@@ -14,16 +15,24 @@ final class LinuxAdapter: Sendable {
         var number: UInt16?
         /// `nil` before it was seen.
         var address: BluetoothAddress?
+        /// Tells whether what has the number now is what was seen under it.
+        var grip: (number: UInt16, grip: any AdapterGrip)?
     }
 
     /// `nil` where the system lets this program open none.
     private let socket: SharedDescriptor?
+    /// What the kernel says of all adapters; absent for the same reason.
+    private let table: (any AdapterTable)?
     /// Why it lets it open none.
     private let refusal: SystemError?
     private let place: Mutex<Place>
 
-    /// The system's name for it now: `hci0`; that there is none, where there is none to choose from.
-    var name: String { place.withLock { $0.number }.map { "hci\($0)" } ?? "no adapter" }
+    /// The system's name for it now: `hci0`; its address where it has not been seen; that there is none, where there is none
+    /// to choose from.
+    var name: String {
+        let place = place.withLock { $0 }
+        return place.number.map { "hci\($0)" } ?? place.address?.description ?? "no adapter"
+    }
 
     /// The number in the name; the one that stands for no adapter where there is none to choose from.
     var number: UInt16 { place.withLock { $0.number } ?? .max }
@@ -53,10 +62,37 @@ final class LinuxAdapter: Sendable {
         throw .noAdapter(operation: "open", object: object)
     }
 
-    /// - Parameter refusal: why there is no socket.
-    init(_ name: String?, socket: SharedDescriptor?, refusal: SystemError?) throws(BLEError) {
+    /// Names an adapter by its address; it may turn up later.
+    ///
+    /// - Throws: as above.
+    convenience init(at address: BluetoothAddress) throws(BLEError) {
+        do throws(SystemError) {
+            let socket = SharedDescriptor(try FileDescriptor.hciSocket())
+            self.init(at: address, socket: socket, table: KernelAdapterTable(socket))
+        } catch {
+            throw .noBluetooth(error, operation: "open", object: "\(address)")
+        }
+    }
+
+    init(at address: BluetoothAddress, socket: SharedDescriptor?, table: any AdapterTable) {
+        self.socket = socket
+        self.table = table
+        refusal = nil
+        place = Mutex(Place(address: address))
+    }
+
+    /// - Parameters:
+    ///   - refusal: why there is no socket.
+    ///   - table: what the kernel says of adapters; `nil`: what it says by the socket.
+    init(
+        _ name: String?,
+        socket: SharedDescriptor?,
+        refusal: SystemError?,
+        table: (any AdapterTable)? = nil
+    ) throws(BLEError) {
         self.socket = socket
         self.refusal = refusal
+        self.table = table ?? socket.map { KernelAdapterTable($0) }
         let number = name.flatMap { Self.number(in: $0) }
         if let name, number == nil { throw .malformedAdapterName(name) }
         place = Mutex(Place(number: number))
@@ -77,27 +113,47 @@ final class LinuxAdapter: Sendable {
 
     /// What the kernel says of it now; `nil` while it is absent.
     private func latest() throws(SystemError) -> AdapterFacts? {
-        guard let socket else { throw refusal ?? .notPermitted }
+        guard let table else { throw refusal ?? .notPermitted }
         let known = place.withLock { $0 }
-        guard let number = known.number else {
-            let chosen = Self.choice(of: try socket.descriptor.adapters())
-            if let chosen { place.withLock { $0 = Place(number: chosen.number, address: chosen.knownAddress) } }
-            return chosen
+        guard let here = try Self.found(known, in: table) else {
+            // A number whose controller is gone isn't given away before nobody has hold of it.
+            let former = place.withLock { $0.grip.take() }
+            withExtendedLifetime(former) {}
+            return nil
         }
-        var here: AdapterFacts?
-        do throws(SystemError) {
-            here = try socket.descriptor.adapter(number)
-        } catch {
-            if error != .noDevice { throw error }
+        let held = known.grip.flatMap { $0.number == here.number && $0.grip.isThere ? $0 : nil }
+        let grip = held ?? Self.grip(here, in: table)
+        let former = place.withLock { place -> Place in
+            defer { place = Place(number: here.number, address: here.knownAddress ?? place.address, grip: grip) }
+            return place
         }
+        withExtendedLifetime(former) {}
+        return here
+    }
+
+    private static func found(_ known: Place, in table: any AdapterTable) throws(SystemError) -> AdapterFacts? {
         guard let address = known.address else {
-            if let address = here?.knownAddress { place.withLock { $0.address = address } }
-            return here
+            guard let number = known.number else { return choice(of: try table.adapters()) }
+            return try table.present(number)
         }
-        if let here, here.address == address { return here }
-        guard let moved = try socket.descriptor.adapters().first(where: { $0.address == address }) else { return nil }
-        place.withLock { $0.number = moved.number }
-        return moved
+        if let number = known.number, let here = try table.present(number) {
+            if here.address == address { return here }
+            // Its address was written: by bluetoothd, its driver, or a program at boot.
+            if let grip = known.grip, grip.number == number, grip.grip.isThere { return here }
+        }
+        return try table.adapters().first { $0.address == address }
+    }
+
+    /// Takes hold of a controller that was seen, if it is that one still.
+    private static func grip(
+        _ seen: AdapterFacts,
+        in table: any AdapterTable
+    ) -> (number: UInt16, grip: any AdapterGrip)? {
+        // In this order: what is seen once it is held is what is held.
+        guard let grip = try? table.grip(seen.number), let now = try? table.present(seen.number),
+            now.address == seen.address
+        else { return nil }
+        return (seen.number, grip)
     }
 
     /// The one that is taken where none was named: on, and fit for Low Energy, where there is such a one.
@@ -112,10 +168,7 @@ final class LinuxAdapter: Sendable {
     /// What it is now, as a program sees it.
     var info: AdapterInfo {
         do throws(SystemError) {
-            let facts = try latest()
-            let name = name
-            let state = AdapterState(facts, isBlocked: { RadioSwitches.block(of: name) != nil })
-            return AdapterInfo(name: name, address: facts?.address, state: state)
+            return AdapterInfo(try latest(), name: name)
         } catch {
             return AdapterInfo(name: name, address: nil, state: AdapterState(adapterRefusedBy: error))
         }
@@ -132,6 +185,12 @@ final class LinuxAdapter: Sendable {
         try? socket?.descriptor.isConnected(number, to: peer)
     }
 
+    /// Who has a link with it that is up, in which it is the central, or in which it is the peripheral, whoever made it; nobody
+    /// where the kernel doesn't tell.
+    func peers(asCentral isCentral: Bool) -> [BluetoothAddress] {
+        (try? socket?.descriptor.peers(of: number, asCentral: isCentral)) ?? []
+    }
+
     /// The adapter's facts where it can be used now.
     ///
     /// - Throws: An error that says why it can't, and what to do.
@@ -141,12 +200,44 @@ final class LinuxAdapter: Sendable {
         return facts
     }
 
+    /// The adapter's facts where a link can be made with it now: the kernel finds the adapter of a socket by its address,
+    /// and where two have the same it takes its own choice.
+    ///
+    /// - Throws: An error that says why it can't, and what to do.
+    func linkable(for operation: String, object: String) throws(BLEError) -> AdapterFacts {
+        let facts = try usable(for: operation, object: object)
+        let listed = (try? socket?.descriptor.adaptersAsListed()) ?? []
+        if let other = Self.rival(of: facts, among: listed) {
+            throw .adapterHasTwin(name, "hci\(other.number)", facts.address, operation: operation, object: object)
+        }
+        return facts
+    }
+
+    /// The adapter that the kernel would take in place of this one, because it has the same address; `nil` where it
+    /// takes this one.
+    ///
+    /// - Parameter listed: the adapters in the kernel's own order.
+    static func rival(of facts: AdapterFacts, among listed: [AdapterFacts]) -> AdapterFacts? {
+        guard let address = facts.knownAddress else { return nil }
+        let taken = listed.first { $0.isUp && $0.address == address }
+        return taken.flatMap { $0.number == facts.number ? nil : $0 }
+    }
+
     /// Why the adapter can't be used.
-    func whyUnusable(for operation: String, object: String) -> BLEError {
-        switch info.state {
+    ///
+    /// - Parameter told: what the kernel has told of it, where it has: one that was switched off may be starting, or be on
+    ///   again, by the time it is asked.
+    func whyUnusable(for operation: String, object: String, told: AdapterState? = nil) -> BLEError {
+        if facts?.isUnconfigured == true { return .adapterUnconfigured(name, operation: operation, object: object) }
+        let now = info.state
+        let isBack = now == .poweredOn || now.isPassing
+        switch isBack ? told ?? now : now {
         case .absent:
-            let others = ((try? socket?.descriptor.adapters()) ?? []).map { "hci\($0.number)" }
-            return .adapterAbsent(name, others: others, operation: operation, object: object)
+            let others = ((try? table?.adapters()) ?? []).map { "hci\($0.number)" }
+            let address = place.withLock { $0.address }
+            // Its number may be another one's by now.
+            let absent = others.contains(name) ? address.map { "with the address \($0)" } : nil
+            return .adapterAbsent(absent ?? name, others: others, operation: operation, object: object)
         case .blocked:
             return .adapterBlocked(name, by: RadioSwitches.block(of: name), operation: operation, object: object)
         case .poweredOff, .poweredOn:
@@ -159,42 +250,6 @@ final class LinuxAdapter: Sendable {
             return .adapterNotReady(name, operation: operation, object: object)
         }
     }
-}
-
-extension AdapterState {
-    /// What an adapter is by the kernel's word of it.
-    ///
-    /// A controller that hangs is known by the reset that the kernel has told it to do, and by the restart that the kernel
-    /// makes after an error of the hardware.
-    ///
-    /// - Parameters:
-    ///   - facts: `nil` where there is no such adapter.
-    ///   - isBlocked: whether a switch keeps it silent; asked only where it is of account.
-    init(_ facts: AdapterFacts?, isBlocked: () -> Bool) {
-        guard let facts else {
-            self = .absent
-            return
-        }
-        if facts.lacksLowEnergy {
-            self = .unsupported
-        } else if facts.isStarting {
-            self = facts.isKnown ? .resetting : .unknown
-        } else if facts.isUp {
-            self = .poweredOn
-        } else if isBlocked() {
-            self = .blocked
-        } else {
-            self = facts.isKnown ? .poweredOff : .unknown
-        }
-    }
-
-    /// What is said of an adapter of which the kernel says nothing but this.
-    init(adapterRefusedBy error: SystemError) {
-        self = error == .notPermitted || error == .accessDenied ? .unauthorized : .unknown
-    }
-
-    /// Whether it is on its way to another state, of which the kernel does not always tell.
-    var isPassing: Bool { self == .unknown || self == .resetting }
 }
 
 extension AdapterFacts {

@@ -64,13 +64,13 @@ final class Advertisement: Sendable {
     private func received(_ event: ManagementEvent) {
         switch event {
         case .newSettings(let settings) where !settings.contains(.powered):
-            finish(adapter.whyUnusable(for: "advertise", object: adapter.name))
+            finish(adapter.whyUnusable(for: "advertise", object: adapter.name, told: .poweredOff))
         case .indexRemoved, .extendedIndexRemoved:
             finish(adapter.whyUnusable(for: "advertise", object: adapter.name))
         case .deviceConnected(let connected) where !connected.flags.contains(.initiatedHere):
             perform { $0.centralCame(connected.address) }
         case .deviceDisconnected(let address, _):
-            perform { $0.centralLeft(address) }
+            perform { $0.linkEnded(address) }
         case .advertisingAdded(let instance):
             perform { $0.appeared(instance) }
         // An adapter that is going off removes them too, and says so next.
@@ -140,7 +140,10 @@ extension Advertisement {
             scanResponse: payload.scanResponse
         )
         // The answer is waited for even after a cancellation: an instance that it tells of is removed.
-        management?.submit(command) { [self] answer in perform { $0.added(answer.failure) } }
+        management?.submit(command) { [self] answer in
+            let isCentral = answer.failure != nil && !adapter.peers(asCentral: true).isEmpty
+            perform { $0.added(answer.failure, isCentral: isCentral) }
+        }
     }
 
     private func remove(_ instance: UInt8) {
@@ -175,11 +178,19 @@ extension Advertisement {
 
     private func error(_ failure: AdvertisementMachine.Failure) -> BLEError {
         switch failure {
-        case .management(let failure): failure.error(operation: "advertise", object: adapter.name, adapter: adapter)
+        case .management(let failure):
+            refusalBesideLink(failure) ?? failure.error(operation: "advertise", object: adapter.name, adapter: adapter)
         case .tooLong(let overflow): .advertisementTooLong(overflow, on: adapter.name)
         case .noFreeInstance(let maximum): .noFreeInstance(maximum, adapter.name)
         case .takenAway(let times): .advertisementTakenAway(times, adapter.name)
         }
+    }
+
+    /// The kernel says of a controller that can't advertise beside a link as central that the parameters are wrong.
+    private func refusalBesideLink(_ failure: ManagementFailure) -> BLEError? {
+        let peripherals = adapter.peers(asCentral: true)
+        guard failure.status == .invalidParameters, !peripherals.isEmpty else { return nil }
+        return .advertisementBesideLink(to: peripherals, adapter.name)
     }
 }
 
@@ -191,6 +202,17 @@ extension BLEError {
             object: adapter,
             cause: "all \(maximum) advertisements of \(adapter) are taken",
             remedy: "End another program's advertisement, or remove all with \"sudo btmgmt clr-adv\"."
+        )
+    }
+
+    fileprivate static func advertisementBesideLink(to peripherals: [BluetoothAddress], _ adapter: String) -> BLEError {
+        let all = peripherals.map { "\($0)" }.sorted().joined(separator: ", ")
+        return BLEError(
+            .busy,
+            operation: "advertise",
+            object: adapter,
+            cause: "\(adapter) is connected to \(all), and its controller can't begin to advertise beside that link",
+            remedy: "Disconnect from \(all) first, or advertise on another adapter."
         )
     }
 

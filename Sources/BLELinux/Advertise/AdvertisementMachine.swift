@@ -11,7 +11,7 @@ internal import BLERadio
 ///                       │  └──────────────────────────────  waiting  ◄─ gone, ──┤   refused: the kernel      │
 ///                       │                                               again   │   has removed it           │
 ///                       ├───────────────────────── gone ◄───────────────────────┘                            │
-///                       └─────────────────── a central left ◄──────────────────  suspended  ◄────────────────┘
+///                       └─────────────────── a link ended ◄───────────────────  suspended  ◄────────────────┘
 /// ```
 /// The kernel tells of an instance that is removed; a bluetoothd that starts removes all where it sees any. When another
 /// program gives a number of its choice other data the kernel tells nobody: that bluetoothd, which counts from 1, doesn't
@@ -60,7 +60,7 @@ struct AdvertisementMachine {
         case renewing(UInt8)
         /// For the timer.
         case waiting
-        /// The controller can't advertise while a central is connected: for its end.
+        /// The controller can't advertise beside a link that there is: for its end.
         case suspended
         /// Cancelled while the answer to a command is awaited that puts the instance up.
         case endingAdded(UInt8)
@@ -136,7 +136,10 @@ extension AdvertisementMachine {
     }
 
     /// The kernel has answered a command that was to put the instance up.
-    mutating func added(_ failure: ManagementFailure?) -> Output {
+    ///
+    /// - Parameter isCentral: whether the adapter has a link as central, beside which many controllers can't advertise. The
+    ///   kernel refuses the parameters then.
+    mutating func added(_ failure: ManagementFailure?, isCentral: Bool = false) -> Output {
         switch (state, failure) {
         case (.adding(let number), nil), (.renewing(let number), nil): return isOnAir(number)
         case (.renewing(let number), .some(let failure)) where failure.status == .busy:
@@ -145,11 +148,14 @@ extension AdvertisementMachine {
             renewalIsDue = true
             return Output(timer: .start(Self.pause))
         case (.renewing, .some) where !centrals.isEmpty,
-            (.adding, .some) where hasStarted && !centrals.isEmpty:
+            (.renewing, .some) where isCentral,
+            (.adding, .some) where hasStarted && (isCentral || !centrals.isEmpty):
             // The kernel removes an instance that it can't change, and says so to all others.
             state = .suspended
             return Output(timer: .cancel)
         case (.renewing, .some): return lost()
+        // The same parameters were accepted before: the link that was in the way has just ended.
+        case (.adding, .some(let failure)) where hasStarted && failure.status == .invalidParameters: return lost()
         case (.adding, .some(let failure)): return failed(failure)
         case (.endingAdded(let number), _):
             state = .over
@@ -198,8 +204,9 @@ extension AdvertisementMachine {
         return renew(number)
     }
 
-    mutating func centralLeft(_ central: ManagementAddress) -> Output {
-        centrals.remove(central)
+    /// A link has ended, in whichever role.
+    mutating func linkEnded(_ peer: ManagementAddress) -> Output {
+        centrals.remove(peer)
         return state == .suspended ? choose() : Output()
     }
 }

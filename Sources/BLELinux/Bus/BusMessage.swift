@@ -91,6 +91,22 @@ struct BusMessage: Hashable, Sendable {
     }
 }
 
+extension BusMessage.Argument: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Without a number: passkeys come and go as such.
+    var description: String {
+        switch self {
+        case .string(let text): text
+        case .objectPath(let path): path
+        case .unsigned32: "<number>"
+        case .other(let type): "<type \(type)>"
+        }
+    }
+    /// As ``description``.
+    var debugDescription: String { description }
+    /// As ``description``.
+    var customMirror: Mirror { Mirror(reflecting: description) }
+}
+
 /// Why something could not be done over D-Bus.
 enum BusFailure: Error, Hashable, Sendable {
     /// libdbus is not installed.

@@ -4,18 +4,20 @@ internal import Synchronization
 
 /// Hears what a controller tells the kernel of its links, on a raw HCI socket that sends nothing.
 ///
-/// That takes `CAP_NET_RAW`. It is opened with the first attempt to connect, since the controller tells the times of a
-/// link when it is made and never again; and once more after the adapter was away.
+/// That takes `CAP_NET_RAW`; without it no more is heard than that a link has ended. It is opened with the first attempt
+/// to connect, since the controller tells the times of a link when it is made and never again; and once more after the
+/// adapter was away.
 final class LinkMonitor: Sendable {
     private struct State {
         var table = LinkConditionTable()
         var socket: SharedDescriptor?
         var registration: EventLoop.Registration?
-        /// Why it hears nothing.
+        /// Why it hears nothing, or not all.
         var refusal: SystemError?
-        /// Who wants to know of changes, by handle and order.
-        var observers: [UInt16: [Int: @Sendable () -> Void]] = [:]
-        var nextObserver = 0
+        /// Who wants to know of changes, by handle.
+        var observers: [UInt16: Observers<@Sendable () -> Void>] = [:]
+        /// Who wants to know that a link has ended.
+        var endObservers = Observers<@Sendable () -> Void>()
     }
 
     private let adapter: LinuxAdapter
@@ -37,7 +39,7 @@ final class LinkMonitor: Sendable {
         guard state.withLock({ $0.socket == nil }) else { return }
         do throws(SystemError) {
             let socket = SharedDescriptor(try FileDescriptor.hciSocket())
-            try socket.descriptor.filterLinks()
+            let hearsAll = try socket.descriptor.filterLinks()
             try socket.descriptor.bind(to: .raw(adapter: adapter.number))
             let registration = try loop.register(socket.descriptor, for: .readable) { [weak self] readiness, buffer in
                 self?.socketIsReady(readiness, buffer)
@@ -45,7 +47,7 @@ final class LinkMonitor: Sendable {
             state.withLock { state in
                 state.socket = socket
                 state.registration = registration
-                state.refusal = nil
+                state.refusal = hearsAll ? nil : .notPermitted
             }
         } catch {
             state.withLock { $0.refusal = error }
@@ -55,22 +57,28 @@ final class LinkMonitor: Sendable {
     /// What the controller has told of a link; `nil` where that wasn't heard.
     func conditions(_ handle: UInt16) -> LinkConditions? { state.withLock { $0.table[handle] } }
 
-    /// Why nothing is known of links; `nil` where nothing keeps it from listening.
+    /// Why nothing is known of links, or only their ends; `nil` where nothing keeps it from listening.
     var refusal: SystemError? { state.withLock { $0.refusal } }
 
     /// Tells of each change of a link, on the loop's thread, until the activity is cancelled.
     func observe(_ handle: UInt16, _ changed: @escaping @Sendable () -> Void) -> RadioActivity {
         let id = state.withLock { state in
-            state.nextObserver += 1
-            state.observers[handle, default: [:]][state.nextObserver] = changed
-            return state.nextObserver
+            state.observers[handle, default: Observers()].add(changed)
         }
         return RadioActivity { [weak self] in
-            // Let go of outside the lock: what it holds may end with it.
             _ = self?.state.withLock { state in
                 defer { if state.observers[handle]?.isEmpty == true { state.observers[handle] = nil } }
-                return state.observers[handle]?.removeValue(forKey: id)
+                return state.observers[handle]?.remove(id)
             }
+        }
+    }
+
+    /// Tells of each link that ends, on the loop's thread, maybe before the kernel has noticed, until the activity is cancelled.
+    func observeEnds(_ ended: @escaping @Sendable () -> Void) -> RadioActivity {
+        let id = state.withLock { $0.endObservers.add(ended) }
+        return RadioActivity { [weak self] in
+            // Let go of outside the lock: what it holds may end with it.
+            _ = self?.state.withLock { $0.endObservers.remove(id) }
         }
     }
 
@@ -80,9 +88,11 @@ final class LinkMonitor: Sendable {
             for datagram in 0..<count {
                 guard let event = HCILinkEvent(decoding: buffer.bytes(datagram)) else { continue }
                 let observers = state.withLock { state in
-                    state.table.received(event).flatMap { state.observers[$0] }
+                    let changed = state.table.received(event).flatMap { state.observers[$0] }
+                    if case .disconnected = event { return state.endObservers.all }
+                    return changed?.all ?? []
                 }
-                for (_, changed) in (observers ?? [:]).sorted(by: { $0.key < $1.key }) { changed() }
+                for tell in observers { tell() }
             }
         }
         // The adapter is gone or off, and its links with it.

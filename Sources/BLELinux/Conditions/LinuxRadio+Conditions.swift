@@ -1,14 +1,25 @@
 internal import BLEProtocol
 internal import BLERadio
+internal import Synchronization
 
 extension LinuxRadio {
     /// Has the kernel connect to a peer with these parameters, unless this program may not, and hears how it goes; on the
     /// loop's thread, right before connecting.
     ///
-    /// Beside bluetoothd, what that has loaded for devices that it isn't connecting to is gone until it starts again: the
-    /// kernel keeps one list, and lets nobody read it. Such a device gets the kernel's own parameters.
+    /// Beside bluetoothd, what that has loaded for devices that it isn't connecting to by itself is gone until it starts
+    /// again, and such a device gets the kernel's own parameters: a load throws away all entries but those of Add Device and
+    /// of connections that are being made (`hci_conn_params_clear_disabled`), the kernel lets nobody read the list, so that
+    /// it could be loaded with it, and Add Device would have the kernel listen for the peer, or forget it with its entry.
+    /// Since Linux 6.11 a load of one peer that has an entry throws nothing away: the second connection to a peer, and a
+    /// change of a link, cost nobody anything.
     func prepareConnection(to peer: BluetoothAddress, _ parameters: ConnectionParameters) {
         monitor.open()
+        excludedRoles.learn()
+        made.withLock { made in
+            // Far more than a controller has links; what is forgotten costs a second request.
+            if made.count >= 1024 { made = [:] }
+            made[peer] = parameters
+        }
         management?.submit(ManagementLoadConnectionParameters([.init(parameters, for: peer)])) { _ in }
     }
 
@@ -61,14 +72,18 @@ extension LinuxRadio {
     func request(
         _ parameters: ConnectionParameters,
         for peer: BluetoothAddress,
+        handle: UInt16?,
         _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) {
         guard let management else { return result(.failure(.parametersNotChanged(peer))) }
-        let load = ManagementLoadConnectionParameters([.init(parameters, for: peer)])
+        let link = handle.flatMap { monitor.conditions($0) }
+        let loads = parameters.loads(for: link, madeWith: made.withLock { $0[peer] })
         management.submit(ManagementReadVersion(), index: ManagementIndex.none) { [self] version in
-            // The first one makes the kernel's entry where there is none, the second one finds it and changes the link.
-            management.submit(load) { _ in }
-            management.submit(load) { [self] answer in
+            for load in loads.dropLast() {
+                management.submit(ManagementLoadConnectionParameters([.init(load, for: peer)])) { _ in }
+            }
+            let last = loads.last ?? parameters
+            management.submit(ManagementLoadConnectionParameters([.init(last, for: peer)])) { [self] answer in
                 switch (answer, version) {
                 case (.failure(let failure), _):
                     let object = "of the link to \(peer)"
@@ -80,6 +95,26 @@ extension LinuxRadio {
                 }
             }
         }
+    }
+}
+
+extension ConnectionParameters {
+    /// What to load, one after the other, so that the kernel changes a link, and does so once.
+    ///
+    /// The first one makes the kernel's entry of the peer where there is none, and asks for nothing: an entry that is new
+    /// changes no link. The last one finds it. The kernel leaves a link alone that has the latency and the timeout already
+    /// and was *made* with the interval, whatever that has become since: so the timeout differs from the present one, by
+    /// 10 ms where need be. Source: kernel, `net/bluetooth/mgmt.c`, `load_conn_param`.
+    func loads(for link: LinkConditions?, madeWith made: ConnectionParameters?) -> [ConnectionParameters] {
+        guard let timeout = link?.supervisionTimeout, let latency = link?.latency else {
+            // One of the two timeouts is another one than it has.
+            return [withAnotherTimeout, withAnotherTimeout, self]
+        }
+        let change = timeout == supervisionTimeout ? withAnotherTimeout : self
+        let same = made.flatMap {
+            try? ConnectionParameters(interval: $0.interval, latency: latency, supervisionTimeout: timeout)
+        }
+        return [same ?? change, change]
     }
 }
 

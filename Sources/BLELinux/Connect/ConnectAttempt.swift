@@ -37,8 +37,8 @@ final class ConnectAttempt: Sendable {
     private let peers: ConnectingPeers
     private let loop: EventLoop
     private let environment: any LinkEnvironment
-    /// Called right before each socket connects.
-    private let prepare: @Sendable () -> Void
+    /// Called right before each socket connects; what it returns is called right afterwards.
+    private let prepare: @Sendable () -> () -> Void
     private let state: Mutex<State>
 
     init(
@@ -47,7 +47,7 @@ final class ConnectAttempt: Sendable {
         peers: ConnectingPeers,
         loop: EventLoop,
         environment: any LinkEnvironment,
-        prepare: @escaping @Sendable () -> Void,
+        prepare: @escaping @Sendable () -> () -> Void,
         result: @escaping Result
     ) {
         self.peer = peer
@@ -63,7 +63,7 @@ final class ConnectAttempt: Sendable {
     func begin() {
         guard state.withLock({ $0.result != nil }) else { return }
         do throws(BLEError) {
-            let facts = try adapter.usable(for: "connect", object: peer.description)
+            let facts = try adapter.linkable(for: "connect", object: peer.description)
             try connect(from: facts)
         } catch {
             finish(.failure(error))
@@ -87,6 +87,17 @@ final class ConnectAttempt: Sendable {
         _ = result
     }
 
+    /// Takes back what the kernel was asked, for the attempt to begin anew; whether the kernel was waiting for the peer.
+    ///
+    /// - Parameter willClear: Called before that.
+    func takeBack(_ willClear: () -> Void) -> Bool {
+        let (socket, registration) = state.withLock { ($0.socket.take(), $0.registration.take()) }
+        guard let socket, let registration else { return false }
+        willClear()
+        loop.unregister(registration, of: socket.descriptor)
+        return true
+    }
+
     private func connect(from facts: AdapterFacts) throws(BLEError) {
         let socket: SharedDescriptor
         let isConnected: Bool
@@ -100,7 +111,8 @@ final class ConnectAttempt: Sendable {
             try descriptor.bind(to: source)
             try descriptor.removeConnectTimeout()
             descriptor.prepareForLink()
-            prepare()
+            let finish = prepare()
+            defer { finish() }
             isConnected = try descriptor.connect(to: L2CAPAddress(peer))
             socket = SharedDescriptor(descriptor)
         } catch {
@@ -145,13 +157,7 @@ final class ConnectAttempt: Sendable {
     }
 
     private func socketIsReady(_ readiness: Readiness) {
-        let (socket, registration) = state.withLock { state in
-            defer {
-                state.socket = nil
-                state.registration = nil
-            }
-            return (state.socket, state.registration)
-        }
+        let (socket, registration) = state.withLock { ($0.socket.take(), $0.registration.take()) }
         guard let socket, let registration else { return }
         loop.unregister(registration, of: socket.descriptor)
         // Writable alone proves nothing: it is the error that tells.

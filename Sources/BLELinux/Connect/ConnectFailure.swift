@@ -68,6 +68,11 @@ struct ConnectFailure {
             ("the connection was lost before it was established", "Try again; move closer to it if this happens often.")
         case .connectionRefused:
             ("the connection was refused", "Check whether it is connected to another device, or try again later.")
+        case .tooManyLinks, .noMemory:
+            (
+                "\(adapter.name) has no free connection slot: its controller manages no more connections",
+                "Close another link, or join a second adapter: AdapterChoice.joined(_:)."
+            )
         case .connectionReset:
             (
                 "it closed the connection at once",

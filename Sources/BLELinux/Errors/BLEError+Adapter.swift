@@ -1,4 +1,5 @@
 internal import BLEProtocol
+internal import BLERadio
 internal import Glibc
 
 /// What keeps a program from using an adapter at all.
@@ -74,6 +75,22 @@ extension BLEError {
         )
     }
 
+    static func adapterHasTwin(
+        _ name: String,
+        _ other: String,
+        _ address: BluetoothAddress,
+        operation: String,
+        object: String
+    ) -> BLEError {
+        BLEError(
+            .notSupported,
+            operation: operation,
+            object: object,
+            cause: "\(other) has the address \(address) of \(name), and Linux would connect through \(other)",
+            remedy: "Switch \(other) off, unplug it, or use it in place of \(name)."
+        )
+    }
+
     static func adapterNotReady(_ name: String, operation: String, object: String) -> BLEError {
         BLEError(
             .adapterNotReady,
@@ -84,13 +101,37 @@ extension BLEError {
         )
     }
 
-    static func adapterPoweredOff(_ name: String, operation: String, object: String) -> BLEError {
+    static func adapterUnconfigured(_ name: String, operation: String, object: String) -> BLEError {
         BLEError(
+            .adapterNotReady,
+            operation: operation,
+            object: object,
+            cause: "the adapter \(name) has no address of its own yet, or is unconfigured otherwise",
+            remedy: "A service that starts with the machine may be about to give it one. What is missing is said by "
+                + "\"btmgmt --index \(name) config\"; one is given by \"btmgmt --index \(name) public-addr ADDRESS\"."
+        )
+    }
+
+    static func adapterPoweredOff(_ name: String, operation: String, object: String) -> BLEError {
+        if SwitchedHere.contains(name) {
+            return .switchedOffHere("the adapter \(name)", operation: operation, object: object)
+        }
+        return BLEError(
             .adapterPoweredOff,
             operation: operation,
             object: object,
             cause: "the adapter \(name) is switched off",
             remedy: "Switch it on with `Central.setPowered(true)`, or \"bluetoothctl power on\"."
+        )
+    }
+
+    static func staysOff(_ name: String) -> BLEError {
+        BLEError(
+            .adapterPoweredOff,
+            operation: "switch on",
+            object: name,
+            cause: "the kernel says that it has switched \(name) on, and \(name) stays off",
+            remedy: "Reset it with `Central.reset()`, or unplug it and plug it in again."
         )
     }
 

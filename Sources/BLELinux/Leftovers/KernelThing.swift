@@ -5,10 +5,15 @@ struct KernelThing: Hashable {
     enum Kind: String {
         case advertisement
         case monitor
+        // Settings of the adapter, which are on.
+        case bondable
+        case secureConnections
+        /// What this machine can do for a person who pairs.
+        case capability
     }
 
     var kind: Kind
-    /// The instance of an advertisement, the handle of a monitor.
+    /// The instance of an advertisement, the handle of a monitor; 0 for a setting.
     var number: UInt16
     /// The adapter's address, or its name where it has none of its own.
     var adapter: String

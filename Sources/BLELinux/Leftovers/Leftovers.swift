@@ -2,7 +2,8 @@ internal import BLEProtocol
 
 /// Remembers, beyond the end of the program, what it has put into the kernel.
 ///
-/// The kernel removes neither an advertising instance nor an advertisement monitor when the program that made it is killed.
+/// The kernel removes neither an advertising instance nor an advertisement monitor when the program that made it is killed,
+/// and an adapter's settings stay as they are.
 /// So each is written down before it is made, as a ``LeftoverNote``, and what an ended program has noted is taken away
 /// before the next one makes its own.
 ///
@@ -49,13 +50,30 @@ struct Leftovers: Sendable {
 }
 
 extension Leftovers {
+    /// What programs of this library have put into the kernel for an adapter that run still.
+    func held(on adapter: AdapterFacts) -> [KernelThing] {
+        let name = KernelThing.name(of: adapter)
+        return (folder?.names ?? []).compactMap { KernelThing(noteName: $0) }
+            .filter { $0.adapter == name && LeftoverNote($0, in: folder) == nil }
+    }
+
     /// Takes away what ended programs have left on an adapter, then goes on; at once where they have left nothing.
+    ///
+    /// Settings stay as they are where bluetoothd runs, or may run: by now they may be as it wants them.
+    ///
+    /// - Parameter bluetoothd: whether it runs; asked only where a setting was left.
     func clear(
         of adapter: AdapterFacts,
         through management: ManagementSocket,
+        bluetoothd: () -> Bluetoothd.Presence = { Bluetoothd.presenceByProcesses },
         then proceed: @escaping @Sendable () -> Void
     ) {
-        Self.clear(left(on: adapter)[...], through: management, then: proceed)
+        var notes = left(on: adapter)
+        if notes.contains(where: \.thing.kind.isSetting), bluetoothd() != .absent {
+            for note in notes where note.thing.kind.isSetting { note.forget() }
+            notes.removeAll(where: \.thing.kind.isSetting)
+        }
+        Self.clear(notes[...], through: management, then: proceed)
     }
 
     private static func clear(
@@ -74,6 +92,19 @@ extension Leftovers {
             management.submit(ManagementRemoveAdvertising(instance: instance)) { answered($0.failure) }
         case .monitor:
             management.submit(ManagementRemoveMonitor(handle: note.thing.number)) { answered($0.failure) }
+        case .bondable: PairingSwitch.bondable.set(false, management, answered)
+        case .secureConnections: PairingSwitch.secureConnections.set(false, management, answered)
+        case .capability:
+            management.submit(ManagementSetIOCapability(.noInputNoOutput)) { answered($0.failure) }
+        }
+    }
+}
+
+extension KernelThing.Kind {
+    fileprivate var isSetting: Bool {
+        switch self {
+        case .advertisement, .monitor: false
+        case .bondable, .secureConnections, .capability: true
         }
     }
 }

@@ -29,6 +29,7 @@ protocol LinkEnvironment: Sendable {
     func request(
         _ parameters: ConnectionParameters,
         for peer: BluetoothAddress,
+        handle: UInt16?,
         _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     )
 
@@ -38,8 +39,32 @@ protocol LinkEnvironment: Sendable {
         _ failed: @escaping @Sendable (BLEError) -> Void
     ) -> RadioActivity
 
+    /// Tells when keys were made with the peer, by whomsoever, until the activity is cancelled.
+    func observeKeys(of peer: BluetoothAddress, _ made: @escaping @Sendable () -> Void) -> RadioActivity
+
+    /// Pairs with a peer whose link is encrypted, for better keys.
+    func pairAnew(
+        with peer: BluetoothAddress,
+        to level: SecurityLevel,
+        asking interview: PairingInterview,
+        _ result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+    ) -> RadioActivity
+
     /// Whether the kernel has a key of a bond with the peer, as far as this program has seen.
     func hasKey(of peer: BluetoothAddress) -> Bool
+
+    /// How good the key of a bond with the peer is that the kernel has for certain; `nil` where that isn't known.
+    func keyLevel(of peer: BluetoothAddress) -> SecurityLevel?
+
+    /// Whether the kernel has other keys for the peer than this program's bond with it, so far as can be known.
+    func hasForeignKey(of peer: BluetoothAddress) -> Bool
+
+    /// Tells what the kernel has said of the end of the connection to a peer, behind all that it has said by now; `nil` where
+    /// it has said nothing to this program.
+    func readEnd(
+        ofLinkTo peer: BluetoothAddress,
+        _ result: @escaping @Sendable (ManagementDisconnectReason?) -> Void
+    )
 
     /// Whether the adapter is on at this moment.
     var isAdapterUp: Bool { get }
@@ -55,13 +80,39 @@ extension LinkEnvironment {
         result(LinkConditions())
     }
 
+    func hasForeignKey(of peer: BluetoothAddress) -> Bool { false }
+
+    func readEnd(
+        ofLinkTo peer: BluetoothAddress,
+        _ result: @escaping @Sendable (ManagementDisconnectReason?) -> Void
+    ) {
+        result(nil)
+    }
+
     func observeConditions(handle: UInt16, _ changed: @escaping @Sendable () -> Void) -> RadioActivity {
         RadioActivity {}
+    }
+
+    func observeKeys(of peer: BluetoothAddress, _ made: @escaping @Sendable () -> Void) -> RadioActivity {
+        RadioActivity {}
+    }
+
+    func keyLevel(of peer: BluetoothAddress) -> SecurityLevel? { nil }
+
+    func pairAnew(
+        with peer: BluetoothAddress,
+        to level: SecurityLevel,
+        asking interview: PairingInterview,
+        _ result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+    ) -> RadioActivity {
+        result(.failure(.missingCapability(.networkAdministration, operation: "pair", object: "with \(peer)")))
+        return RadioActivity {}
     }
 
     func request(
         _ parameters: ConnectionParameters,
         for peer: BluetoothAddress,
+        handle: UInt16?,
         _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) {
         result(.failure(.parametersNotChanged(peer)))

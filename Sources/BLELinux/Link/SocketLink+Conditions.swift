@@ -22,7 +22,8 @@ extension SocketLink {
     }
 
     func request(_ parameters: ConnectionParameters, _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
-        environment.request(parameters, for: kernelPeer, result)
+        let handle = try? state.withLock { $0.socket }?.descriptor.connectionHandle()
+        environment.request(parameters, for: kernelPeer, handle: handle, result)
     }
 }
 

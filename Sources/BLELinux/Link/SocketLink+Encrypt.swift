@@ -5,13 +5,19 @@ internal import Synchronization
 extension SocketLink {
     /// The kernel encrypts when it is asked for a security level, and makes the socket writable again when it has. A
     /// refusal is told nowhere, but for the end of the link: whoever asks sets a limit of time.
+    ///
+    /// What it takes the link for is what was asked for, so it is asked for what the key is good for. It must not be more: for
+    /// that the kernel would pair. Where it has no key it pairs anew by itself, on kernels before 6.12 without asking anybody;
+    /// the level of a bond that somebody made sure of is one that Just Works doesn't reach, so that no weaker key takes its
+    /// place unseen. Source: kernel, `net/bluetooth/smp.c`, `smp_conn_security`, `smp_ltk_encrypt`, `smp_cmd_pairing_rsp`.
     func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
+        let level = environment.keyLevel(of: kernelPeer) ?? .encrypted
         let outcome: Result<Void, BLEError>? = state.withLock { state in
             guard let socket = state.socket, !state.phase.isOver else { return .failure(.encryptionFailed(peer)) }
             // Asking for what is there already is an error.
             if Self.isEncrypted(socket) { return .success(()) }
             do throws(SystemError) {
-                if state.encryptions.isEmpty { try socket.descriptor.requireEncryption() }
+                if state.encryptions.isEmpty { try socket.descriptor.requireSecurity(level.kernelLevel) }
             } catch {
                 return .failure(.cannotEncrypt(error, peer))
             }
@@ -50,13 +56,78 @@ extension BLEError {
         return failure
     }
 
-    static func encryptionFailed(_ peer: BluetoothAddress) -> BLEError {
-        BLEError(
-            .securityFailed,
-            operation: "encrypt link",
-            object: "with \(peer)",
-            cause: "the peripheral no longer has the keys of the bond, or this machine hasn't",
-            remedy: "Remove the bond on both sides, on this one with Peripheral.unpair(), then pair again."
-        )
+    /// The link ended while it was being encrypted, or was not encrypted after all.
+    ///
+    /// - Parameter hasForeignKey: whether the kernel has other keys for the peer than this program.
+    static func encryptionFailed(
+        _ peer: BluetoothAddress,
+        _ reason: DisconnectReason? = nil,
+        hasForeignKey: Bool = false
+    ) -> BLEError {
+        let unpair = "Remove the bond on both sides, on this one with Peripheral.unpair(), then pair again."
+        let (code, cause, remedy): (BLEError.Code, String, String) =
+            switch reason?.kind {
+            case .keyMissing? where hasForeignKey, .authenticationFailed? where hasForeignKey:
+                (
+                    .securityFailed,
+                    "this adapter has other keys for the peripheral than this program's bond, and they don't fit: another "
+                        + "program, bluetoothd for one, has paired with it since, or given the adapter keys of before",
+                    "Remove its bond too, with \"bluetoothctl remove \(peer)\" where it is bluetoothd's. \(unpair)"
+                )
+            case .keyMissing?:
+                (
+                    .securityFailed,
+                    "the peripheral no longer has the keys of the bond: it was reset, or its bond removed there",
+                    "Remove the bond with Peripheral.unpair(), then pair again."
+                )
+            case .authenticationFailed?:
+                (
+                    .securityFailed,
+                    "the peripheral has other keys than this machine: one of the two was paired anew, or a bond of before "
+                        + "was brought back",
+                    unpair
+                )
+            case let kind?:
+                (
+                    .disconnected, "the link ended while it was being encrypted: \(kind.rawValue)",
+                    "Try again; where it happens each time, the peripheral may have lost the bond. \(unpair)"
+                )
+            case nil:
+                (.securityFailed, "the peripheral no longer has the keys of the bond, or this machine hasn't", unpair)
+            }
+        var error = BLEError(code, operation: "encrypt link", object: "with \(peer)", cause: cause, remedy: remedy)
+        error.reason = reason
+        return error
+    }
+}
+
+extension SocketLink.State {
+    /// Whether the end has to wait until it is known why the link could not be encrypted, and what is no longer listened to
+    /// meanwhile; `nil` where it is waited for already.
+    mutating func beginEnding() -> (isForReason: Bool, socket: (SharedDescriptor, EventLoop.Registration)?)? {
+        guard !isEnding else { return nil }
+        guard !encryptions.isEmpty else { return (false, nil) }
+        isEnding = true
+        guard let socket, let taken = registration.take() else { return (true, nil) }
+        return (true, (socket, taken))
+    }
+}
+
+extension DisconnectReason {
+    /// Why a link ended that was being encrypted.
+    ///
+    /// The kernel tells a peer without the key (HCI 0x06) from all else. With another key the first packet can't be read, and the
+    /// link ends with HCI 0x3D, which it sums up as no reason, and as an error that it has for what it doesn't know.
+    /// Source: kernel, `net/bluetooth/hci_event.c`, `hci_encrypt_change_evt`, `hci_disconn_complete_evt`.
+    ///
+    /// - Parameter told: what the kernel has said on the management socket.
+    func whileEncrypting(_ told: ManagementDisconnectReason?) -> DisconnectReason {
+        if told == .authenticationFailure { return DisconnectReason(.keyMissing, systemError: systemError) }
+        switch kind {
+        case .other, .failedToEstablish: return DisconnectReason(.authenticationFailed, systemError: systemError)
+        // This host has dropped it since the encryption was refused.
+        case .closedLocally where told != nil: return DisconnectReason(.authenticationFailed, systemError: systemError)
+        default: return self
+        }
     }
 }

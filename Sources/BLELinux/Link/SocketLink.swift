@@ -33,10 +33,20 @@ final class SocketLink: ATTLink {
         var receiver: (any ATTLinkReceiver)?
         var isWaitingToWrite = false
         var hasReceived = false
+        /// Why the link is over, where `send` was told: the kernel tells it once.
+        var errorOfSending: SystemError?
         /// Who waits for the link to be encrypted.
         var encryptions: [@Sendable (Result<Void, BLEError>) -> Void] = []
         /// Tells when the peer's wish to encrypt the link comes to nothing.
         var securityWatch: RadioActivity?
+        /// What the kernel says of the link's security is believed up to this: after a pairing for better keys that has failed
+        /// it takes the link for as good as was wanted, once the peer has had the old keys put into force again
+        /// (`hci_key_refresh_complete_evt`, which takes over `pending_sec_level`).
+        var securityCeiling: LinkSecurity?
+        /// Whether this side pairs for better keys.
+        var isRaising = false
+        /// Whether it is being found out why the link has ended.
+        var isEnding = false
         /// How the link was secured when its socket was let go.
         var lastSecurity = LinkSecurity.none
         /// Ends a prompt drop that the controller does not complete.
@@ -99,13 +109,16 @@ extension SocketLink {
         }
     }
 
-    /// What a failed `send` means. The end of the link is told where it is read, not here.
+    /// What a failed `send` means. The end of the link is told where it is read, not here; why it ended may have been.
     private func refused(with error: SystemError, by socket: SharedDescriptor, _ state: inout State) -> SendResult {
         switch error {
         case .wouldBlock: break
         // Not connected: either over, or the kernel is raising the security, after which it goes on.
         case .notConnected where !socket.descriptor.readinessNow(for: .writable).isEnd: break
-        default: return .ended
+        case .notConnected, .brokenPipe: return .ended
+        default:
+            state.errorOfSending = error
+            return .ended
         }
         // Closed since the socket was taken.
         guard state.writableSocket != nil else { return .ended }
@@ -141,7 +154,8 @@ extension SocketLink {
     /// On the loop's thread, so that it isn't missed, nor told after the end.
     private func watchSecurity() {
         let watch = environment.watchSecurity(of: kernelPeer) { [weak self] error in
-            self?.state.withLock { $0.receiver }?.linkEncryptionFailed(error)
+            // What this side has begun has somebody else who hears of its failure.
+            self?.state.withLock { $0.isRaising ? nil : $0.receiver }?.linkEncryptionFailed(error)
         }
         state.withLock { state in
             if state.receiver != nil { state.securityWatch = watch }
@@ -220,8 +234,18 @@ extension SocketLink {
         loop.enqueue { self.end(DisconnectReason(.closedLocally)) }
     }
 
-    /// Ends the link, on the loop's thread: the socket is closed, the receiver is told and let go.
+    /// Ends the link, on the loop's thread; where it was being encrypted, once it is known why.
     private func end(_ reason: DisconnectReason) {
+        guard let wait = state.withLock({ $0.beginEnding() }) else { return }
+        guard wait.isForReason else { return close(reason) }
+        if let (socket, registration) = wait.socket { loop.unregister(registration, of: socket.descriptor) }
+        environment.readEnd(ofLinkTo: kernelPeer) { told in
+            self.loop.enqueue { self.close(reason.whileEncrypting(told)) }
+        }
+    }
+
+    /// The socket is closed, the receiver is told and let go.
+    private func close(_ reason: DisconnectReason) {
         let security = security
         let (last, encryptions, watch) = state.withLock { state in
             defer {
@@ -240,7 +264,8 @@ extension SocketLink {
         watch?.cancel()
         let (socket, registration, receiver, deadline) = last
         deadline?.cancel()
-        for result in encryptions { result(.failure(.encryptionFailed(peer))) }
+        let isForeign = !encryptions.isEmpty && environment.hasForeignKey(of: peer)
+        for result in encryptions { result(.failure(.encryptionFailed(peer, reason, hasForeignKey: isForeign))) }
         if let socket {
             socket.descriptor.noteDeath()
             if let registration { loop.unregister(registration, of: socket.descriptor) }
@@ -317,9 +342,11 @@ extension SocketLink {
     }
 
     private func reasonForEnd(_ error: SystemError?) -> DisconnectReason {
-        let (isOurs, hasReceived) = state.withLock { state in
-            if case .closing = state.phase { (true, state.hasReceived) } else { (false, state.hasReceived) }
+        let (isOurs, hasReceived, errorOfSending) = state.withLock { state in
+            let isOurs = if case .closing = state.phase { true } else { false }
+            return (isOurs, state.hasReceived, state.errorOfSending)
         }
+        let error = error ?? errorOfSending
         if isOurs { return DisconnectReason(.closedLocally, systemError: error?.rawValue) }
         return DisconnectReason(
             endOfSocket: error,
@@ -327,28 +354,4 @@ extension SocketLink {
             isAdapterUp: environment.isAdapterUp
         )
     }
-}
-
-// MARK: - Facts
-
-extension SocketLink {
-    func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void) {
-        environment.readRSSI(of: kernelPeer, result)
-    }
-
-    /// The name under which the kernel has the connection now: a peer with a private address that has told its identity
-    /// in a pairing has that from then on, and commands under the old name miss.
-    var kernelPeer: BluetoothAddress {
-        let socket = state.withLock { $0.socket }
-        return (try? socket?.descriptor.peerAddress())?.device ?? peer
-    }
-
-    /// Of a socket whose connection is gone the kernel still tells the level, which is then the last one.
-    var security: LinkSecurity {
-        let (socket, last) = state.withLock { ($0.socket, $0.lastSecurity) }
-        guard let socket, let now = try? socket.descriptor.security() else { return last }
-        return LinkSecurity(level: now.level, keySize: now.keySize)
-    }
-
-    var hasKey: Bool { environment.hasKey(of: kernelPeer) }
 }

@@ -66,6 +66,12 @@ final class LinkAcceptor: Sendable {
         if let registration { loop.unregister(registration, of: socket.descriptor) }
     }
 
+    /// Takes what waits, then ends; on the loop's thread.
+    func retire() {
+        accept()
+        cancel()
+    }
+
     private func accept() {
         while !state.withLock({ $0.isOver }) {
             do throws(SystemError) {

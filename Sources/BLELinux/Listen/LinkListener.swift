@@ -9,6 +9,10 @@ final class LinkListener: Sendable {
         var claim: AdapterClaim?
         var acceptors: [LinkAcceptor] = []
         var watch: RadioActivity?
+        var place = ListeningPlace()
+        /// The kernel's word of what other programs do; none without the permission for it.
+        var observation: RadioActivity?
+        var timers: [Int: RadioActivity] = [:]
         var isOver = false
     }
 
@@ -31,6 +35,13 @@ final class LinkListener: Sendable {
             return fail(error)
         }
         sink.send(.started)
+        let observation = radio.management?.observe(
+            { [weak self] events in
+                for event in events { self?.received(event.event) }
+            },
+            lost: { [weak self] _ in self?.perform { $0.missedEvents() } }
+        )
+        state.withLock { if !$0.isOver { $0.observation = observation } }
         // A listening socket is not told that its adapter is gone.
         let watch = radio.watch.observe { [weak self] info in self?.adapterChanged(info) }
         state.withLock { if !$0.isOver { $0.watch = watch } }
@@ -98,6 +109,7 @@ final class LinkListener: Sendable {
     private func received(_ accepted: AcceptedSocket) {
         // Not a Low Energy device: nothing to talk about.
         guard let peer = accepted.peer else { return }
+        state.withLock { $0.place.accepted(peer) }
         accepted.socket.descriptor.prepareForLink()
         let local = (try? accepted.socket.descriptor.localAddress())?.device
         let link = SocketLink(
@@ -112,7 +124,8 @@ final class LinkListener: Sendable {
     }
 
     private func adapterChanged(_ info: AdapterInfo) {
-        if info.state != .poweredOn { fail(radio.adapter.whyUnusable(for: "listen", object: info.name)) }
+        guard info.state != .poweredOn else { return }
+        fail(radio.adapter.whyUnusable(for: "listen", object: info.name, told: info.state))
     }
 
     private func fail(_ error: BLEError) {
@@ -121,23 +134,90 @@ final class LinkListener: Sendable {
     }
 
     private func end() {
-        let (acceptors, watch, claim) = state.withLock { state in
+        let (acceptors, activities, claim) = state.withLock { state in
             defer {
                 state.isOver = true
                 state.acceptors = []
                 state.watch = nil
+                state.observation = nil
+                state.timers = [:]
                 state.claim = nil
             }
-            return (state.acceptors, state.watch, state.claim)
+            let activities = [state.watch, state.observation].compactMap(\.self) + Array(state.timers.values)
+            return (state.acceptors, activities, state.claim)
         }
-        watch?.cancel()
+        for activity in activities { activity.cancel() }
         for acceptor in acceptors { acceptor.cancel() }
         // Given up last: whoever comes next finds nobody listening.
         _ = claim
     }
 }
 
+// MARK: - Other programs that listen
+
+extension LinkListener {
+    private func received(_ event: ManagementEvent) {
+        switch event {
+        case .deviceConnected(let connected) where !connected.flags.contains(.initiatedHere):
+            if let central = connected.address.lowEnergy { perform { $0.centralCame(central) } }
+        case .deviceDisconnected(let address, _):
+            if let central = address.lowEnergy { state.withLock { $0.place.centralLeft(central) } }
+        // The kernel doesn't tell a program what it has changed itself.
+        case .newSettings(let settings) where settings.contains(.powered): perform { $0.othersActed() }
+        case .advertisingRemoved where radio.adapter.isUp: perform { $0.othersActed() }
+        default: break
+        }
+    }
+
+    private func perform(_ input: (inout ListeningPlace) -> ListeningPlace.Output) {
+        let output = state.withLock { $0.isOver ? ListeningPlace.Output() : input(&$0.place) }
+        if let next = output.timer {
+            let timer = radio.timeline.schedule(after: next.delay) { [weak self] in
+                guard let self else { return }
+                self.radio.loop.enqueue { self.timerFired(next.id) }
+            }
+            state.withLock { if !$0.isOver { $0.timers[next.id] = timer } }
+        }
+        if output.renews { renew() }
+        if let central = output.lost { sink.send(.interrupted(.taken(central, radio.adapter.name))) }
+    }
+
+    private func timerFired(_ id: Int) {
+        _ = state.withLock { $0.timers.removeValue(forKey: id) }
+        perform { $0.timerFired(id) }
+    }
+
+    /// Listens anew, and no more where it did; what has come there is let in.
+    private func renew() {
+        let former = state.withLock { state in
+            defer { state.acceptors = [] }
+            return state.acceptors
+        }
+        do throws(BLEError) {
+            let facts = try radio.adapter.usable(for: "listen", object: radio.adapter.name)
+            for address in Self.addresses(of: facts) { try listen(at: address) }
+        } catch {
+            // Better the former place than none; an adapter that goes is told in another way.
+            return state.withLock { if !$0.isOver { $0.acceptors += former } }
+        }
+        for acceptor in former { acceptor.retire() }
+    }
+}
+
 extension BLEError {
+    /// A central that another program has let in.
+    fileprivate static func taken(_ central: BluetoothAddress, _ adapter: String) -> BLEError {
+        let holder = RunningPrograms.include("bluetoothd") ? "bluetoothd" : "another program"
+        return BLEError(
+            .busy,
+            operation: "listen",
+            object: adapter,
+            cause: "the central \(central) was given to \(holder), which began to listen later; "
+                + "the next ones come here again",
+            remedy: "Connect it once more, or drop its link: \"bluetoothctl disconnect \(central)\"."
+        )
+    }
+
     fileprivate static func alreadyServed(_ adapter: String) -> BLEError {
         BLEError(
             .busy,

@@ -40,7 +40,9 @@ enum ManagementFailure: Error, Hashable {
             .controllerSilent(opcode, operation: operation, object: object)
         case .status(.permissionDenied, _):
             .missingCapability(.networkAdministration, operation: operation, object: object)
-        case .status(.notPowered, _), .status(.invalidIndex, _), .status(.blockedByRFKill, _):
+        case .status(.notPowered, _):
+            adapter.whyUnusable(for: operation, object: object, told: .poweredOff)
+        case .status(.invalidIndex, _), .status(.blockedByRFKill, _):
             adapter.whyUnusable(for: operation, object: object)
         case .status(let status, let opcode):
             status.error(for: opcode, operation: operation, object: object)

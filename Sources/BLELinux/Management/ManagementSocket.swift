@@ -24,8 +24,7 @@ final class ManagementSocket: Sendable {
         /// Hears of commands that the controller leaves unanswered.
         var unanswered: (@Sendable (ManagementOpcode) -> Void)?
         var timers: [ManagementClient.RequestID: RadioActivity] = [:]
-        var observers: [(id: UInt64, call: Observer, lost: LossObserver)] = []
-        var nextObserver: UInt64 = 0
+        var observers = Observers<(call: Observer, lost: LossObserver)>()
         var registration: EventLoop.Registration?
         var drops = DropCounter()
     }
@@ -102,18 +101,8 @@ final class ManagementSocket: Sendable {
     ///
     /// - Parameter lost: Called with the number of packets that the kernel had no room for, where they are missing.
     func observe(_ observer: @escaping Observer, lost: @escaping LossObserver = { _ in }) -> RadioActivity {
-        let id = state.withLock { state in
-            defer { state.nextObserver += 1 }
-            state.observers.append((state.nextObserver, observer, lost))
-            return state.nextObserver
-        }
-        return RadioActivity { [weak self] in
-            // Let go outside the lock: what the closure holds may end with it.
-            _ = self?.state.withLock { state -> Observer? in
-                guard let place = state.observers.firstIndex(where: { $0.id == id }) else { return nil }
-                return state.observers.remove(at: place).call
-            }
-        }
+        let id = state.withLock { $0.observers.add((observer, lost)) }
+        return RadioActivity { [weak self] in _ = self?.state.withLock { $0.observers.remove(id) } }
     }
 }
 
@@ -210,7 +199,7 @@ extension ManagementSocket {
             case .lost(let count):
                 tell(events)
                 events.removeAll()
-                for observer in state.withLock({ $0.observers.map(\.lost) }) { observer(count) }
+                for observer in state.withLock({ $0.observers.all.map(\.lost) }) { observer(count) }
             case .unanswered(let opcode):
                 state.withLock { $0.unanswered }?(opcode)
             case .answer(let answer, let outcome):
@@ -224,7 +213,7 @@ extension ManagementSocket {
 
     private func tell(_ events: [Event]) {
         guard !events.isEmpty else { return }
-        for observer in state.withLock({ $0.observers.map(\.call) }) { observer(events) }
+        for observer in state.withLock({ $0.observers.all.map(\.call) }) { observer(events) }
     }
 }
 

@@ -35,7 +35,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "the controller does not answer (\(opcode))",
-            remedy: "Switch it off and on with `Central.setPowered(_:)`, or let a `RecoveryPlan` do it; "
+            remedy: "Switch it off and on with `Central.powerCycle()`, or let a `RecoveryPlan` do it; "
                 + "unplug it if that does not help."
         )
     }

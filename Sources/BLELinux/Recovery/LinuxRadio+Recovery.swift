@@ -7,15 +7,11 @@ extension LinuxRadio {
     /// - Throws: ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel, ``BLEError/Code/permissionDenied``
     ///   where the system lets this program open no Bluetooth socket.
     public static func adapters() throws(BLEError) -> [AdapterInfo] {
-        let numbers: [UInt16]
         do throws(SystemError) {
-            numbers = try FileDescriptor.hciSocket().adapters().map(\.number)
+            return try FileDescriptor.hciSocket().adapters().map { AdapterInfo($0, name: "hci\($0.number)") }
         } catch {
             throw .noBluetooth(error, operation: "list adapters", object: "of this machine")
         }
-        var found: [AdapterInfo] = []
-        for number in numbers { found.append(try LinuxAdapter("hci\(number)").info) }
-        return found
     }
 
     public func observeSymptoms(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity {
@@ -40,7 +36,32 @@ extension LinuxRadio {
                     .failure(.missingCapability(.networkAdministration, operation: operation, object: object))
                 )
             }
-            PowerSwitch(isOn, management, adapter, loop: loop, timeline: timeline, sink: sink).begin()
+            let told = EventSink<Result<Void, BLEError>> { [watch] outcome in
+                watch.look()
+                sink.finish(outcome)
+            }
+            PowerSwitch(isOn, management, adapter, loop: loop, timeline: timeline, sink: told).begin()
+        }
+        return RadioActivity { sink.close() }
+    }
+
+    /// Resets the adapter's USB device, which its driver is bound to anew, as if it was pulled out and plugged in; an adapter
+    /// that was on is switched on again. A device that does more than Bluetooth is reset as a whole. It takes the right to
+    /// write to the device's file below `/dev/bus/usb`, and `CAP_NET_ADMIN` for one that is on.
+    ///
+    /// Source: kernel, `Documentation/driver-api/usb/usb.rst`, `USBDEVFS_RESET`.
+    public func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
+        let sink = EventSink(result)
+        loop.enqueue { [self] in
+            guard adapter.facts != nil else {
+                return sink.finish(.failure(adapter.whyUnusable(for: "reset", object: adapter.name)))
+            }
+            AdapterReset(self) { [loop, watch] outcome in
+                loop.enqueue {
+                    watch.look()
+                    sink.finish(outcome)
+                }
+            }.begin()
         }
         return RadioActivity { sink.close() }
     }

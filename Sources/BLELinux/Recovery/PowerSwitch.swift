@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Switches an adapter on, ready for Low Energy, or off, through the management socket.
 final class PowerSwitch: Sendable {
-    /// How often a kernel is told to switch off that is busy with something else.
+    /// How often a kernel is told to switch off that is busy with something else, or on that has not done it.
     private static let attempts = 3
     private static let pause = Duration.seconds(1)
 
@@ -34,13 +34,28 @@ final class PowerSwitch: Sendable {
 
     /// Starts, on the loop's thread; goes on to its end, whoever waits for it.
     func begin() {
+        if !isOn { SwitchedHere.insert(adapter.name) }
         if isOn {
             // An adapter for both transports may have Low Energy off; one that is for Low Energy alone says that it is on.
             management.submit(ManagementSetLowEnergy(true)) { [self] _ in
-                management.submit(ManagementSetPowered(true)) { [self] in finish($0.map { _ in }) }
+                switchOn(attempt: 1)
             }
         } else {
             switchOff(attempt: 1)
+        }
+    }
+
+    /// An adapter that was just switched off is still being closed when the kernel says that it is off. A kernel that is told
+    /// then to switch it on takes the end of the closing for the answer to that: it says that it is done, with settings in
+    /// which the adapter is off (6.12, measured; `mgmt_set_powered_complete` in `net/bluetooth/mgmt.c` knows a command by
+    /// its place in memory, which is the former one's).
+    private func switchOn(attempt: Int) {
+        management.submit(ManagementSetPowered(true)) { [self] answer in
+            guard case .success(let answer) = answer, !answer.settings.contains(.powered) else {
+                return finish(answer.map { _ in })
+            }
+            guard attempt < Self.attempts else { return sink.finish(.failure(.staysOff(adapter.name))) }
+            switchOn(attempt: attempt + 1)
         }
     }
 
@@ -71,9 +86,28 @@ final class PowerSwitch: Sendable {
     }
 
     private func finish(_ outcome: Result<Void, ManagementFailure>) {
+        switch outcome {
+        case .success where isOn:
+            // What ended with the adapter is told a moment later.
+            let timer = timeline.schedule(after: Self.pause) { [self] in SwitchedHere.remove(adapter.name) }
+            self.timer.withLock { $0 = timer }
+        case .failure where !isOn: SwitchedHere.remove(adapter.name)
+        default: break
+        }
         let operation = isOn ? "switch on" : "switch off"
         sink.finish(outcome.mapError { $0.error(operation: operation, object: adapter.name, adapter: adapter) })
     }
+}
+
+/// The adapters that this program has switched off itself, by whichever of its radios: what ends by that says so.
+enum SwitchedHere {
+    private static let adapters = Mutex<Set<String>>([])
+
+    static func insert(_ adapter: String) { adapters.withLock { _ = $0.insert(adapter) } }
+
+    static func remove(_ adapter: String) { adapters.withLock { _ = $0.remove(adapter) } }
+
+    static func contains(_ adapter: String) -> Bool { adapters.withLock { $0.contains(adapter) } }
 }
 
 extension ManagementFailure {

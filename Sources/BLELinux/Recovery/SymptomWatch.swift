@@ -6,8 +6,7 @@ internal import Synchronization
 /// discovery that the kernel should have ended.
 final class SymptomWatch: Sendable {
     private struct State {
-        var observers: [Int: EventSink<AdapterSymptom>] = [:]
-        var nextObserver = 0
+        var observers = Observers<EventSink<AdapterSymptom>>()
         var discovery: RadioActivity?
         var events: RadioActivity?
     }
@@ -33,14 +32,10 @@ final class SymptomWatch: Sendable {
     /// Tells of symptoms, on the loop's thread, until the activity is cancelled.
     func observe(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity {
         let sink = EventSink(events)
-        let id = state.withLock { state in
-            state.nextObserver += 1
-            state.observers[state.nextObserver] = sink
-            return state.nextObserver
-        }
+        let id = state.withLock { $0.observers.add(sink) }
         return RadioActivity { [weak self] in
             sink.close()
-            _ = self?.state.withLock { $0.observers.removeValue(forKey: id) }
+            _ = self?.state.withLock { $0.observers.remove(id) }
         }
     }
 
@@ -60,7 +55,6 @@ final class SymptomWatch: Sendable {
     }
 
     private func tell(_ symptom: AdapterSymptom) {
-        let observers = state.withLock { $0.observers.sorted { $0.key < $1.key }.map(\.value) }
-        for observer in observers { observer.send(symptom) }
+        for observer in state.withLock({ $0.observers.all }) { observer.send(symptom) }
     }
 }

@@ -56,11 +56,22 @@ final class LinuxScan: Sendable {
     /// - Parameter otherwise: Why it has come to this; the error where this way is closed too.
     private func scanByHCI(otherwise: BLEError) {
         guard FileDescriptor.mayScanByHCI else { return finish(otherwise) }
+        guard request.isActive, let management = radio.management else { return scanByHCI(nil, otherwise: otherwise) }
+        // Everyone may ask.
+        management.submit(ManagementReadInformation()) { [self] answer in
+            guard !state.withLock({ $0.isOver }) else { return }
+            scanByHCI(try? answer.get().current, otherwise: otherwise)
+        }
+    }
+
+    /// - Parameter settings: the adapter's, as far as they are known.
+    private func scanByHCI(_ settings: ManagementSettings?, otherwise: BLEError) {
         do {
             let facts = try radio.adapter.usable(for: "scan", object: radio.adapter.name)
             let scan = try HCIScan(
                 request,
                 adapter: facts,
+                settings: settings,
                 loop: radio.loop,
                 timeline: radio.timeline,
                 sink: sink

@@ -1,19 +1,22 @@
 internal import BLEProtocol
+internal import BLERadio
 
-/// What bluetoothd asks of a program that has registered as its agent, and what it is answered: yes to a pairing with
-/// one peer that compares no numbers, no to everything else.
+/// What bluetoothd asks of a program that has registered as its agent: what is about the pairing with one peer, or with
+/// anybody on one adapter, is a question to that program, answered later; everything else is refused.
 ///
 /// Source: BlueZ, `doc/org.bluez.Agent.rst`.
 struct AgentQuestions: Hashable, Sendable {
     /// What a question means for the pairing.
     enum Meaning: Hashable, Sendable {
-        /// It was about our peer, and the answer was yes.
-        case agreed
+        /// It is about this peer, whose kind of address bluetoothd doesn't tell, and waits for its answer.
+        case asked(octets: UInt64, isConsent: Bool)
         /// It was about somebody or something else.
         case refused
+        /// bluetoothd wants no answer to what it has asked any more.
+        case withdrawn
         /// bluetoothd will ask no more.
         case released
-        /// It was no question to the agent.
+        /// It was no question to the agent, or needs no answer.
         case none
     }
 
@@ -21,38 +24,65 @@ struct AgentQuestions: Hashable, Sendable {
     static let path = "/org/blestreams/agent"
     static let interface = "org.bluez.Agent1"
 
-    /// With whom this program pairs.
-    let peer: BluetoothAddress
+    /// With whom this program pairs; `nil`: with whoever comes.
+    let peer: BluetoothAddress?
     /// The system's name for the adapter: `hci0`.
     let adapter: String
     /// The bus's own name for bluetoothd: nobody else is answered.
     let bluetoothd: String
 
-    /// Answers a message that came over the bus.
+    /// Answers a message that came over the bus, unless it is a question to the program.
     func answer(to message: BusMessage) -> (reply: BusMessage?, meaning: Meaning) {
         guard message.kind == .call else { return (nil, .none) }
         guard message.sender == bluetoothd, message.path == Self.path, message.interface == Self.interface else {
             let text = "There is nothing here."
             return (message.refusal("org.freedesktop.DBus.Error.UnknownMethod", text), .none)
         }
-        switch message.member {
-        case "Release": return (message.done, .released)
-        case "Cancel": return (message.done, .none)
-        // RequestConfirmation compares numbers, and there is nowhere to show them.
-        case "RequestAuthorization" where isAboutPeer(message): return (message.done, .agreed)
-        default:
-            let text = "This program only pairs with \(peer), without numbers."
-            return (message.refusal("org.bluez.Error.Rejected", text), .refused)
+        switch (message.member, message.signature) {
+        case ("Release", _): return (message.done, .released)
+        case ("Cancel", _): return (message.done, .withdrawn)
+        case ("RequestAuthorization", "o"):
+            if let octets = peer(of: message) { return (nil, .asked(octets: octets, isConsent: true)) }
+        case ("RequestConfirmation", "ou"), ("RequestPasskey", "o"):
+            if let octets = peer(of: message) { return (nil, .asked(octets: octets, isConsent: false)) }
+        // The kernel has told this program the same.
+        case ("DisplayPasskey", "ouq"): if peer(of: message) != nil { return (message.done, .none) }
+        default: break
+        }
+        let others = peer.map { "only pairs with \($0)" } ?? "only pairs with centrals that connect to it"
+        return (message.refusal("org.bluez.Error.Rejected", "This program \(others)."), .refused)
+    }
+
+    /// The answer to a question of bluetoothd.
+    static func reply(to message: BusMessage, _ answer: PairingAnswer) -> BusMessage {
+        switch (message.member, answer) {
+        case ("RequestPasskey", .passkey(let passkey)):
+            var reply = message.done
+            reply.arguments = [.unsigned32(passkey)]
+            return reply
+        case ("RequestAuthorization", .accept), ("RequestConfirmation", .accept): return message.done
+        default: return message.refusal("org.bluez.Error.Rejected", "It was not agreed to.")
         }
     }
 
-    private func isAboutPeer(_ message: BusMessage) -> Bool {
-        guard message.signature == "o", case .objectPath(let path)? = message.arguments.first else { return false }
-        return path == "/org/bluez/\(adapter)/dev_\(peer.underscored)"
+    /// The octets of the address that a question is about; `nil` where it isn't one with whom this program pairs.
+    private func peer(of message: BusMessage) -> UInt64? {
+        guard case .objectPath(let path)? = message.arguments.first,
+            let octets = Bluetoothd.device(at: path, of: adapter), peer == nil || peer?.rawValue == octets
+        else { return nil }
+        return octets
     }
 }
 
-extension BluetoothAddress {
-    /// As bluetoothd writes it in the names of its objects: `C4_F2_17_1A_1D_BB`.
-    fileprivate var underscored: String { String(description.map { $0 == ":" ? "_" : $0 }) }
+extension PairingCapability {
+    /// As bluetoothd calls it.
+    var agentName: String {
+        switch self {
+        case .displayOnly: "DisplayOnly"
+        case .displayYesNo: "DisplayYesNo"
+        case .keyboardOnly: "KeyboardOnly"
+        case .noInputNoOutput: "NoInputNoOutput"
+        case .keyboardDisplay: "KeyboardDisplay"
+        }
+    }
 }

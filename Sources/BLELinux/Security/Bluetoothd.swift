@@ -1,3 +1,4 @@
+internal import BLEProtocol
 internal import BLERadio
 
 /// BlueZ's daemon, as far as it matters to who shares the kernel's Bluetooth with it.
@@ -55,4 +56,63 @@ enum Bluetoothd {
             }
         )
     }
+
+    /// Has bluetoothd, where it is on the bus, forget a device: the kernel's word that one was unpaired takes nothing from
+    /// its disk, and the keys would be back when it is started next. Never starts it.
+    static func forget(
+        _ device: BluetoothAddress,
+        of adapter: String,
+        over bus: SystemBus,
+        loop: EventLoop,
+        timeline: any Timeline,
+        _ done: @escaping @Sendable () -> Void
+    ) {
+        let patience = PairingAgent.patience
+        guard bus.isThere else { return done() }
+        BusConnection.open(
+            bus,
+            on: loop,
+            timeline: timeline,
+            deadline: patience,
+            received: { _ in nil },
+            ended: {},
+            opened: { opened in
+                guard let bus = try? opened.get() else { return done() }
+                @Sendable func end() {
+                    bus.close()
+                    done()
+                }
+                bus.call(.busCall("GetNameOwner", [.string(BusMessage.bluetoothd)]), deadline: patience) { owner in
+                    guard case .success = owner else { return end() }
+                    bus.call(removal(of: device, from: adapter), deadline: patience) { _ in end() }
+                }
+            }
+        )
+    }
+
+    /// The call for that; bluetoothd drops a link to the device too. Source: BlueZ, `doc/adapter-api.txt`.
+    static func removal(of device: BluetoothAddress, from adapter: String) -> BusMessage {
+        .call(
+            "RemoveDevice",
+            of: "org.bluez.Adapter1",
+            at: path(of: adapter),
+            in: BusMessage.bluetoothd,
+            [.objectPath(path(of: device, on: adapter))]
+        )
+    }
+
+    /// Where a device is on the bus, with its address as `C4_F2_17_1A_1D_BB`.
+    static func path(of device: BluetoothAddress, on adapter: String) -> String {
+        "\(path(of: adapter))/dev_\(String("\(device)".map { $0 == ":" ? "_" : $0 }))"
+    }
+
+    /// The octets of the device's address at such a path; `nil` for another path.
+    static func device(at path: String, of adapter: String) -> UInt64? {
+        guard let octets = UInt64(path.suffix(17).filter { $0 != "_" }, radix: 16), octets >> 48 == 0,
+            path == self.path(of: BluetoothAddress(rawValue: octets, kind: .public), on: adapter)
+        else { return nil }
+        return octets
+    }
+
+    private static func path(of adapter: String) -> String { "/org/bluez/\(adapter)" }
 }

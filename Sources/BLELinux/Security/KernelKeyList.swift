@@ -47,6 +47,20 @@ struct KernelKeyList: Hashable, Sendable {
         Set(longTerm).isSuperset(of: other.longTerm) && Set(identity).isSuperset(of: other.identity)
     }
 
+    /// The peers for whom these are other keys than the ones given: not one of a peer's is the same.
+    func contested(by own: KernelKeyList) -> Set<ManagementAddress> {
+        let same = Set(longTerm.filter(Set(own.longTerm).contains).map(\.address))
+        return Set(own.longTerm.map(\.address)).intersection(longTerm.map(\.address)).subtracting(same)
+    }
+
+    /// These keys without those of some peers.
+    func without(_ peers: Set<ManagementAddress>) -> KernelKeyList {
+        KernelKeyList(
+            longTerm: longTerm.filter { !peers.contains($0.address) },
+            identity: identity.filter { !peers.contains($0.address) }
+        )
+    }
+
     /// These keys and others, which replace those of the same peers.
     func replacing(with other: KernelKeyList) -> KernelKeyList {
         let peers = Set(other.longTerm.map(\.address))

@@ -8,7 +8,8 @@ internal import Synchronization
 /// replaces the one before, whoever loaded it, and no command adds to it. So, by what can be known:
 ///
 /// 1. Where debugfs shows what the kernel has (to root), ours are added to it: nobody loses a key, and what bluetoothd
-///    has taken away by its own list is put back.
+///    has taken away by its own list is put back. Other keys of the same peer stay: whoever gave them has paired since, or
+///    believes so, and which of them are the peer's only the peer knows.
 /// 2. Otherwise the list is ours only where bluetoothd is known not to run, by the processes or by the system bus, and
 ///    no other program of this library has set it, by ``KeyClaim``.
 /// 3. Otherwise nothing is loaded, and the result says whose the list is: ``KeyObstacle``.
@@ -18,6 +19,12 @@ final class KernelKeys: Sendable {
         var peers: Set<BluetoothAddress>?
         /// Those with whom the kernel has made keys of a bond since, whoever asked for it.
         var bonded: Set<BluetoothAddress> = []
+        /// Those of all these whose bond somebody has made sure of.
+        var authenticated: Set<BluetoothAddress> = []
+        /// How good the keys are that the kernel has for certain.
+        var levels: [BluetoothAddress: SecurityLevel] = [:]
+        /// Those for whom the kernel has other keys than this program, which were left there.
+        var contested: Set<BluetoothAddress> = []
         /// Says to others that the list is this program's.
         var claim: KeyClaim?
         var observation: RadioActivity?
@@ -33,7 +40,7 @@ final class KernelKeys: Sendable {
                 switch event.event {
                 case .indexRemoved, .extendedIndexRemoved: self?.forgetAll()
                 case .newLongTermKey(let new):
-                    if new.storeHint, let peer = new.key.address.lowEnergy { self?.noteBond(peer) }
+                    if new.storeHint, let peer = new.key.address.lowEnergy { self?.noteBond(peer, new.key) }
                 case .deviceUnpaired(let address):
                     if let peer = address.lowEnergy { self?.remove(peer) }
                 default: break
@@ -47,15 +54,45 @@ final class KernelKeys: Sendable {
         state.withLock { state in
             state.peers = nil
             state.bonded = []
+            state.authenticated = []
+            state.levels = [:]
+            state.contested = []
             state.claim = nil
         }
     }
 
-    private func noteBond(_ peer: BluetoothAddress) { _ = state.withLock { $0.bonded.insert(peer) } }
+    private func noteBond(_ peer: BluetoothAddress, _ key: ManagementLongTermKey) {
+        state.withLock { state in
+            state.bonded.insert(peer)
+            state.levels[peer] = Bond.EncryptionKey(key).level
+            state.contested.remove(peer)
+            if Bond.EncryptionKey(key).isAuthenticated {
+                state.authenticated.insert(peer)
+            } else {
+                state.authenticated.remove(peer)
+            }
+        }
+    }
+
+    /// Whether there is a bond with a peer, as far as this program has seen or given it, that was made with a passkey or by
+    /// comparing numbers.
+    func isAuthenticated(_ peer: BluetoothAddress) -> Bool { state.withLock { $0.authenticated.contains(peer) } }
+
+    /// Whether the kernel had other keys for a peer than this program when it was to be given this program's.
+    func isContested(_ peer: BluetoothAddress) -> Bool { state.withLock { $0.contested.contains(peer) } }
 
     /// Whether the kernel has a key of a bond with a peer, as far as this program has seen or given it.
     func isKnown(_ peer: BluetoothAddress) -> Bool {
         state.withLock { $0.bonded.contains(peer) || $0.peers?.contains(peer) == true }
+    }
+
+    /// How good the key of a peer is that the kernel has for certain; `nil` where another program may have put one in its place.
+    func level(of peer: BluetoothAddress) -> SecurityLevel? { state.withLock { $0.levels[peer] } }
+
+    private func note(_ bonds: [Bond], areThere: Bool) {
+        state.withLock { state in
+            for bond in bonds { state.levels[bond.peer] = areThere ? bond.level : nil }
+        }
     }
 
     /// The kernel has made keys with a peer by itself.
@@ -65,6 +102,9 @@ final class KernelKeys: Sendable {
         let claim = state.withLock { state in
             state.peers?.remove(peer)
             state.bonded.remove(peer)
+            state.authenticated.remove(peer)
+            state.levels[peer] = nil
+            state.contested.remove(peer)
             return state.claim
         }
         claim?.remove(peer)
@@ -92,8 +132,9 @@ final class KernelKeys: Sendable {
         bluetoothd: Bluetoothd.Presence,
         claimed: () -> [Bond]?
     ) -> Plan {
-        let own = KernelKeyList(bonds)
+        let all = KernelKeyList(bonds)
         if let current {
+            let own = all.without(current.contested(by: all))
             // Also where there are none: only then does the kernel take a peer's identity in a pairing.
             if current.contains(own), areLoaded || !bonds.isEmpty { return .nothing }
             return .load(current.replacing(with: own))
@@ -116,19 +157,33 @@ final class KernelKeys: Sendable {
     ) {
         let peers = Set(bonds.map(\.peer))
         guard let management else { return result(.success(())) }
-        let (loaded, bonded) = state.withLock { ($0.peers, $0.bonded) }
+        let current = current?.withoutFormerKeys(of: bonds)
+        let (loaded, bonded) = state.withLock { state in
+            state.authenticated.formUnion(bonds.filter(\.isAuthenticated).map(\.peer))
+            return (state.peers, state.bonded)
+        }
         // What was loaded before bluetoothd came is not there any more.
         let lasting = bluetoothd == .absent || current != nil ? loaded : nil
         let areLoaded = peers.isSubset(of: bonded.union(lasting ?? [])) && (lasting != nil || !peers.isEmpty)
+        let contested = current.map { $0.contested(by: KernelKeyList(bonds)) } ?? []
+        state.withLock { $0.contested = Set(contested.compactMap(\.lowEnergy)) }
         let plan = Self.plan(for: bonds, current: current, areLoaded: areLoaded, bluetoothd: bluetoothd) {
             let claim = KeyClaim.take(of: adapter)
             state.withLock { $0.claim = claim }
             return claim?.add(bonds)
         }
         switch plan {
-        case .nothing: result(.success(()))
-        case .refuse(let obstacle): result(.failure(obstacle))
-        case .load(let keys): give(keys, peers, management, result)
+        case .nothing:
+            note(bonds, areThere: true)
+            result(.success(()))
+        case .refuse(let obstacle):
+            note(bonds, areThere: false)
+            result(.failure(obstacle))
+        case .load(let keys):
+            give(keys, peers, management) { [self] outcome in
+                if case .success = outcome { note(bonds, areThere: true) }
+                result(outcome)
+            }
         }
     }
 
@@ -149,6 +204,12 @@ final class KernelKeys: Sendable {
 }
 
 extension KernelKeyList {
+    /// These keys without those in whose place the bonds were put on purpose.
+    func withoutFormerKeys(of bonds: [Bond]) -> KernelKeyList {
+        let former = Set(bonds.flatMap { bond in bond.formerKeys.map { ManagementLongTermKey($0, of: bond.peer) } })
+        return KernelKeyList(longTerm: longTerm.filter { !former.contains($0) }, identity: identity)
+    }
+
     /// The keys of bonds.
     init(_ bonds: [Bond]) {
         self.init(

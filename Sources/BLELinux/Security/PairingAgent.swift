@@ -2,10 +2,12 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Makes this program bluetoothd's agent for as long as it pairs, so that bluetoothd has somebody to ask.
+/// Makes this program bluetoothd's agent for as long as it pairs, or can be paired with, so that bluetoothd has somebody to
+/// ask.
 ///
 /// bluetoothd is asked by the kernel as we are, whenever anybody pairs; without an agent it says no, and that counts. It
 /// asks the default agent, since the pairing isn't its own. Agents of others have their place back when this one ends.
+/// What it asks is answered later, when the program has: ``answer(_:about:)``.
 final class PairingAgent: Sendable {
     /// What became of the wish to be asked.
     enum Outcome: Hashable, Sendable {
@@ -20,14 +22,18 @@ final class PairingAgent: Sendable {
     private struct State {
         var bus: BusConnection?
         var questions: AgentQuestions?
+        /// What bluetoothd has asked, and waits for, by the octets of the peers' addresses.
+        var waiting: [UInt64: BusMessage] = [:]
         var isOver = false
     }
 
     /// How long the bus and bluetoothd may take for each answer; they are on this machine.
     static let patience = Duration.seconds(5)
 
-    private let peer: BluetoothAddress
+    /// With whom it pairs; `nil`: with whoever comes.
+    private let peer: BluetoothAddress?
     private let adapter: String
+    private let capability: PairingCapability
     private let loop: EventLoop
     private let timeline: any Timeline
     /// Told on the loop's thread what a question of bluetoothd meant.
@@ -35,14 +41,16 @@ final class PairingAgent: Sendable {
     private let state = Mutex(State())
 
     init(
-        for peer: BluetoothAddress,
+        for peer: BluetoothAddress?,
         on adapter: String,
+        as capability: PairingCapability,
         loop: EventLoop,
         timeline: any Timeline,
         asked: @escaping @Sendable (AgentQuestions.Meaning) -> Void
     ) {
         self.peer = peer
         self.adapter = adapter
+        self.capability = capability
         self.loop = loop
         self.timeline = timeline
         self.asked = asked
@@ -66,8 +74,21 @@ final class PairingAgent: Sendable {
         )
     }
 
+    /// Answers what bluetoothd has asked, on the loop's thread.
+    func answer(_ answer: PairingAnswer, about peer: BluetoothAddress) {
+        self.answer(answer, aboutOctets: peer.rawValue)
+    }
+
+    func answer(_ answer: PairingAnswer, aboutOctets octets: UInt64) {
+        let (bus, question) = state.withLock { ($0.bus, $0.waiting.removeValue(forKey: octets)) }
+        guard let bus, let question else { return }
+        bus.send(AgentQuestions.reply(to: question, answer))
+    }
+
     /// Withdraws the agent: bluetoothd gives those before it their place back.
-    func end() {
+    ///
+    /// - Parameter device: has bluetoothd forget this one before.
+    func end(forgetting device: BluetoothAddress? = nil) {
         let (bus, wasKnown) = state.withLock { state in
             defer {
                 state.bus = nil
@@ -76,7 +97,8 @@ final class PairingAgent: Sendable {
             return (state.bus, state.questions != nil)
         }
         guard let bus else { return }
-        loop.enqueue {
+        loop.enqueue { [adapter] in
+            if wasKnown, let device { bus.send(Bluetoothd.removal(of: device, from: adapter)) }
             if wasKnown { bus.send(.agentManagerCall("UnregisterAgent", [.objectPath(AgentQuestions.path)])) }
             bus.close()
         }
@@ -105,7 +127,7 @@ final class PairingAgent: Sendable {
 
     private func register(with bus: BusConnection, _ result: @escaping @Sendable (Outcome) -> Void) {
         let path = BusMessage.Argument.objectPath(AgentQuestions.path)
-        let register = BusMessage.agentManagerCall("RegisterAgent", [path, .string("NoInputNoOutput")])
+        let register = BusMessage.agentManagerCall("RegisterAgent", [path, .string(capability.agentName)])
         bus.call(register, deadline: Self.patience) { [self] answer in
             if case .failure(let failure) = answer { return finish(.failed(failure), result) }
             bus.call(.agentManagerCall("RequestDefaultAgent", [path]), deadline: Self.patience) { [self] answer in
@@ -118,6 +140,11 @@ final class PairingAgent: Sendable {
     private func received(_ message: BusMessage) -> BusMessage? {
         guard let questions = state.withLock({ $0.questions }) else { return nil }
         let (reply, meaning) = questions.answer(to: message)
+        switch meaning {
+        case .asked(let octets, _): state.withLock { $0.waiting[octets] = message }
+        case .withdrawn, .released: state.withLock { $0.waiting = [:] }
+        case .refused, .none: break
+        }
         if meaning != .none { asked(meaning) }
         return reply
     }

@@ -1,26 +1,50 @@
 internal import BLEProtocol
+internal import BLERadio
 
-/// Says who has ended a pairing: the peripheral, or bluetoothd, which every pairing on this machine is put to.
+/// Says who has ended a pairing: the other device, or bluetoothd, which every pairing on this machine is put to.
 extension BLEError {
     /// - Parameters:
     ///   - consent: Who was asked, and who has answered.
     ///   - agent: What became of the wish that bluetoothd ask this program.
-    ///   - isBluetoothdSeen: Whether one runs, as far as this program can see.
+    ///   - bluetoothd: Whether it runs, as far as the list of processes tells.
     static func pairingRefused(
         by peer: BluetoothAddress,
+        as role: PairingDialogue.Role = .initiator,
         consent: PairingConsent,
         agent: PairingAgent.Outcome,
-        isBluetoothdSeen: Bool
+        bluetoothd: Bluetoothd.Presence
     ) -> BLEError {
+        let other =
+            role == .initiator
+            ? BLEError.pairingFailed(with: peer, consent.mismatch ?? .refusedByPeripheral)
+            : BLEError.pairingFailed(by: peer, consent.mismatch ?? .refusedByCentral)
         // Where the kernel has asked nobody, nobody on this machine has refused.
-        guard consent.wasAsked else { return .pairingRefused(by: peer) }
+        guard consent.wasAsked else { return other }
+        // A bus that nobody listens on may have left its socket behind.
+        guard bluetoothd != .absent else { return other }
         switch agent {
-        case .ready where consent.hasAgentAgreed: return .pairingRefused(by: peer)
+        case .ready where consent.hasAgentAgreed || consent.question != nil: return other
         case .ready: return .refusedUnasked(peer)
         case .failed(let failure): return .refusedByBluetoothd(peer, because: failure)
-        case .notNeeded where isBluetoothdSeen: return .refusedByBluetoothd(peer, because: nil)
-        case .notNeeded: return .pairingRefused(by: peer)
+        case .notNeeded where bluetoothd == .here: return .refusedByBluetoothd(peer, because: nil)
+        case .notNeeded: return other
         }
+    }
+
+    /// The link ended before a pairing that was begun here did, and nobody here has refused.
+    static func pairingBroken(with peer: BluetoothAddress, _ end: ManagementDisconnectReason) -> BLEError {
+        // The Security Manager drops the link when a step has taken too long.
+        if end == .localHost { return .pairingFailed(with: peer, .timedOut) }
+        let reason = DisconnectReason(end.kind)
+        var error = BLEError(
+            .disconnected,
+            operation: "pair",
+            object: "with \(peer)",
+            cause: "the link ended before the pairing did: \(reason)",
+            remedy: "Pair again, near the peripheral; where it ends each time, put that into its pairing mode."
+        )
+        error.reason = reason
+        return error
     }
 
     /// bluetoothd says no where it has no agent to ask, and its no counts.
@@ -53,14 +77,14 @@ extension BLEError {
                 + "all with \"JustWorksRepairing = always\" in /etc/bluetooth/main.conf."
         )
     }
+}
 
-    private static func pairingRefused(by peer: BluetoothAddress) -> BLEError {
-        BLEError(
-            .securityFailed,
-            operation: "pair",
-            object: "with \(peer)",
-            cause: "the peripheral refused, or wants a passkey, which this library can't give yet",
-            remedy: "Put the peripheral into its pairing mode, and check that it pairs without a passkey."
-        )
+extension PairingConsent {
+    /// What is wrong where this machine has said nothing but yes. The kernel doesn't tell the peer's reason.
+    fileprivate var mismatch: PairingFailure? {
+        switch (question, answer) {
+        case (.passkey, .passkey), (.display, _): .wrongPasskey
+        default: nil
+        }
     }
 }

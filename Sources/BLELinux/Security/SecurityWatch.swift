@@ -9,8 +9,12 @@ internal import Synchronization
 final class SecurityWatch: Sendable {
     private struct State {
         var sinks: [BluetoothAddress: [EventSink<BLEError>]] = [:]
+        /// Those who hear of new keys.
+        var keySinks: [BluetoothAddress: [EventSink<Void>]] = [:]
         /// The identities of peers that told them lately, by their private addresses.
         var identities: [BluetoothAddress: BluetoothAddress] = [:]
+        /// Why the last links ended, by their peers.
+        var ends: [BluetoothAddress: ManagementDisconnectReason] = [:]
         var observation: RadioActivity?
     }
 
@@ -24,11 +28,35 @@ final class SecurityWatch: Sendable {
                     if let peer = address.lowEnergy { self?.failed(peer, status) }
                 case .newIdentityResolvingKey(let new):
                     if let identity = new.key.address.lowEnergy { self?.rename(new.privateAddress, to: identity) }
+                case .newLongTermKey(let new):
+                    if let peer = new.key.address.lowEnergy { self?.keysMade(with: peer) }
+                case .deviceConnected(let connected): self?.note(nil, connected.address)
+                case .deviceDisconnected(let address, let reason): self?.note(reason, address)
                 default: break
                 }
             }
         }
         state.withLock { $0.observation = observation }
+    }
+
+    /// Tells of new keys with a peer, on the loop's thread, until the activity is cancelled.
+    func watchKeys(of peer: BluetoothAddress, _ made: @escaping @Sendable () -> Void) -> RadioActivity {
+        let sink = EventSink<Void> { made() }
+        state.withLock { $0.keySinks[peer, default: []].append(sink) }
+        return RadioActivity { [weak self] in
+            sink.close()
+            self?.state.withLock { state in
+                state.keySinks = state.keySinks.compactMapValues { sinks in
+                    let others = sinks.filter { $0 !== sink }
+                    return others.isEmpty ? nil : others
+                }
+            }
+        }
+    }
+
+    private func keysMade(with peer: BluetoothAddress) {
+        let sinks = state.withLock { $0.keySinks[peer] ?? [] }
+        for sink in sinks { sink.send(()) }
     }
 
     /// Tells of each failure with a peer, on the loop's thread, until the activity is cancelled.
@@ -56,9 +84,23 @@ final class SecurityWatch: Sendable {
         state.withLock { state in
             if state.identities.count >= Self.maximumIdentities { state.identities = [:] }
             state.identities[peer] = identity
+            if let sinks = state.keySinks.removeValue(forKey: peer) { state.keySinks[identity, default: []] += sinks }
             guard let sinks = state.sinks.removeValue(forKey: peer) else { return }
             state.sinks[identity, default: []] += sinks
         }
+    }
+
+    private func note(_ end: ManagementDisconnectReason?, _ address: ManagementAddress) {
+        guard let peer = address.lowEnergy else { return }
+        state.withLock { state in
+            if state.ends.count >= Self.maximumIdentities { state.ends = [:] }
+            state.ends[peer] = end
+        }
+    }
+
+    /// Why the last link to a peer ended, as the kernel sums it up; `nil` where one is up, or nothing was said.
+    func end(ofLinkTo peer: BluetoothAddress) -> ManagementDisconnectReason? {
+        state.withLock { state in state.ends[peer] ?? state.identities[peer].flatMap { state.ends[$0] } }
     }
 
     /// Private addresses change every quarter of an hour: what is older than these is of no use.

@@ -23,6 +23,10 @@ struct AdapterFacts: Hashable {
     /// The kernel's `HCI_RESET`, which libbluetooth's header lacks. Source: kernel, `include/net/bluetooth/hci.h`.
     static let resetFlag: UInt32 = 9
 
+    /// Whether the kernel doesn't use the controller before it is told something about it, mostly what its address is.
+    /// Source: kernel, `hci_power_on`.
+    var isUnconfigured: Bool { flags & 1 << UInt32(HCI_RAW) != 0 }
+
     /// Whether the controller has told what it can do.
     var isKnown: Bool { features.contains { $0 != 0 } }
 
@@ -35,12 +39,16 @@ struct AdapterFacts: Hashable {
 
 extension FileDescriptor {
     /// The adapters that the kernel knows, by number. The corresponding C function is `ioctl` with `HCIGETDEVLIST`.
-    func adapters() throws(SystemError) -> [AdapterFacts] {
+    func adapters() throws(SystemError) -> [AdapterFacts] { try adaptersAsListed().sorted { $0.number < $1.number } }
+
+    /// The same in the kernel's own order, in which it looks for the adapter of a socket that is bound to an address.
+    /// Source: kernel, `hci_get_dev_list` and `hci_get_route`.
+    func adaptersAsListed() throws(SystemError) -> [AdapterFacts] {
         var numbers = [UInt16](repeating: 0, count: Int(HCI_MAX_DEV))
         var flags = [UInt32](repeating: 0, count: Int(HCI_MAX_DEV))
         let count = try systemCall { CBluetooth_list_adapters(rawValue, &numbers, &flags, HCI_MAX_DEV) }
         var found: [AdapterFacts] = []
-        for number in numbers.prefix(Int(count)).sorted() {
+        for number in numbers.prefix(Int(count)) {
             // One that was unplugged meanwhile is left out.
             if let facts = try? adapter(number) { found.append(facts) }
         }
@@ -53,12 +61,9 @@ extension FileDescriptor {
         var info = hci_dev_info()
         info.dev_id = number
         try systemCall { CBluetooth_adapter_info(rawValue, &info) }
-        let octets = info.bdaddr.b
-        var value: UInt64 = 0
-        for octet in [octets.5, octets.4, octets.3, octets.2, octets.1, octets.0] { value = value << 8 | UInt64(octet) }
         return AdapterFacts(
             number: number,
-            address: BluetoothAddress(rawValue: value, kind: .public),
+            address: BluetoothAddress(info.bdaddr, kind: .public),
             flags: info.flags,
             features: withUnsafeBytes(of: &info.features) { Array($0) }
         )
@@ -70,10 +75,44 @@ extension FileDescriptor {
         try systemCall { CBluetooth_close_adapter(rawValue, number) }
     }
 
+    /// Resets the USB device that this is the file of, and binds its drivers anew; may block for some seconds.
+    /// ``SystemError/noDevice``: it came out of that as another one, and is looked for anew.
+    /// The corresponding C function is `ioctl` with `USBDEVFS_RESET`.
+    func resetUSBDevice() throws(SystemError) {
+        try systemCall { CBluetooth_reset_usb_device(rawValue) }
+    }
+
     /// Whether an adapter is connected to an LE device; everyone may ask, of any HCI socket.
     /// The corresponding C function is `ioctl` with `HCIGETCONNLIST`.
     func isConnected(_ adapter: UInt16, to peer: BluetoothAddress) throws(SystemError) -> Bool {
         var address = L2CAPAddress(peer).system.l2_bdaddr
         return try systemCall { CBluetooth_is_connected(rawValue, adapter, &address) } > 0
+    }
+
+    /// Whether an adapter is to connect to an LE device for anybody, be it that it waits for one; everyone may ask, of any
+    /// HCI socket. The corresponding C function is `ioctl` with `HCIGETCONNLIST`.
+    func isConnecting(_ adapter: UInt16) throws(SystemError) -> Bool {
+        try systemCall { CBluetooth_is_connecting(rawValue, adapter) } > 0
+    }
+
+    /// The LE devices with which an adapter has a link that is up, those in which it is the central, or those in which it is
+    /// the peripheral; everyone may ask, of any HCI socket. Of what kind an address is isn't told.
+    /// The corresponding C function is `ioctl` with `HCIGETCONNLIST`.
+    func peers(of adapter: UInt16, asCentral isCentral: Bool) throws(SystemError) -> [BluetoothAddress] {
+        var peers = [bdaddr_t](repeating: bdaddr_t(), count: 256)
+        let count = try systemCall {
+            CBluetooth_list_peers(rawValue, adapter, isCentral ? 1 : 0, &peers, Int32(peers.count))
+        }
+        return peers.prefix(Int(count)).map { BluetoothAddress($0, kind: .public) }
+    }
+}
+
+extension BluetoothAddress {
+    /// An address as the kernel has it.
+    fileprivate init(_ system: bdaddr_t, kind: Kind) {
+        let octets = system.b
+        var value: UInt64 = 0
+        for octet in [octets.5, octets.4, octets.3, octets.2, octets.1, octets.0] { value = value << 8 | UInt64(octet) }
+        self.init(rawValue: value, kind: kind)
     }
 }

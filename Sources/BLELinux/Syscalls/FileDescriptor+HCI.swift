@@ -32,9 +32,11 @@ extension FileDescriptor {
         try systemCall { CBluetooth_filter_scanning(rawValue) }
     }
 
-    /// Lets through what tells of links, and no advertisement; throws ``SystemError/notPermitted`` without `CAP_NET_RAW`.
+    /// Lets through what tells of links, and no advertisement; without `CAP_NET_RAW` no more than that a link ended.
     /// The corresponding C function is `setsockopt` with `HCI_FILTER` and `SO_ATTACH_FILTER`.
-    func filterLinks() throws(SystemError) {
-        try systemCall { CBluetooth_filter_links(rawValue) }
+    ///
+    /// - Returns: Whether the kernel lets through all of it.
+    func filterLinks() throws(SystemError) -> Bool {
+        try systemCall { CBluetooth_filter_links(rawValue) } == 0
     }
 }

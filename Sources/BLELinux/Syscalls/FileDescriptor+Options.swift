@@ -41,12 +41,12 @@ extension FileDescriptor {
         return (value.level, value.key_size)
     }
 
-    /// Asks the kernel to encrypt the connection of a connected L2CAP socket, with a bond's key or by pairing.
+    /// Asks the kernel for a level of security, from 1 to 4, of the connection of an L2CAP socket: with a bond's key, or by pairing.
     ///
-    /// Until that is done the socket is neither writable nor, for `send`, connected. A refusal is told nowhere here.
-    /// The corresponding C function is `setsockopt` with `BT_SECURITY`.
-    func requireEncryption() throws(SystemError) {
-        try setOption(SOL_BLUETOOTH, BT_SECURITY, bt_security(level: UInt8(BT_SECURITY_MEDIUM), key_size: 0))
+    /// Until that is done a connected socket of the attribute channel is neither writable nor, for `send`, connected. A refusal
+    /// is told nowhere here. The corresponding C function is `setsockopt` with `BT_SECURITY`.
+    func requireSecurity(_ level: UInt8) throws(SystemError) {
+        try setOption(SOL_BLUETOOTH, BT_SECURITY, bt_security(level: level, key_size: 0))
     }
 
     /// The controller's number of the connection of a connected L2CAP socket; everybody may ask.

@@ -33,10 +33,17 @@ struct L2CAPAddress: Hashable {
         )
     }
 
+    /// The device and the attribute channel.
     var system: sockaddr_l2 {
+        var address = systemDevice
+        address.l2_cid = Self.attributeChannel.littleEndian
+        return address
+    }
+
+    /// The device alone.
+    fileprivate var systemDevice: sockaddr_l2 {
         var address = sockaddr_l2()
         address.l2_family = sa_family_t(AF_BLUETOOTH)
-        address.l2_cid = Self.attributeChannel.littleEndian
         address.l2_bdaddr_type = UInt8(kind == .public ? BDADDR_LE_PUBLIC : BDADDR_LE_RANDOM)
         if let octets = device?.littleEndianOctets {
             address.l2_bdaddr.b = (octets[0], octets[1], octets[2], octets[3], octets[4], octets[5])
@@ -129,6 +136,24 @@ extension FileDescriptor {
         }
     }
 
+    /// Has the kernel make a connection that stands as secure as it can, and better than this level (1 to 4): with the keys of
+    /// a bond, or by pairing. The socket needs to live no longer than this call.
+    ///
+    /// Before it asks a peer for a channel of its own the kernel makes the connection as secure as the channel is to be; this
+    /// one is closed before it is asked for. The same demand on the attribute channel would block that for good where it
+    /// comes to nothing. Source: kernel, `net/bluetooth/l2cap_core.c`, `l2cap_le_start`, and `l2cap_sock.c`, `BT_SECURITY`.
+    /// The corresponding C functions are `bind`, `setsockopt` with `BT_SECURITY`, and `connect`.
+    func demandSecurity(_ level: UInt8, of peer: L2CAPAddress, from adapter: L2CAPAddress) throws(SystemError) {
+        try withSystemAddress(adapter.systemDevice) { pointer, length in Glibc.bind(rawValue, pointer, length) }
+        try requireSecurity(level)
+        var address = peer.systemDevice
+        // Any of those that a peer may choose for itself.
+        address.l2_psm = UInt16(0x00FF).littleEndian
+        do {
+            try withSystemAddress(address) { pointer, length in Glibc.connect(rawValue, pointer, length) }
+        } catch .inProgress {}
+    }
+
     /// Accepts connections from now on. The corresponding C function is `listen`.
     func listen(backlog: Int32) throws(SystemError) {
         try systemCall { Glibc.listen(rawValue, backlog) }
@@ -153,6 +178,18 @@ extension FileDescriptor {
             try systemCall { getsockname(rawValue, raw, &length) }
         }
         return L2CAPAddress(address)
+    }
+
+    /// The number of the adapter that an HCI socket is bound to; throws where that was taken away.
+    /// The corresponding C function is `getsockname`.
+    func boundAdapter() throws(SystemError) -> UInt16 {
+        var address = sockaddr_hci()
+        try withUnsafeMutablePointer(to: &address) { pointer throws(SystemError) in
+            var length = socklen_t(MemoryLayout<sockaddr_hci>.size)
+            let raw = UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: sockaddr.self)
+            try systemCall { getsockname(rawValue, raw, &length) }
+        }
+        return address.hci_dev
     }
 
     /// The address of the other end of an L2CAP socket as the kernel knows it now: the identity, once a peer with a

@@ -58,6 +58,11 @@ extension FileDescriptor {
         FileDescriptor(owning: try systemCall { CBluetooth_open(path, O_RDONLY | O_NONBLOCK) })
     }
 
+    /// Opens a file for writing, without waiting. The corresponding C function is `open`.
+    static func openForWriting(_ path: String) throws(SystemError) -> FileDescriptor {
+        FileDescriptor(owning: try systemCall { CBluetooth_open(path, O_WRONLY | O_NONBLOCK) })
+    }
+
     /// Another number for what a descriptor of somebody else stands for. The corresponding C function is `fcntl`.
     static func duplicate(of rawValue: Int32) throws(SystemError) -> FileDescriptor {
         FileDescriptor(owning: try systemCall { fcntl(rawValue, F_DUPFD_CLOEXEC, 0) })

@@ -8,7 +8,7 @@ internal import Synchronization
 /// starts again, see ``HCIScanMachine``.
 final class HCIScan: ScanWay {
     private struct State {
-        var machine = HCIScanMachine()
+        var machine: HCIScanMachine
         var merger = HCIReportMerger()
         var registration: EventLoop.Registration?
         var flush: RadioActivity?
@@ -29,12 +29,15 @@ final class HCIScan: ScanWay {
     private let timeline: any Timeline
     private let sink: EventSink<ScanEvent>
     private let failed: @Sendable (ScanFailure) -> Void
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// Opens the adapter; that alone takes no privilege.
+    ///
+    /// - Parameter settings: the adapter's; `nil` where they could not be learned: then its address is kept to itself.
     init(
         _ request: ScanRequest,
         adapter: AdapterFacts,
+        settings: ManagementSettings?,
         loop: EventLoop,
         timeline: any Timeline,
         sink: EventSink<ScanEvent>,
@@ -46,6 +49,7 @@ final class HCIScan: ScanWay {
         self.timeline = timeline
         self.sink = sink
         self.failed = failed
+        state = Mutex(State(machine: HCIScanMachine(.init(request, adapter, settings))))
         socket = SharedDescriptor(try .rawHCI(adapter: adapter.number))
         try socket.descriptor.filterScanning()
         socket.descriptor.prepareForLink()
@@ -65,7 +69,8 @@ final class HCIScan: ScanWay {
         } catch {
             return fail(.system(error))
         }
-        perform { $0.begin() }
+        let isConnecting = (try? socket.descriptor.isConnecting(adapter.number)) ?? false
+        perform { $0.begin(whileConnecting: isConnecting) }
     }
 
     /// Ends the scan; the controller is told before this returns.
@@ -117,8 +122,11 @@ extension HCIScan {
 
     /// Source: Core Specification, Vol 4, Part E, 7.4.2, 7.8.10, 7.8.11, 7.8.64, 7.8.65.
     private func parameters(of command: HCIScanMachine.Command) -> [UInt8] {
-        let type: UInt8 = request.isActive ? 1 : 0
-        let ownAddress: UInt8 = adapter.hasNoPublicAddress ? 1 : 0
+        let manner = state.withLock { $0.machine.manner }
+        let type: UInt8 = manner == .passive ? 0 : 1
+        // Of account where something is sent.
+        let isRandom = manner == .active(.random) || adapter.hasNoPublicAddress
+        let ownAddress: UInt8 = isRandom ? 1 : 0
         let filter: UInt8 = request.reportsDuplicates ? 0 : 1
         // The controller listens all the time: 10 ms out of every 10 ms.
         let window: [UInt8] = [0x10, 0x00, 0x10, 0x00]
@@ -181,10 +189,10 @@ extension HCIScan {
             perform { $0.connectionAttemptEnded() }
             return []
         case .advertisements(let advertisements):
+            perform { $0.heard() }
             let (reports, mustFlush) = state.withLock { state in
-                let reports = advertisements.flatMap {
-                    state.merger.add($0, isActive: request.isActive, time: time)
-                }
+                let isActive = state.machine.manner != .passive
+                let reports = advertisements.flatMap { state.merger.add($0, isActive: isActive, time: time) }
                 return (reports, state.merger.isHolding && state.flush == nil && !state.isOver)
             }
             if mustFlush { flushLater() }
@@ -214,5 +222,18 @@ extension HCIScan {
                 return state.isOver ? [] : state.merger.flush()
             }
         )
+    }
+}
+
+extension HCIScanMachine.Manner {
+    /// How a scan listens whose host may have its reasons not to show its public address: Privacy, or a static random address
+    /// in its place (BlueZ, doc/mgmt-protocol.rst, "Read Controller Information").
+    init(_ request: ScanRequest, _ adapter: AdapterFacts, _ settings: ManagementSettings?) {
+        guard request.isActive else {
+            self = .passive
+            return
+        }
+        let isHidden = settings.map { !$0.isDisjoint(with: [.privacy, .staticAddress]) } ?? true
+        self = .active(isHidden || adapter.hasNoPublicAddress ? .random : .public)
     }
 }

@@ -1,18 +1,28 @@
+internal import BLEProtocol
+
 /// Starts a scan by HCI commands beside a kernel that uses the same controller, and starts it again when the kernel or
 /// another program has ended it.
 ///
 /// ```
-///            begin         which commands it knows            0x00            0x00
+///         begin              which commands it knows            0x00            0x00
 ///   (idle) ───────► asking ──────────────────► parameters ────────► enabling ────────► scanning
-///                                               ▲     │ disallowed: it scans already      │
-///                            quiet for a while, │     ▼                                   │ somebody's enable
-///                            nobody connects    │  listening ── somebody's enable ended ──►│ ended
-///                                               └──────────────── disturbed ◄─────────────┘
+///      │              ▲                         ▲     │ disallowed: it scans already      │
+///      │ somebody     │    quiet for a while,   │     ▼                                   │ somebody's enable
+///      │ connects     │    nobody connects      │  listening ── somebody's enable ended ──►│ ended
+///      └──────────────┴─────────────────────────┴──────────────── disturbed ◄─────────────┘
 /// ```
 /// A controller takes either the legacy or the extended commands, and of these the kernel uses the extended ones where
 /// it knows them; it takes no parameters while it scans. Then somebody else's scan is listened to: every program hears
-/// its reports. While the kernel makes a connection no command is sent: Linux 6.1 would take the command's end for the
-/// end of the attempt.
+/// its reports.
+///
+/// While the kernel makes a connection no command is sent: Linux 6.1 and 6.12 would take the command's end for the end of the
+/// attempt (`hci_req_cmd_complete`, net/bluetooth/hci_core.c). What the kernel began before this scan is not seen, and can be
+/// an attempt that only waits for its peer; so a scan that begins meanwhile waits a few seconds at most. The first sign that the
+/// controller scans for the kernel, or that the attempt is over, ends that.
+///
+/// Scan requests name who sends them. Where the host keeps its address to itself they are sent under the private, or static
+/// random, address that the kernel has given the controller last; a controller that was given none refuses, and then nothing is
+/// sent: the scan is passive. The address is the kernel's to change, which it does when it scans or connects next.
 struct HCIScanMachine {
     /// The two sets of commands that controllers know.
     enum Generation: Equatable {
@@ -39,6 +49,14 @@ struct HCIScanMachine {
         }
     }
 
+    /// How it listens.
+    enum Manner: Equatable {
+        /// Sends nothing.
+        case passive
+        /// Asks for scan responses, under the controller's public address or under its random one.
+        case active(BluetoothAddress.Kind)
+    }
+
     /// What the driver is to do.
     struct Output: Equatable {
         enum Report: Equatable {
@@ -57,9 +75,9 @@ struct HCIScanMachine {
     private enum State: Equatable {
         case idle
         case asking
-        case settingParameters
-        case enabling
-        case scanning
+        case settingParameters(Generation)
+        case enabling(Generation)
+        case scanning(Generation)
         case listening
         case disturbed
         case over
@@ -69,21 +87,38 @@ struct HCIScanMachine {
     static let quiet = Duration.milliseconds(300)
     /// Longer than the kernel gives an attempt to connect, which may be 20 s.
     static let connectDeadline = Duration.seconds(25)
+    /// How long an attempt that began before this scan is thought to be more than waiting for its peer. A peer that is there
+    /// is connected in less; Linux 6.1 gives one that isn't 4 s.
+    static let presumedConnect = Duration.seconds(5)
 
     private static let commandDisallowed: UInt8 = 0x0C
+    /// Invalid HCI Command Parameters: of a scan under a random address where the controller has none (Vol 4, Part E, 7.8.11).
+    private static let invalidParameters: UInt8 = 0x12
     private static let scanOpcodes: [UInt16] = [0x200B, 0x200C, 0x2041, 0x2042]
     private static let enableOpcodes: [UInt16] = [0x200C, 0x2042]
     /// LE Create Connection and its extended forms.
     private static let connectOpcodes: [UInt16] = [0x200D, 0x2043, 0x2085]
 
-    private var state = State.idle
-    private var isConnecting = false
-    private var generation = Generation.legacy
+    /// How it listens now.
+    private(set) var manner: Manner
 
-    mutating func begin() -> Output {
+    private var state = State.idle
+    /// A connection is being made: the kernel's command for it was seen.
+    private var isConnecting = false
+    /// One may be: an attempt began before this scan.
+    private var mayBeConnecting = false
+    /// `nil` before the controller has told.
+    private var generation: Generation?
+
+    init(_ manner: Manner = .active(.public)) { self.manner = manner }
+
+    /// - Parameter isConnecting: whether the kernel is to connect to somebody.
+    mutating func begin(whileConnecting isConnecting: Bool = false) -> Output {
         guard state == .idle else { return Output() }
-        state = .asking
-        return Output(command: .readSupportedCommands)
+        guard isConnecting else { return proceed() }
+        mayBeConnecting = true
+        state = .disturbed
+        return Output(timer: Self.presumedConnect)
     }
 
     /// A command has ended, one of this scan or of anybody.
@@ -92,25 +127,23 @@ struct HCIScanMachine {
         switch state {
         case .asking where opcode == Command.readSupportedCommands.opcode:
             generation = status == 0 && Self.knowsExtendedScanning(returned) ? .extended : .legacy
-            return setParameters()
-        case .settingParameters where opcode == Command.setParameters(generation).opcode:
-            if status == 0 {
-                state = .enabling
-                return Output(command: .enable(generation))
-            }
-            return refused(status)
-        case .enabling where opcode == Command.enable(generation).opcode:
-            if status == 0 {
-                state = .scanning
-                return Output(report: .listening)
-            }
-            return refused(status)
+            return proceed()
+        case .settingParameters(let generation) where opcode == Command.setParameters(generation).opcode:
+            if status != 0 { return refused(status) }
+            guard !isConnecting else { return disturbed() }
+            state = .enabling(generation)
+            return Output(command: .enable(generation))
+        case .enabling(let generation) where opcode == Command.enable(generation).opcode:
+            if status != 0 { return refused(status) }
+            state = .scanning(generation)
+            return Output(report: .listening)
         case .scanning, .listening:
-            if !Self.enableOpcodes.contains(opcode) { return Output() }
-            state = .disturbed
-            return Output(timer: Self.quiet)
+            return Self.enableOpcodes.contains(opcode) ? disturbed() : Output()
         case .disturbed:
-            return Self.scanOpcodes.contains(opcode) ? Output(timer: Self.quiet) : Output()
+            guard Self.scanOpcodes.contains(opcode) else { return Output() }
+            // The kernel sets up its own scan.
+            mayBeConnecting = false
+            return disturbed()
         case .idle, .over, .asking, .settingParameters, .enabling:
             return Output()
         }
@@ -125,37 +158,63 @@ struct HCIScanMachine {
     /// An attempt to connect is over.
     mutating func connectionAttemptEnded() -> Output {
         isConnecting = false
-        return state == .disturbed ? Output(timer: Self.quiet) : Output()
+        mayBeConnecting = false
+        return state == .disturbed ? disturbed() : Output()
+    }
+
+    /// Somebody was heard: the controller scans for the kernel, which doesn't while it makes a connection. This one may be whom
+    /// it waits for; then its command comes at once.
+    mutating func heard() -> Output {
+        guard mayBeConnecting else { return Output() }
+        mayBeConnecting = false
+        return state == .disturbed ? disturbed() : Output()
     }
 
     mutating func timerFired() -> Output {
         guard state == .disturbed else { return Output() }
+        mayBeConnecting = false
         if isConnecting {
             // Its end starts the short timer; this one is there in case that goes unseen.
             isConnecting = false
             return Output(timer: Self.connectDeadline)
         }
-        return setParameters()
+        return proceed()
     }
 
     /// Nobody scans any more. A scan of somebody else is left alone.
     mutating func cancel() -> Output {
         defer { state = .over }
         switch state {
-        case .enabling, .scanning: return Output(command: .disable(generation))
+        case .enabling(let generation), .scanning(let generation): return Output(command: .disable(generation))
         case .idle, .asking, .settingParameters, .listening, .disturbed, .over: return Output()
         }
     }
 
-    private mutating func setParameters() -> Output {
-        state = .settingParameters
+    /// Sends what comes first, unless somebody connects.
+    private mutating func proceed() -> Output {
+        guard !isConnecting else { return disturbed() }
+        guard let generation else {
+            state = .asking
+            return Output(command: .readSupportedCommands)
+        }
+        state = .settingParameters(generation)
         return Output(command: .setParameters(generation))
+    }
+
+    /// Begins anew once the others are quiet.
+    private mutating func disturbed() -> Output {
+        state = .disturbed
+        return Output(timer: Self.quiet)
     }
 
     private mutating func refused(_ status: UInt8) -> Output {
         if status == Self.commandDisallowed {
             state = .listening
             return Output(report: .listening)
+        }
+        if status == Self.invalidParameters, manner == .active(.random) {
+            manner = .passive
+            return proceed()
         }
         state = .over
         return Output(report: .failed(status))

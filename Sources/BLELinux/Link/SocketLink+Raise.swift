@@ -1,0 +1,33 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+extension SocketLink {
+    /// The kernel makes better keys for who demands a level that the present ones don't have.
+    func raise(
+        to level: SecurityLevel,
+        asking interview: PairingInterview,
+        result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+    ) -> RadioActivity {
+        let now = security
+        state.withLock { state in
+            state.securityCeiling = now
+            state.isRaising = true
+        }
+        let pairing = environment.pairAnew(with: kernelPeer, to: level, asking: interview) { [weak self] outcome in
+            self?.state.withLock { state in
+                state.isRaising = false
+                if case .success = outcome { state.securityCeiling = nil }
+            }
+            result(outcome)
+        }
+        return RadioActivity { [weak self] in
+            pairing.cancel()
+            self?.state.withLock { $0.isRaising = false }
+        }
+    }
+
+    func observeSecurity(_ changed: @escaping @Sendable () -> Void) -> RadioActivity {
+        environment.observeKeys(of: kernelPeer, changed)
+    }
+}

@@ -1,0 +1,49 @@
+public import BLEProtocol
+public import BLERadio
+internal import Synchronization
+
+/// Pairing for better keys than a link has.
+extension LinuxRadio {
+    /// Claims it while the link is being made: the kernel takes note of what the adapter was set to then, and of nothing later.
+    ///
+    /// Beside bluetoothd the adapter stays as it is: what it is set to is the agent's, and can't be read back. The same where
+    /// this program answers the pairings of centrals.
+    public func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability) {
+        // Files are read, so not when the link is made.
+        let isAlone = Bluetoothd.presenceByProcesses == .absent
+        capabilities.withLock { capabilities in
+            // Far more than have bonds that could be better.
+            if capabilities.count >= 256 { capabilities = [:] }
+            capabilities[peer] = isAlone ? capability : nil
+        }
+    }
+
+    /// Sets the adapter to what was claimed for a peer; what is returned takes it back.
+    ///
+    /// By a socket of its own, on which the kernel carries out each command before it returns: nobody else's link is made in
+    /// between by this program.
+    func showCapability(to peer: BluetoothAddress) -> () -> Void {
+        guard let capability = capabilities.withLock({ $0[peer] }), !receivesPairings.withLock({ $0 }),
+            let number = adapter.facts?.number, let socket = try? FileDescriptor.hciSocket(),
+            (try? socket.bind(to: .control)) != nil
+        else { return {} }
+        let descriptor = SharedDescriptor(socket)
+        let set: (PairingCapability) -> Void = { capability in
+            let packet = ManagementSetIOCapability(.init(capability)).packet(index: ManagementIndex(rawValue: number))
+            try? descriptor.descriptor.send(packet.encoded)
+        }
+        set(capability)
+        return { set(.noInputNoOutput) }
+    }
+
+    func pairAnew(
+        with peer: BluetoothAddress,
+        to level: SecurityLevel,
+        asking interview: PairingInterview,
+        _ result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+    ) -> RadioActivity {
+        let pairing = PairingAnew(with: peer, to: level, on: self, asking: interview, sink: EventSink(result))
+        loop.enqueue { pairing.begin() }
+        return RadioActivity { pairing.cancel() }
+    }
+}

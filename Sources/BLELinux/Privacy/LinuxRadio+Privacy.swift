@@ -1,0 +1,73 @@
+public import BLEProtocol
+public import BLERadio
+
+extension LinuxRadio {
+    /// Asks the kernel, through the management socket, which everybody may ask.
+    public func readPrivacy(result: @escaping @Sendable (Result<Bool, BLEError>) -> Void) -> RadioActivity {
+        let sink = EventSink(result)
+        let (operation, name) = ("read privacy", adapter.name)
+        loop.enqueue { [self] in
+            guard adapter.facts != nil else {
+                return sink.finish(.failure(adapter.whyUnusable(for: operation, object: name)))
+            }
+            guard let management else {
+                return sink.finish(
+                    .failure(.missingCapability(.networkAdministration, operation: operation, object: name))
+                )
+            }
+            management.submit(ManagementReadInformation()) { [adapter] answer in
+                sink.finish(
+                    answer.map { $0.current.contains(.privacy) }
+                        .mapError { $0.error(operation: operation, object: name, adapter: adapter) }
+                )
+            }
+        }
+        return RadioActivity { sink.close() }
+    }
+
+    /// Has the kernel use resolvable private addresses, in its mode 1: always, also while the adapter is discoverable. It takes
+    /// the capability `CAP_NET_ADMIN`.
+    ///
+    /// The kernel takes the setting only while the adapter is off. One that is on is switched off and on, unless somebody has
+    /// a link with it, an advertisement or an advertisement monitor. Where bluetoothd runs, which sets this by its own
+    /// configuration, it fails with ``BLEError/Code/notSupported``, unless it is as it is wished. The kernel makes another
+    /// address every 15 minutes (`rpa_timeout` in debugfs), and puts it off while it advertises or connects. Its keys outlast
+    /// the switching. Source: kernel, `net/bluetooth/mgmt.c`, `set_privacy`; `hci_sync.c`, `hci_set_random_addr_sync`.
+    public func setPrivacy(
+        _ privacy: AdapterPrivacy,
+        result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) -> RadioActivity {
+        let sink = EventSink<Result<Void, BLEError>> { [watch] outcome in
+            watch.look()
+            result(outcome)
+        }
+        let presence = Bluetoothd.presenceByProcesses
+        loop.enqueue { [self] in
+            guard let facts = adapter.facts else {
+                let error = adapter.whyUnusable(for: "set privacy", object: adapter.name)
+                return sink.finish(.failure(error))
+            }
+            guard let management else {
+                let object = adapter.name
+                return sink.finish(
+                    .failure(.missingCapability(.networkAdministration, operation: "set privacy", object: object))
+                )
+            }
+            let begin: @Sendable (Bluetoothd.Presence) -> Void = { [self] presence in
+                PrivacySwitch(
+                    privacy,
+                    of: facts,
+                    management,
+                    adapter,
+                    bluetoothd: presence,
+                    loop: loop,
+                    timeline: timeline,
+                    sink: sink
+                ).begin()
+            }
+            guard presence == .unknown, bus.isThere else { return begin(presence) }
+            Bluetoothd.findOnBus(bus, loop: loop, timeline: timeline, begin)
+        }
+        return RadioActivity { sink.close() }
+    }
+}

@@ -1,0 +1,39 @@
+internal import BLEProtocol
+
+/// Remembers, until the machine is started again, with which key this user's programs have made an adapter private: the
+/// kernel tells nobody but root. The key itself isn't in it.
+struct PrivacyNote: Sendable {
+    /// `nil` where there is no place for notes: then nothing is remembered.
+    private let folder: NoteFolder?
+    private let boot: String
+    private let name: String
+
+    init(of adapter: AdapterFacts, folder: NoteFolder?, boot: String) {
+        name = "privacy-\(KernelThing.name(of: adapter))"
+        self.folder = folder
+        self.boot = boot
+    }
+
+    init(of adapter: AdapterFacts) {
+        let boot = textFile("/proc/sys/kernel/random/boot_id") ?? "unknown"
+        self.init(of: adapter, folder: .ofThisUser, boot: boot)
+    }
+
+    /// Whether it was this key.
+    func tells(of key: SecretKey?) -> Bool {
+        guard let key, let text = folder?.read(name) else { return false }
+        return text == self.text(key)
+    }
+
+    /// Notes a key; `nil`: that there is none.
+    func write(_ key: SecretKey?) {
+        if let key { folder?.write(text(key), as: name) } else { folder?.remove(name) }
+    }
+
+    /// Of a key nobody can guess a hash tells nothing.
+    private func text(_ key: SecretKey) -> String {
+        var hash = SHA256()
+        hash.update(key.octets)
+        return "\(boot)-" + hash.finish().prefix(8).map { String($0, radix: 16) }.joined(separator: ".")
+    }
+}

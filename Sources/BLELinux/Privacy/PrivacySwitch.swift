@@ -1,0 +1,145 @@
+internal import BLEProtocol
+internal import BLERadio
+
+/// Has the kernel hide an adapter behind resolvable private addresses, or no longer; the adapter is off meanwhile.
+final class PrivacySwitch: Sendable {
+    private let privacy: AdapterPrivacy
+    private let facts: AdapterFacts
+    private let management: ManagementSocket
+    private let adapter: LinuxAdapter
+    private let bluetoothd: Bluetoothd.Presence
+    private let leftovers: Leftovers
+    private let note: PrivacyNote
+    private let loop: EventLoop
+    private let timeline: any Timeline
+    private let sink: EventSink<Result<Void, BLEError>>
+
+    init(
+        _ privacy: AdapterPrivacy,
+        of facts: AdapterFacts,
+        _ management: ManagementSocket,
+        _ adapter: LinuxAdapter,
+        bluetoothd: Bluetoothd.Presence,
+        loop: EventLoop,
+        timeline: any Timeline,
+        sink: EventSink<Result<Void, BLEError>>
+    ) {
+        self.privacy = privacy
+        self.facts = facts
+        self.management = management
+        self.adapter = adapter
+        self.bluetoothd = bluetoothd
+        leftovers = .ofThisUser
+        note = PrivacyNote(of: facts)
+        self.loop = loop
+        self.timeline = timeline
+        self.sink = sink
+    }
+
+    /// Starts, on the loop's thread; goes on to its end, whoever waits for it.
+    func begin() {
+        guard !privacy.isOn || key != nil else {
+            return sink.finish(.failure(adapter.whyUnusable(for: "set privacy", object: adapter.name)))
+        }
+        management.submit(ManagementReadInformation()) { [self] answer in
+            switch answer {
+            case .failure(let failure): fail(failure)
+            case .success(let information): decide(information)
+            }
+        }
+    }
+
+    private var key: SecretKey? { privacy.keys[facts.address] }
+
+    private func decide(_ information: ManagementReadInformation.Response) {
+        guard information.supported.contains(.privacy) else {
+            return sink.finish(.failure(.hasNoPrivacy(adapter.name, operation: "set privacy")))
+        }
+        let isAsWished = information.current.contains(.privacy) == privacy.isOn
+        // With whose key bluetoothd's is on is bluetoothd's affair; without it a key that isn't ours is a stranger's.
+        if isAsWished, !privacy.isOn || bluetoothd == .here || note.tells(of: key) { return sink.finish(.success(())) }
+        guard bluetoothd != .here else {
+            return sink.finish(.failure(.privacyIsBluetoothds(adapter.name, isOn: privacy.isOn)))
+        }
+        guard information.current.contains(.powered) else { return set { [self] in sink.finish($0) } }
+        guard !privacy.interrupts else { return switchOff() }
+        leftovers.clear(of: facts, through: management) { [self] in lookForUse() }
+    }
+
+    /// Switches off where nobody uses the adapter, as far as the kernel tells.
+    private func lookForUse() {
+        management.submit(ManagementGetConnections()) { [self] answer in
+            if case .failure(let failure) = answer { return fail(failure) }
+            let peers = ((try? answer.get())?.addresses ?? []).map { $0.lowEnergy.map { "\($0)" } ?? "\($0)" }
+            guard peers.isEmpty else {
+                let what = peers.count == 1 ? "the link with" : "the links with"
+                return isUsed(for: "\(what) \(peers.sorted().joined(separator: ", "))")
+            }
+            // The kernel doesn't list an instance whose number is higher than how many there are: ours are.
+            let held = leftovers.held(on: facts).map(\.kind)
+            management.submit(ManagementReadAdvertisingFeatures()) { [self] answer in
+                let isListed = (try? answer.get())?.instances.isEmpty == false
+                if isListed || held.contains(.advertisement) { return isUsed(for: "its advertising") }
+                management.submit(ManagementReadMonitorFeatures()) { [self] answer in
+                    let isListed = (try? answer.get())?.handles.isEmpty == false
+                    if isListed || held.contains(.monitor) { return isUsed(for: "a passive scan") }
+                    switchOff()
+                }
+            }
+        }
+    }
+
+    private func isUsed(for use: String) {
+        sink.finish(.failure(.privacyWouldInterrupt(use, of: adapter.name)))
+    }
+
+    private func switchOff() {
+        switchPower(false) { [self] outcome in
+            if case .failure = outcome { return sink.finish(outcome) }
+            set { [self] outcome in
+                // It is on afterwards in any case.
+                switchPower(true) { [self] isOn in
+                    if case .failure = outcome { return sink.finish(outcome) }
+                    sink.finish(isOn)
+                }
+            }
+        }
+    }
+
+    private func switchPower(_ isOn: Bool, then proceed: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
+        let sink = EventSink(proceed)
+        PowerSwitch(isOn, management, adapter, loop: loop, timeline: timeline, sink: sink).begin()
+    }
+
+    /// The kernel forgets a key with the privacy that it was for.
+    private func set(then proceed: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
+        let key = privacy.isOn ? key : nil
+        let zero = [UInt8](repeating: 0, count: 16)
+        guard let octets = key ?? SecretKey(octets: zero) else { preconditionFailure("a key has sixteen octets") }
+        management.submit(ManagementSetPrivacy(privacy.isOn ? .on : .off, identityKey: octets)) { [self] answer in
+            if case .success = answer { note.write(key) }
+            proceed(answer.map { _ in }.mapError { error($0) })
+        }
+    }
+
+    private func fail(_ failure: ManagementFailure) { sink.finish(.failure(error(failure))) }
+
+    private func error(_ failure: ManagementFailure) -> BLEError {
+        failure.error(operation: "set privacy", object: adapter.name, adapter: adapter)
+    }
+}
+
+extension BLEError {
+    /// bluetoothd sets it by its own configuration, whenever it is started and the adapter is off.
+    static func privacyIsBluetoothds(_ adapter: String, isOn: Bool) -> BLEError {
+        BLEError(
+            .notSupported,
+            operation: "set privacy",
+            object: adapter,
+            cause: "bluetoothd runs, and sets it for all adapters by its own configuration",
+            remedy:
+                "Write \"Privacy = \(isOn ? "device" : "off")\" below [General] in /etc/bluetooth/main.conf and run "
+                + "\"sudo systemctl restart bluetooth\"; or stop bluetoothd with \"sudo systemctl stop bluetooth\"."
+        )
+    }
+}

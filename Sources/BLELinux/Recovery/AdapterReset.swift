@@ -1,0 +1,160 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// Resets an adapter that is a USB device, as if it was pulled out and plugged in, and switches it on again where it was on. It
+/// goes on to its end, whoever waits for it.
+final class AdapterReset: Sendable {
+    typealias Outcome = Result<Void, BLEError>
+
+    /// What it asks of the system; each answer may come on another thread.
+    struct System: Sendable {
+        /// Which USB device the adapter of this name is.
+        var find: @Sendable (String) throws(USBDevice.OtherBus) -> USBDevice
+        /// Orders the reset, and blocks until it is carried out.
+        var order: @Sendable (USBDevice) throws(SystemError) -> Void
+        /// Runs what blocks.
+        var runApart: @Sendable (@escaping @Sendable () -> Void) throws(SystemError) -> Void
+
+        /// This machine's.
+        static let standard = System(
+            find: { (name) throws(USBDevice.OtherBus) in try USBDevice.find(name) },
+            order: { (device) throws(SystemError) in try FileDescriptor.openForWriting(device.node).resetUSBDevice() },
+            runApart: { (body) throws(SystemError) in try startThread(named: "ble-reset", body) }
+        )
+    }
+
+    private struct State {
+        var machine: AdapterResetMachine
+        var device: USBDevice?
+        var timers: [AdapterResetMachine.TimerID: RadioActivity] = [:]
+        var adapter: RadioActivity?
+        /// Why it could not be switched on.
+        var failure: BLEError?
+        var result: (@Sendable (Outcome) -> Void)?
+    }
+
+    private let radio: any Radio
+    private let name: String
+    private let system: System
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - radio: the adapter's; it is watched and switched.
+    ///   - result: is called once.
+    init(_ radio: any Radio, system: System = .standard, result: @escaping @Sendable (Outcome) -> Void) {
+        self.radio = radio
+        self.system = system
+        let adapter = radio.adapterInfo
+        name = adapter.name
+        state = Mutex(State(machine: AdapterResetMachine(adapter: adapter.state), result: result))
+    }
+
+    /// Starts.
+    func begin() {
+        let device: USBDevice
+        do throws(USBDevice.OtherBus) {
+            device = try system.find(name)
+        } catch {
+            return finish(.failure(.nothingToReset(name, error)))
+        }
+        state.withLock { $0.device = device }
+        // Who may not switch it on again is not to reset it; one that is on stays so.
+        guard state.withLock({ $0.machine.wasOn }) else { return order(device) }
+        switchOn { [self] failure in
+            if let failure, failure.code == .permissionDenied { return finish(.failure(failure)) }
+            order(device)
+        }
+    }
+
+    private func order(_ device: USBDevice) {
+        let order: @Sendable () -> Void = { [self, order = system.order] in
+            do throws(SystemError) {
+                try order(device)
+                ordered(nil)
+            } catch {
+                ordered(error)
+            }
+        }
+        do throws(SystemError) {
+            try system.runApart(order)
+        } catch {
+            ordered(error)
+        }
+    }
+
+    private func ordered(_ error: SystemError?) {
+        // What it is now, and not what it was.
+        let now = radio.adapterInfo.state
+        _ = state.withLock { $0.machine.adapterIs(now) }
+        perform { $0.ordered(error) }
+        guard state.withLock({ $0.result != nil }) else { return }
+        let adapter = radio.observeAdapter { [self] info in perform { $0.adapterIs(info.state) } }
+        let superfluous = state.withLock { state -> RadioActivity? in
+            guard state.result != nil else { return adapter }
+            state.adapter = adapter
+            return nil
+        }
+        superfluous?.cancel()
+    }
+
+    // MARK: - What the machine says
+
+    private func perform(_ input: (inout AdapterResetMachine) -> AdapterResetMachine.Output) {
+        let output = state.withLock { input(&$0.machine) }
+        for timer in output.timers {
+            switch timer {
+            case .start(let id, let delay):
+                let timer = radio.timeline.schedule(after: delay) { [self] in perform { $0.timerFired(id) } }
+                state.withLock { $0.timers[id] = timer }
+            case .cancel(let id): state.withLock { $0.timers.removeValue(forKey: id) }?.cancel()
+            }
+        }
+        if output.switchesOn {
+            switchOn { [self] failure in
+                state.withLock { $0.failure = failure }
+                perform { $0.switched(on: failure == nil, isPassing: failure?.isPassing ?? false) }
+            }
+        }
+        if let end = output.end { finish(outcome(of: end)) }
+    }
+
+    private func switchOn(_ done: @escaping @Sendable (BLEError?) -> Void) {
+        unattended { answer in
+            radio.setPowered(true, result: answer)
+        } answer: { (outcome: Outcome) in
+            if case .failure(let error) = outcome { done(error) } else { done(nil) }
+        }
+    }
+
+    private func outcome(of end: AdapterResetMachine.End) -> Outcome {
+        let (device, failure) = state.withLock { ($0.device, $0.failure) }
+        switch end {
+        case .back: return .success(())
+        case .refused(let error): return .failure(.resetRefused(name, device, error))
+        case .gone(let time): return .failure(.neverCameBack(name, after: time))
+        case .unusable:
+            let now = radio.adapterInfo
+            let error = failure ?? now.state.error(operation: "reset", object: now.name)
+            return error.map { .failure($0) } ?? .success(())
+        }
+    }
+
+    private func finish(_ outcome: Outcome) {
+        let over = state.withLock { state in
+            let over = state
+            (state.result, state.adapter, state.timers) = (nil, nil, [:])
+            return over
+        }
+        over.adapter?.cancel()
+        for timer in over.timers.values { timer.cancel() }
+        over.result?(outcome)
+    }
+}
+
+extension BLEError {
+    /// Whether an adapter that has just come back may agree a moment later.
+    fileprivate var isPassing: Bool {
+        [.adapterNotFound, .adapterNotReady, .adapterPoweredOff, .timedOut, .busy].contains(code)
+    }
+}

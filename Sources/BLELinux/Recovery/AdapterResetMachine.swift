@@ -1,0 +1,129 @@
+internal import BLEProtocol
+
+/// What comes after the order to reset an adapter: it goes away, and comes back, and is switched on again. A value without I/O.
+///
+/// ```
+///               done                   there, and off               on
+///   (ordered) ────────► (awaiting) ─────────────────► (switching) ─────► (over)
+///       │                │      ▲                         │                ▲
+///       │                │      └──── (pausing) ◄─────────┘ not yet        │
+///       └─ refused ──────┴─ too long ──────────────────────────────────────┘
+/// ```
+struct AdapterResetMachine {
+    enum TimerID: Hashable {
+        /// Runs out where the adapter has not come back.
+        case absence
+        /// Runs out when it is to be switched on once more.
+        case pause
+    }
+
+    enum Timer: Equatable {
+        case start(TimerID, Duration)
+        case cancel(TimerID)
+    }
+
+    enum End: Hashable {
+        /// It is there, and as it was.
+        case back
+        /// The system refused the order.
+        case refused(SystemError)
+        /// It went away and is away; after how long.
+        case gone(Duration)
+        /// It is there, and can't be used, or not be switched on.
+        case unusable
+    }
+
+    /// What the driver is to do.
+    struct Output: Equatable {
+        var timers: [Timer] = []
+        var switchesOn = false
+        var end: End?
+    }
+
+    private enum State {
+        case ordered
+        /// - Parameter mustGo: whether it is still the old one that is seen.
+        case awaiting(mustGo: Bool)
+        case switching
+        case pausing
+        case over
+    }
+
+    /// A controller whose firmware is loaded anew takes some seconds.
+    static let patience = Duration.seconds(20)
+    /// The kernel shows an adapter a moment before it takes commands for it.
+    static let pause = Duration.milliseconds(500)
+
+    /// Whether it was on, and is to be so again.
+    let wasOn: Bool
+    private var state = State.ordered
+    private var adapter: AdapterState
+
+    init(adapter: AdapterState) {
+        self.adapter = adapter
+        wasOn = adapter == .poweredOn
+    }
+
+    /// The order is carried out, or refused.
+    ///
+    /// - Parameter error: ``SystemError/noDevice`` is no refusal: the device came out of the reset as another one, and is
+    ///   looked for anew, a moment later.
+    mutating func ordered(_ error: SystemError?) -> Output {
+        guard case .ordered = state else { return Output() }
+        if let error, error != .noDevice { return end(.refused(error)) }
+        state = .awaiting(mustGo: error != nil)
+        var output = look()
+        if output.end == nil { output.timers.append(.start(.absence, Self.patience)) }
+        return output
+    }
+
+    /// What the adapter is now.
+    mutating func adapterIs(_ now: AdapterState) -> Output {
+        adapter = now
+        return look()
+    }
+
+    /// It was told to switch on.
+    ///
+    /// - Parameter isPassing: whether it may do so a moment later.
+    mutating func switched(on isOn: Bool, isPassing: Bool) -> Output {
+        guard case .switching = state else { return Output() }
+        if isOn { return end(.back) }
+        guard isPassing else { return end(.unusable) }
+        state = .pausing
+        return Output(timers: [.start(.pause, Self.pause)])
+    }
+
+    mutating func timerFired(_ id: TimerID) -> Output {
+        switch (id, state) {
+        case (.pause, .pausing):
+            state = .awaiting(mustGo: false)
+            return look()
+        case (.absence, .awaiting), (.absence, .pausing), (.absence, .switching):
+            if adapter == .absent { return end(.gone(Self.patience)) }
+            return end(adapter == .poweredOn ? .back : .unusable)
+        default:
+            return Output()
+        }
+    }
+
+    private mutating func look() -> Output {
+        guard case .awaiting(let mustGo) = state else { return Output() }
+        switch adapter {
+        case .absent, .unknown, .resetting:
+            state = .awaiting(mustGo: false)
+            return Output()
+        case .poweredOn, .poweredOff, .blocked, .unsupported, .unauthorized:
+            if mustGo { return Output() }
+        }
+        if adapter == .poweredOn || !wasOn { return end(.back) }
+        guard adapter == .poweredOff else { return end(.unusable) }
+        state = .switching
+        return Output(switchesOn: true)
+    }
+
+    private mutating func end(_ end: End) -> Output {
+        state = .over
+        return Output(timers: [.cancel(.absence), .cancel(.pause)], end: end)
+    }
+}

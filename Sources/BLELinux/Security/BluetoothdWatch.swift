@@ -1,0 +1,71 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// Tells when a bluetoothd comes onto the system bus, for as long as it is kept: one that starts knows of no agent.
+///
+/// Source: D-Bus Specification, `org.freedesktop.DBus.NameOwnerChanged`.
+final class BluetoothdWatch: Sendable {
+    private struct State {
+        var bus: BusConnection?
+        var isOver = false
+    }
+
+    private static let rule =
+        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
+        + "member='NameOwnerChanged',arg0='\(BusMessage.bluetoothd)'"
+
+    private let state = Mutex(State())
+
+    /// Whether a message says that bluetoothd has come, or another one taken its place.
+    static func tellsOfArrival(_ message: BusMessage) -> Bool {
+        guard message.kind == .signal, message.sender == "org.freedesktop.DBus", message.member == "NameOwnerChanged",
+            message.arguments.count == 3, message.arguments[0] == .string(BusMessage.bluetoothd),
+            case .string(let owner) = message.arguments[2]
+        else { return false }
+        return !owner.isEmpty
+    }
+
+    /// Starts, on the loop's thread; a bus that can't be reached is not watched.
+    ///
+    /// - Parameter came: is called on the loop's thread.
+    func begin(
+        over bus: SystemBus,
+        loop: EventLoop,
+        timeline: any Timeline,
+        came: @escaping @Sendable () -> Void
+    ) {
+        BusConnection.open(
+            bus,
+            on: loop,
+            timeline: timeline,
+            deadline: PairingAgent.patience,
+            received: { message in
+                if Self.tellsOfArrival(message) { came() }
+                return nil
+            },
+            ended: {},
+            opened: { [weak self] opened in
+                guard let bus = try? opened.get() else { return }
+                guard let self, self.keep(bus) else { return bus.close() }
+                bus.call(.busCall("AddMatch", [.string(Self.rule)]), deadline: PairingAgent.patience) { _ in }
+            }
+        )
+    }
+
+    /// Ends it.
+    func end() {
+        let bus = state.withLock { state in
+            state.isOver = true
+            return state.bus.take()
+        }
+        bus?.close()
+    }
+
+    private func keep(_ bus: BusConnection) -> Bool {
+        state.withLock { state in
+            if !state.isOver { state.bus = bus }
+            return !state.isOver
+        }
+    }
+}

@@ -1,0 +1,69 @@
+internal import BLEProtocol
+internal import BLERadio
+
+/// Has the kernel make out-of-band data, or pair by a peer's.
+struct OutOfBandExchange: Sendable {
+    let management: ManagementSocket
+    let adapter: LinuxAdapter
+
+    private static let operation = "make out-of-band data"
+
+    /// Makes some, on the loop's thread. Without LE Secure Connections the kernel makes none: they are on for it.
+    func make(_ result: @escaping @Sendable (Result<OutOfBandData, BLEError>) -> Void) {
+        management.submit(ManagementReadInformation()) { [self] answer in
+            switch answer {
+            case .failure(let failure): result(.failure(error(failure)))
+            case .success(let information) where information.current.contains(.privacy):
+                result(.failure(.outOfBandDataTellsAddress(of: adapter.name)))
+            case .success(let information):
+                let missing = PairingSwitch.missing(in: information)
+                guard missing.contains(.secureConnections) else { return read(result) }
+                PairingSwitch.secureConnections.set(true, management) { _ in
+                    read { outcome in
+                        PairingSwitch.secureConnections.set(false, management) { _ in result(outcome) }
+                    }
+                }
+            }
+        }
+    }
+
+    private func read(_ result: @escaping @Sendable (Result<OutOfBandData, BLEError>) -> Void) {
+        management.submit(ManagementReadLocalOutOfBandData()) { [self] answer in
+            switch answer {
+            case .failure(let failure) where failure.status == .notSupported:
+                result(.failure(.lacksOutOfBandData(adapter.name)))
+            case .failure(let failure): result(.failure(error(failure)))
+            case .success(let response):
+                let data = OutOfBandData(octets: response.data.bytes)
+                result(data.map { .success($0) } ?? .failure(.lacksOutOfBandData(adapter.name)))
+            }
+        }
+    }
+
+    private func error(_ failure: ManagementFailure) -> BLEError {
+        failure.error(operation: Self.operation, object: "on \(adapter.name)", adapter: adapter)
+    }
+}
+
+extension BLEError {
+    fileprivate static func lacksOutOfBandData(_ adapter: String) -> BLEError {
+        BLEError(
+            .notSupported,
+            operation: "make out-of-band data",
+            object: "on \(adapter)",
+            cause:
+                "the kernel makes none for this controller, which can't do Secure Simple Pairing or LE Secure Connections",
+            remedy: "Give this device what the other one tells, or pair with a passkey or by comparing numbers."
+        )
+    }
+
+    fileprivate static func outOfBandDataTellsAddress(of adapter: String) -> BLEError {
+        BLEError(
+            .notSupported,
+            operation: "make out-of-band data",
+            object: "on \(adapter)",
+            cause: "it tells the adapter's address, and this adapter hides behind addresses that change",
+            remedy: "Let the other device tell its data, or show the address with Central.setPrivacy(false)."
+        )
+    }
+}

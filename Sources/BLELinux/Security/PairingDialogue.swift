@@ -1,0 +1,236 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// Puts what the kernel asks in one pairing to the program, and carries the answer, once, to whoever waits for it: the
+/// kernel, or bluetoothd.
+///
+/// Where bluetoothd runs the kernel asks it too: ``PairingAgent`` and ``PairingConsent`` see to it that the two say the
+/// same, once.
+final class PairingDialogue: Sendable {
+    private struct State {
+        var consent = PairingConsent()
+        var agent: PairingAgent?
+        /// What became of the agent.
+        var agentOutcome = PairingAgent.Outcome.notNeeded
+        /// Answers the kernel where bluetoothd doesn't.
+        var patience: RadioActivity?
+        var isOver = false
+    }
+
+    /// Who has begun the pairing.
+    enum Role: Hashable, Sendable {
+        case initiator
+        /// The peer has: with what is said where it only wants to know whether to pair.
+        case responder(consent: PairingAnswer)
+    }
+
+    private let role: Role
+    private let peer: BluetoothAddress
+    private let adapter: String
+    private let interview: PairingInterview
+    private let management: ManagementSocket
+    private let bus: SystemBus
+    private let loop: EventLoop
+    private let timeline: any Timeline
+    private let state: Mutex<State>
+    private let bluetoothd: Bluetoothd.Presence
+
+    /// How long bluetoothd may take to ask its agent, once the kernel has asked. The Security Manager waits for 30 s.
+    static let patience = Duration.seconds(3)
+
+    /// - Parameters:
+    ///   - role: Who has begun it.
+    ///   - adapter: The system's name for the adapter: `hci0`.
+    ///   - bus: Where bluetoothd is met.
+    ///   - bluetoothd: Whether it runs, as far as the list of processes tells.
+    init(
+        with peer: BluetoothAddress,
+        as role: Role = .initiator,
+        on adapter: String,
+        asking interview: PairingInterview,
+        management: ManagementSocket,
+        bus: SystemBus,
+        bluetoothd: Bluetoothd.Presence,
+        loop: EventLoop,
+        timeline: any Timeline
+    ) {
+        self.peer = peer
+        self.role = role
+        var state = State()
+        if case .responder(let consent) = role { state.consent.consent = consent }
+        self.state = Mutex(state)
+        self.adapter = adapter
+        self.interview = interview
+        self.management = management
+        self.bus = bus
+        self.bluetoothd = bluetoothd
+        self.loop = loop
+        self.timeline = timeline
+    }
+
+    /// Whether bluetoothd may have a look at a new bond's services.
+    var isBesideBluetoothd: Bool { bluetoothd == .here || state.withLock { $0.agentOutcome == .ready } }
+
+    /// Has bluetoothd ask this program, where it runs; calls back in any case, on the loop's thread: on some kernels nobody
+    /// is asked.
+    func begin(_ ready: @escaping @Sendable () -> Void) {
+        guard bus.isThere else {
+            let outcome: PairingAgent.Outcome =
+                bluetoothd == .here ? .failed(.unreachable("there is no \(bus.address)")) : .notNeeded
+            state.withLock { $0.agentOutcome = outcome }
+            return ready()
+        }
+        let agent = PairingAgent(
+            for: peer,
+            on: adapter,
+            as: interview.capability,
+            loop: loop,
+            timeline: timeline
+        ) { [weak self] meaning in
+            self?.bluetoothdAsked(meaning)
+        }
+        let mayBegin = state.withLock { state in
+            if !state.isOver { state.agent = agent }
+            return !state.isOver
+        }
+        guard mayBegin else { return }
+        agent.begin(over: bus) { [self] outcome in
+            state.withLock { state in
+                state.agentOutcome = outcome
+                if outcome == .ready { state.consent.agentBegan() }
+            }
+            ready()
+        }
+    }
+
+    /// Has an agent that is there already carry the answers to bluetoothd; whoever has it hands on what bluetoothd asks. It is
+    /// not ended with the dialogue.
+    func begin(with agent: PairingAgent?, outcome: PairingAgent.Outcome) {
+        state.withLock { state in
+            (state.agent, state.agentOutcome) = (agent, outcome)
+            if outcome == .ready { state.consent.agentBegan() }
+        }
+    }
+
+    /// The kernel has said something, on the loop's thread.
+    func received(_ event: ManagementEvent) {
+        switch event {
+        case .userConfirmationRequest(let request) where request.address.lowEnergy == peer:
+            let question = request.value.map { PairingQuestion.comparison($0) }
+            take { $0.kernelAsked(question) }
+        case .userPasskeyRequest(let address) where address.lowEnergy == peer:
+            take { $0.kernelAsked(.passkey) }
+        case .passkeyNotify(let notice) where notice.address.lowEnergy == peer:
+            take { $0.kernelShows(.display(notice.passkey, typed: Int(notice.entered))) }
+        default: break
+        }
+    }
+
+    /// Withdraws what it has asked; no answer counts any more.
+    ///
+    /// - Parameter device: has bluetoothd forget this one.
+    func end(forgetting device: BluetoothAddress? = nil) {
+        let (patience, agent) = state.withLock { state in
+            defer {
+                state.isOver = true
+                state.patience = nil
+                state.agent = nil
+            }
+            return (state.patience, state.agent)
+        }
+        patience?.cancel()
+        if role == .initiator { agent?.end(forgetting: device) }
+    }
+
+    /// Answers no, where the kernel waits for an answer; whether it does.
+    func refuse() -> Bool {
+        let isAwaited = state.withLock { $0.consent.wasAsked && !$0.consent.hasAnswered && !$0.consent.hasAgentAgreed }
+        if isAwaited { tellKernel(.refuse(.refused)) }
+        return isAwaited
+    }
+
+    /// The error for a pairing that the kernel says has failed; `nil` where nothing here explains it.
+    ///
+    /// - Parameter status: What the kernel says.
+    func failure(_ status: ManagementStatus?) -> BLEError? {
+        let (consent, agent) = state.withLock { ($0.consent, $0.agentOutcome) }
+        if case .refuse(let reason) = consent.answer {
+            return role == .initiator ? .pairingFailed(with: peer, reason) : .pairingFailed(by: peer, reason)
+        }
+        guard status == .authenticationFailed else { return nil }
+        return .pairingRefused(by: peer, as: role, consent: consent, agent: agent, bluetoothd: bluetoothd)
+    }
+}
+
+// MARK: - On the loop's thread
+
+extension PairingDialogue {
+    func bluetoothdAsked(_ meaning: AgentQuestions.Meaning) {
+        switch meaning {
+        case .asked(_, let isConsent): take { $0.agentAsked(isConsent: isConsent) }
+        case .released, .withdrawn: take { $0.agentEnded() }
+        case .refused, .none: break
+        }
+    }
+
+    /// Does what follows from what has happened.
+    private func take(_ next: (inout PairingConsent) -> [PairingConsent.Step]) {
+        let steps = state.withLock { $0.isOver ? [] : next(&$0.consent) }
+        for step in steps { carryOut(step) }
+    }
+
+    private func carryOut(_ step: PairingConsent.Step) {
+        switch step {
+        case .ask(let question):
+            interview.ask(question) { [weak self, loop] answer in
+                loop.enqueue { [weak self] in self?.take { $0.answered(answer) } }
+            }
+        case .wait:
+            let patience = timeline.schedule(after: Self.patience) { [weak self, loop] in
+                loop.enqueue { [weak self] in self?.take { $0.patienceEnded() } }
+            }
+            state.withLock { $0.patience = patience }
+        case .tellKernel(let answer): tellKernel(answer)
+        case .tellAgent(let answer): state.withLock { $0.agent }?.answer(answer, about: peer)
+        case .giveUp: giveUp()
+        }
+    }
+
+    /// The kernel ends a pairing that it has begun itself; another one only with the link.
+    private func giveUp() {
+        switch role {
+        case .initiator:
+            management.submit(ManagementCancelPairDevice(ManagementAddress(peer))) { [management, peer] answer in
+                // Of a pairing for better keys it knows no command.
+                guard answer.failure?.status == .invalidParameters else { return }
+                management.submit(ManagementDisconnect(ManagementAddress(peer))) { _ in }
+            }
+        case .responder: management.submit(ManagementDisconnect(ManagementAddress(peer))) { _ in }
+        }
+    }
+
+    private func tellKernel(_ answer: PairingAnswer) {
+        let address = ManagementAddress(peer)
+        switch (state.withLock { $0.consent.question }, answer) {
+        case (.passkey, .passkey(let passkey)):
+            management.submit(ManagementUserPasskeyReply(address, passkey: passkey)) { _ in }
+        case (.passkey, _): management.submit(ManagementUserPasskeyNegativeReply(address)) { _ in }
+        case (_, .accept): management.submit(ManagementUserConfirmationReply(address)) { _ in }
+        default: management.submit(ManagementUserConfirmationNegativeReply(address)) { _ in }
+        }
+    }
+}
+
+extension ManagementIOCapability {
+    init(_ capability: PairingCapability) {
+        self =
+            switch capability {
+            case .displayOnly: .displayOnly
+            case .displayYesNo: .displayYesNo
+            case .keyboardOnly: .keyboardOnly
+            case .noInputNoOutput: .noInputNoOutput
+            case .keyboardDisplay: .keyboardDisplay
+            }
+    }
+}

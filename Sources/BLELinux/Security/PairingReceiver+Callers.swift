@@ -1,0 +1,154 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+// What happens with the centrals; all of it on the loop's thread.
+extension PairingReceiver {
+    /// How long the second key of a legacy pairing may take after the first: the kernel tells both at once.
+    static let patience = Duration.milliseconds(200)
+
+    func received(_ event: ManagementEvent) {
+        switch event {
+        case .deviceConnected(let connected) where !connected.flags.contains(.initiatedHere):
+            guard let central = connected.address.lowEnergy else { return }
+            state.withLock { if !$0.isOver { $0.callers[central] = Caller(keys: GatheredKeys(of: central)) } }
+        case .deviceDisconnected(let address, let reason): left(address, reason)
+        case .userConfirmationRequest(let request): ask(event, request.address)
+        case .userPasskeyRequest(let address): ask(event, address)
+        case .passkeyNotify(let notice): ask(event, notice.address)
+        case .newIdentityResolvingKey, .newLongTermKey: gather(event)
+        case .authenticationFailed(let address, let status):
+            if let central = caller(address.lowEnergy) { failed(central, status) }
+        default: break
+        }
+    }
+
+    /// The address of the link of a central that is connected, by any of its addresses.
+    private func caller(_ address: BluetoothAddress?) -> BluetoothAddress? {
+        guard let address else { return nil }
+        return state.withLock { $0.callers.first { $0.value.keys.isOwn(address) }?.key }
+    }
+
+    private func ask(_ event: ManagementEvent, _ address: ManagementAddress) {
+        guard let address = address.lowEnergy, let central = caller(address) else { return }
+        dialogue(with: central, as: address)?.received(event)
+    }
+
+    /// The dialogue with a central, made where there is none yet.
+    ///
+    /// - Parameter address: what the kernel calls it: its identity from a moment on after it has told that.
+    private func dialogue(with central: BluetoothAddress, as address: BluetoothAddress) -> PairingDialogue? {
+        let (known, agent, outcome) = state.withLock { state in
+            (state.callers[central]?.dialogue, state.agent, state.agentOutcome)
+        }
+        if let known { return known }
+        // Just Works may be by anybody who claims the address.
+        let isWeaker = surroundings.keys.isAuthenticated(address)
+        let interview = reception.interview?(central)
+        let consent: PairingAnswer =
+            interview == nil ? .refuse(.refused) : isWeaker ? .refuse(.wouldWeakenBond) : .accept
+        let dialogue = PairingDialogue(
+            with: address,
+            as: .responder(consent: consent),
+            on: surroundings.adapter,
+            asking: interview ?? PairingInterview(.noInputNoOutput) { _, reply in reply(.refuse(.refused)) },
+            management: surroundings.management,
+            bus: surroundings.bus,
+            bluetoothd: surroundings.bluetoothd,
+            loop: surroundings.loop,
+            timeline: surroundings.timeline
+        )
+        dialogue.begin(with: agent, outcome: outcome)
+        let isOver = state.withLock { state in
+            state.callers[central]?.dialogue = dialogue
+            return state.isOver
+        }
+        return isOver ? nil : dialogue
+    }
+
+    /// bluetoothd asks its agent, or takes back what it has asked.
+    func bluetoothdAsked(_ meaning: AgentQuestions.Meaning) {
+        switch meaning {
+        case .asked(let octets, _):
+            let central = state.withLock { state in
+                state.callers.first { $0.key.rawValue == octets || $0.value.keys.identity.rawValue == octets }?.key
+            }
+            guard let central, let dialogue = dialogue(with: central, as: central) else {
+                state.withLock { $0.agent }?.answer(.refuse(.refused), aboutOctets: octets)
+                return
+            }
+            dialogue.bluetoothdAsked(meaning)
+        case .withdrawn, .released:
+            for dialogue in state.withLock({ $0.callers.values.compactMap(\.dialogue) }) {
+                dialogue.bluetoothdAsked(meaning)
+            }
+            if meaning == .released { state.withLock { $0.agentOutcome = .notNeeded } }
+        case .refused, .none: break
+        }
+    }
+
+    // MARK: - The end of a pairing
+
+    private func gather(_ event: ManagementEvent) {
+        let (central, isWhole) = state.withLock { state -> (BluetoothAddress?, Bool) in
+            for (central, caller) in state.callers {
+                var keys = caller.keys
+                let hasKey = keys.take(event)
+                guard keys != caller.keys || hasKey else { continue }
+                state.callers[central]?.keys = keys
+                // A key for this link alone is the only one.
+                return (hasKey ? central : nil, keys.isWhole || keys.isEmpty)
+            }
+            return (nil, false)
+        }
+        guard let central else { return }
+        if isWhole { return paired(central) }
+        let patience = surroundings.timeline.schedule(after: Self.patience) { [weak self, loop = surroundings.loop] in
+            loop.enqueue { [weak self] in self?.paired(central) }
+        }
+        state.withLock { $0.callers[central]?.patience = patience }
+    }
+
+    private func paired(_ central: BluetoothAddress) {
+        let keys = state.withLock { $0.callers[central]?.keys }
+        guard let keys, end(central) else { return }
+        let bond = surroundings.facts().flatMap { keys.bond(of: $0.address) }
+        guard reception.interview != nil else {
+            // Some kernels ask nobody about Just Works.
+            let address = ManagementAddress(keys.identity)
+            surroundings.keys.remove(keys.identity)
+            surroundings.management.submit(ManagementUnpairDevice(address, disconnects: true)) { _ in }
+            return sink.send(.failed(central, .pairingFailed(by: central, .refused)))
+        }
+        if let bond { surroundings.keys.note(bond.peer) }
+        sink.send(.paired(central, bond))
+    }
+
+    private func failed(_ central: BluetoothAddress, _ status: ManagementStatus) {
+        let dialogue = state.withLock { $0.callers[central]?.dialogue }
+        guard end(central) else { return }
+        // The kernel refuses by itself where nobody has made the adapter bondable.
+        let other: PairingFailure = reception.interview == nil ? .refused : .refusedByCentral
+        sink.send(.failed(central, dialogue?.failure(status) ?? .pairingFailed(by: central, other)))
+    }
+
+    private func left(_ address: ManagementAddress, _ reason: ManagementDisconnectReason) {
+        guard let central = caller(address.lowEnergy) else { return }
+        let dialogue = state.withLock { $0.callers[central]?.dialogue }
+        if let dialogue, end(central) {
+            // The Security Manager drops the link when a step has taken too long.
+            let other: PairingFailure = reason == .localHost ? .timedOut : .refusedByCentral
+            let error = dialogue.failure(nil) ?? .pairingFailed(by: central, other)
+            sink.send(.failed(central, error))
+        }
+        state.withLock { $0.callers[central] = nil }
+    }
+
+    /// Ends what is under way with a central; whether that is still there.
+    private func end(_ central: BluetoothAddress) -> Bool {
+        let pairing = state.withLock { $0.callers[central]?.takePairing() }
+        pairing?.dialogue?.end()
+        pairing?.patience?.cancel()
+        return pairing != nil
+    }
+}

@@ -1,0 +1,253 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// Answers what the kernel asks in the pairings that centrals begin, and tells what becomes of them.
+///
+/// The kernel asks every program on the management socket, about every pairing on the adapter. So only what concerns a
+/// central that has connected to this adapter is answered: the rest is for whoever pairs as the initiator.
+final class PairingReceiver: Sendable {
+    typealias Events = @Sendable (PairingReceptionEvent) -> Void
+
+    /// What it works with.
+    struct Surroundings: Sendable {
+        var management: ManagementSocket
+        var keys: KernelKeys
+        var settings: PairingSettings
+        /// The system's name for the adapter: `hci0`.
+        var adapter: String
+        /// The adapter; `nil` while it isn't there.
+        var facts: @Sendable () -> AdapterFacts?
+        var leftovers: Leftovers
+        /// Where bluetoothd is met.
+        var bus: SystemBus
+        /// Whether bluetoothd runs, as far as the list of processes tells.
+        var bluetoothd: Bluetoothd.Presence
+        var loop: EventLoop
+        var timeline: any Timeline
+    }
+
+    /// A central that is connected, and the pairing with it that is under way.
+    struct Caller: Sendable {
+        var keys: GatheredKeys
+        /// Puts the kernel's questions to the program.
+        var dialogue: PairingDialogue?
+        /// Waits for the second key of a legacy pairing.
+        var patience: RadioActivity?
+
+        /// Forgets the pairing that has ended.
+        mutating func takePairing() -> (dialogue: PairingDialogue?, patience: RadioActivity?) {
+            defer {
+                keys.startAgain()
+                dialogue = nil
+                patience = nil
+            }
+            return (dialogue, patience)
+        }
+    }
+
+    struct State {
+        var observation: RadioActivity?
+        /// By the addresses of their links.
+        var callers: [BluetoothAddress: Caller] = [:]
+        var agent: PairingAgent?
+        /// What became of the agent.
+        var agentOutcome = PairingAgent.Outcome.notNeeded
+        /// Whether the adapter's settings are held.
+        var holdsSettings = false
+        var hasSetCapability = false
+        /// Of the capability, which the kernel keeps.
+        var note: LeftoverNote?
+        /// Whether it is under way to tell bluetoothd and the kernel.
+        var isGettingReady = true
+        /// Whether a bluetoothd has come meanwhile, which must be told too.
+        var mustGetReadyAgain = false
+        var isOver = false
+    }
+
+    let reception: PairingReception
+    let surroundings: Surroundings
+    let sink: EventSink<PairingReceptionEvent>
+    let state = Mutex(State())
+    private let watch = BluetoothdWatch()
+    private let failure: @Sendable (ManagementFailure) -> BLEError
+
+    private var management: ManagementSocket { surroundings.management }
+
+    /// - Parameter failure: the error for a command that the kernel has refused.
+    init(
+        _ reception: PairingReception,
+        in surroundings: Surroundings,
+        failure: @escaping @Sendable (ManagementFailure) -> BLEError,
+        sink: EventSink<PairingReceptionEvent>
+    ) {
+        self.reception = reception
+        self.surroundings = surroundings
+        self.failure = failure
+        self.sink = sink
+    }
+
+    /// Starts, on the loop's thread.
+    func begin() {
+        let observation = management.observe { [weak self] events in
+            for event in events { self?.received(event.event) }
+        }
+        let isOver = state.withLock { state in
+            if !state.isOver { state.observation = observation }
+            return state.isOver
+        }
+        if isOver { return observation.cancel() }
+        if reception.interview != nil, surroundings.bus.isThere {
+            let (loop, timeline) = (surroundings.loop, surroundings.timeline)
+            watch.begin(over: surroundings.bus, loop: loop, timeline: timeline) { [weak self] in
+                self?.bluetoothdCame()
+            }
+        }
+        getReady()
+    }
+
+    /// A bluetoothd has started, which knows nothing of this agent.
+    func bluetoothdCame() {
+        let mayBegin = state.withLock { state in
+            if state.isGettingReady { state.mustGetReadyAgain = true }
+            return !state.isGettingReady && !state.isOver
+        }
+        if mayBegin { getReadyAgain() }
+    }
+
+    private func getReadyAgain() {
+        let former = state.withLock { state in
+            state.isGettingReady = true
+            state.mustGetReadyAgain = false
+            return state.agent.take()
+        }
+        former?.end()
+        getReady()
+    }
+
+    private func getReady() {
+        becomeAgent { [self] in
+            // Who refuses leaves the adapter as it is.
+            guard reception.interview != nil else { return setCapability() }
+            let answered: PairingSettings.Answer = { [self] failure in
+                if let failure { fail(failure) } else { setCapability() }
+            }
+            let (isHeld, isOver) = state.withLock { ($0.holdsSettings, $0.isOver) }
+            if isOver { return }
+            if isHeld { return surroundings.settings.prepare(answered) }
+            surroundings.settings.hold(answered)
+            let isHeldInVain = state.withLock { state in
+                state.holdsSettings = !state.isOver
+                return state.isOver
+            }
+            if isHeldInVain { surroundings.settings.release() }
+        }
+    }
+
+    /// Ends it; nobody is told any more. The kernel is told before this returns.
+    func cancel() {
+        sink.close()
+        end()
+    }
+
+    /// Has bluetoothd ask this program, where it runs. One that refuses has nothing to be asked.
+    private func becomeAgent(_ next: @escaping @Sendable () -> Void) {
+        guard reception.interview != nil else { return next() }
+        guard surroundings.bus.isThere else {
+            let isMissed = surroundings.bluetoothd == .here
+            let reason = BusFailure.unreachable("there is no \(surroundings.bus.address)")
+            if isMissed { state.withLock { $0.agentOutcome = .failed(reason) } }
+            return next()
+        }
+        let agent = PairingAgent(
+            for: nil,
+            on: surroundings.adapter,
+            as: reception.capability,
+            loop: surroundings.loop,
+            timeline: surroundings.timeline
+        ) { [weak self] meaning in
+            self?.bluetoothdAsked(meaning)
+        }
+        let isOver = state.withLock { state in
+            if !state.isOver { state.agent = agent }
+            return state.isOver
+        }
+        if isOver { return }
+        agent.begin(over: surroundings.bus) { [self] outcome in
+            state.withLock { $0.agentOutcome = outcome }
+            next()
+        }
+    }
+
+    /// The kernel takes note of it when a link is made.
+    private func setCapability() {
+        let mayBegin = state.withLock { state in
+            if !state.isOver { state.hasSetCapability = true }
+            return !state.isOver
+        }
+        guard mayBegin else { return }
+        noteCapability()
+        management.submit(ManagementSetIOCapability(.init(reception.capability))) { [self] answer in
+            if case .failure(let failure) = answer { return fail(failure) }
+            tellOutOfBandData(true) { [self] failure in
+                if let failure { return fail(failure) }
+                let isAgain = state.withLock { state in
+                    state.isGettingReady = false
+                    return state.mustGetReadyAgain && !state.isOver
+                }
+                if isAgain { getReadyAgain() } else { sink.send(.started) }
+            }
+        }
+    }
+
+    /// For the case that this program is killed.
+    private func noteCapability() {
+        guard reception.capability != .noInputNoOutput, state.withLock({ $0.note }) == nil,
+            let facts = surroundings.facts()
+        else { return }
+        let note = surroundings.leftovers.note(KernelThing(.capability, 0, of: facts))
+        state.withLock { $0.note = note }
+    }
+
+    /// Gives the kernel what a central has told, or takes it away; the kernel finds it by the central's address.
+    private func tellOutOfBandData(_ isOn: Bool, _ answered: @escaping @Sendable (ManagementFailure?) -> Void) {
+        guard let data = reception.outOfBand, let central = data.address else { return answered(nil) }
+        let address = ManagementAddress(central)
+        management.submit(ManagementAddRemoteOutOfBandData(address, data: isOn ? data : nil)) { answered($0.failure) }
+    }
+
+    private func fail(_ failure: ManagementFailure) {
+        end()
+        sink.finish(.ended(self.failure(failure)))
+    }
+
+    private func end() {
+        let ended = state.withLock { state in
+            defer {
+                state.isOver = true
+                state.observation = nil
+                state.agent = nil
+                state.callers = [:]
+                state.holdsSettings = false
+                state.hasSetCapability = false
+                state.note = nil
+            }
+            return state
+        }
+        ended.observation?.cancel()
+        for caller in ended.callers.values {
+            caller.dialogue?.end()
+            caller.patience?.cancel()
+        }
+        ended.agent?.end()
+        watch.end()
+        // The kernel's own default. Where bluetoothd has been told of an agent it sets what the next one can do.
+        if ended.hasSetCapability, reception.capability != .noInputNoOutput, ended.agentOutcome != .ready {
+            management.submit(ManagementSetIOCapability(.noInputNoOutput)) { _ in ended.note?.forget() }
+        } else {
+            ended.note?.forget()
+        }
+        if ended.hasSetCapability { tellOutOfBandData(false) { _ in } }
+        if ended.holdsSettings { surroundings.settings.release() }
+    }
+}

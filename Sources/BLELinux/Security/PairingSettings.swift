@@ -1,0 +1,130 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// The settings of the adapter that pairings need: on for as long as somebody pairs, and afterwards as they were.
+///
+/// There is one of it for all pairings of a radio, in either role. What another program switches off meanwhile (such as one
+/// that had switched it on for a pairing of its own) is switched on again, a few times. What was switched on is noted, so
+/// that the next program switches it off where this one is killed.
+final class PairingSettings: Sendable {
+    typealias Answer = @Sendable (ManagementFailure?) -> Void
+
+    private struct State {
+        var holders = 0
+        /// What this adapter can do of what pairings need.
+        var needed: Set<PairingSwitch> = []
+        /// What was switched on for this and was off before, with the notes of it.
+        var switchedOn: [(setting: PairingSwitch, note: LeftoverNote?)] = []
+        var observation: RadioActivity?
+        var repairs = 0
+    }
+
+    /// How often a setting is switched on again: a program that insists on the contrary has its will.
+    static let mostRepairs = 8
+
+    private let management: ManagementSocket
+    private let leftovers: Leftovers
+    /// The adapter; `nil` while it isn't there.
+    private let facts: @Sendable () -> AdapterFacts?
+    private let state = Mutex(State())
+
+    init(management: ManagementSocket, leftovers: Leftovers, facts: @escaping @Sendable () -> AdapterFacts?) {
+        self.management = management
+        self.leftovers = leftovers
+        self.facts = facts
+    }
+
+    /// Switches on what is off, and keeps it so until ``release()``, which is due however this is answered.
+    func hold(_ answer: @escaping Answer) {
+        let isFirst = state.withLock { state in
+            state.holders += 1
+            if state.holders == 1 { state.repairs = 0 }
+            return state.holders == 1
+        }
+        if isFirst { observe() }
+        guard let facts = facts() else { return prepare(answer) }
+        leftovers.clear(of: facts, through: management) { [self] in prepare(answer) }
+    }
+
+    /// Switches on what is off by now, for somebody who holds it.
+    func prepare(_ answer: @escaping Answer) {
+        management.submit(ManagementReadInformation()) { [self] information in
+            switch information {
+            case .failure(let failure): answer(failure)
+            case .success(let information):
+                state.withLock { $0.needed = Set(PairingSwitch.possible(in: information.supported)) }
+                switchOn(PairingSwitch.missing(in: information)[...], answer)
+            }
+        }
+    }
+
+    /// Switches off what was off before, once nobody holds it any more.
+    func release() {
+        let (observation, switchedOn) = state.withLock { state in
+            state.holders -= 1
+            guard state.holders == 0 else {
+                return (nil as RadioActivity?, [(setting: PairingSwitch, note: LeftoverNote?)]())
+            }
+            defer { (state.observation, state.switchedOn) = (nil, []) }
+            return (state.observation, state.switchedOn)
+        }
+        observation?.cancel()
+        for (setting, note) in switchedOn { switchOff(setting, note) }
+    }
+
+    /// Sets one after the other.
+    private func switchOn(_ settings: ArraySlice<PairingSwitch>, _ answer: @escaping Answer) {
+        guard let next = settings.first, state.withLock({ $0.holders > 0 }) else { return answer(nil) }
+        let note = facts().flatMap { leftovers.note(KernelThing(next.leftover, 0, of: $0)) }
+        next.set(true, management) { [self] failure in
+            if let failure {
+                note?.forget()
+                if next == .bondable { return answer(failure) }
+            } else {
+                keep(next, note)
+            }
+            switchOn(settings.dropFirst(), answer)
+        }
+    }
+
+    /// A setting was switched on, be it that nobody needs it any more.
+    private func keep(_ setting: PairingSwitch, _ note: LeftoverNote?) {
+        let isNeeded = state.withLock { state in
+            guard state.holders > 0 else { return false }
+            if !state.switchedOn.contains(where: { $0.setting == setting }) { state.switchedOn.append((setting, note)) }
+            return true
+        }
+        if !isNeeded { switchOff(setting, note) }
+    }
+
+    private func switchOff(_ setting: PairingSwitch, _ note: LeftoverNote?) {
+        setting.set(false, management) { _ in note?.forget() }
+    }
+
+    // MARK: - What other programs do
+
+    private func observe() {
+        let observation = management.observe { [weak self] events in
+            for case .newSettings(let settings) in events.lazy.map(\.event) { self?.changed(to: settings) }
+        }
+        let isNeeded = state.withLock { state in
+            if state.holders > 0 { state.observation = observation }
+            return state.holders > 0
+        }
+        if !isNeeded { observation.cancel() }
+    }
+
+    /// Another program has changed the settings: the kernel doesn't tell the one who did it.
+    private func changed(to settings: ManagementSettings) {
+        let missing = state.withLock { state in
+            let missing = state.needed.filter { !settings.contains($0.setting) }
+            guard state.holders > 0, !missing.isEmpty, state.repairs < Self.mostRepairs else {
+                return [PairingSwitch]()
+            }
+            state.repairs += 1
+            return Array(missing)
+        }
+        switchOn(missing[...]) { _ in }
+    }
+}
