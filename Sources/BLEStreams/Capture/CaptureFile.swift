@@ -35,7 +35,7 @@ final class CaptureFile: Sendable {
     /// The corresponding C function is `open`.
     init(_ path: String) throws(BLEError) {
         self.path = path
-        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+        descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         if descriptor < 0 { throw .capture(path, errno) }
     }
 

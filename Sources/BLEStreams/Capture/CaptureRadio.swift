@@ -5,7 +5,7 @@ public import BLERadio
 ///
 /// Most programs have it made by ``AdapterChoice/captured(in:)``.
 public final class CaptureRadio: Radio {
-    private let radio: any Radio
+    fileprivate let radio: any Radio
     private let recorder: CaptureRecorder
     private let adapterState: RadioActivity
 
@@ -37,6 +37,40 @@ public final class CaptureRadio: Radio {
         radio.setPowered(isOn, result: result)
     }
 
+    public func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
+        radio.reset(result: result)
+    }
+
+    public func readPHYs(result: @escaping @Sendable (Result<AdapterPHYs, BLEError>) -> Void) -> RadioActivity {
+        radio.readPHYs(result: result)
+    }
+
+    public func selectPHYs(
+        _ selection: PHYSelection,
+        result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) -> RadioActivity {
+        radio.selectPHYs(selection, result: result)
+    }
+
+    public func makeOutOfBandData(
+        result: @escaping @Sendable (Result<OutOfBandData, BLEError>) -> Void
+    ) -> RadioActivity {
+        radio.makeOutOfBandData(result: result)
+    }
+
+    public func readPrivacy(result: @escaping @Sendable (Result<Bool, BLEError>) -> Void) -> RadioActivity {
+        radio.readPrivacy(result: result)
+    }
+
+    public func setPrivacy(
+        _ privacy: AdapterPrivacy,
+        result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) -> RadioActivity {
+        radio.setPrivacy(privacy, result: result)
+    }
+
+    public func hasLink(to peer: BluetoothAddress) -> Bool { radio.hasLink(to: peer) }
+
     public func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
         radio.scan(request) { [recorder] event in
             switch event {
@@ -65,6 +99,8 @@ public final class CaptureRadio: Radio {
         }
     }
 
+    public var connectObstacle: BLEError? { radio.connectObstacle }
+
     public func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity {
         radio.listen { [recorder] event in
             guard case .accepted(let link) = event else { return events(event) }
@@ -81,9 +117,21 @@ public final class CaptureRadio: Radio {
 
     public func pair(
         with peer: BluetoothAddress,
+        asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity {
-        radio.pair(with: peer, result: result)
+        radio.pair(with: peer, asking: interview, result: result)
+    }
+
+    public func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability) {
+        radio.expectPairing(with: peer, as: capability)
+    }
+
+    public func receivePairings(
+        _ reception: PairingReception,
+        events: @escaping @Sendable (PairingReceptionEvent) -> Void
+    ) -> RadioActivity {
+        radio.receivePairings(reception, events: events)
     }
 
     public func restore(
@@ -99,4 +147,8 @@ public final class CaptureRadio: Radio {
     ) -> RadioActivity {
         radio.unpair(peer, result: result)
     }
+}
+
+extension CaptureRadio: JoiningRadio {
+    var joined: JoinedRadio? { (radio as? any JoiningRadio)?.joined }
 }

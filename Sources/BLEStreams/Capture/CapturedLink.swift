@@ -50,6 +50,16 @@ final class CapturedLink: ATTLink {
 
     func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) { link.encrypt(result) }
 
+    func raise(
+        to level: SecurityLevel,
+        asking interview: PairingInterview,
+        result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+    ) -> RadioActivity {
+        link.raise(to: level, asking: interview, result: result)
+    }
+
+    func observeSecurity(_ changed: @escaping @Sendable () -> Void) -> RadioActivity { link.observeSecurity(changed) }
+
     fileprivate func received(_ pdus: ReceivedPDUs) {
         guard let id else { return }
         noteMissing()

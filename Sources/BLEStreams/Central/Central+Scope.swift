@@ -66,13 +66,9 @@ extension CentralCore {
 
     /// Waits until no link is up, and the files are written; not disturbed by cancellation.
     fileprivate func becomeQuiet() async {
-        await withCheckedContinuation { continuation in
-            let once = OnceOnly { continuation.resume() }
-            let timer = timeline.schedule(after: Self.patience) { once.run() }
-            states.whenQuiet {
-                timer.cancel()
-                once.run()
-            }
+        await undisturbedReply(on: timeline, limit: (Self.patience, ())) { finish in
+            states.whenQuiet { finish(()) }
+            return {}
         }
         await store.flush(on: timeline)
     }

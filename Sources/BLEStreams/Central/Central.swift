@@ -23,19 +23,24 @@ public final class Central: Sendable {
     ///     of this machine, memory for ``AdapterChoice/radio(_:)``.
     ///   - parameters: what its links are to be like where nothing else is said, for a link, by a session's plan, or by
     ///     ``Peripheral/prefer(_:)``; `nil`: as the radio likes it, ``ConnectionParameters/balanced`` on Linux.
+    ///   - pairing: who answers when an operation turns out to need a more secure link, which is then encrypted, or paired with,
+    ///     and the operation repeated; `nil`: nobody, such an operation fails. See ``PairingAnswers``.
     ///   - recovery: what is done about an adapter that doesn't do its work; its scan is begun again unless said otherwise.
     /// - Throws: ``BLEError/Code/adapterNotFound``, ``BLEError/Code/unsupportedSystem`` or another `BLEError` that says
     ///   what is missing. An adapter that is switched off can be opened: watch ``adapterStates``, or open it with
-    ///   ``open(_:store:parameters:recovery:waitingFor:)``.
+    ///   ``open(_:store:parameters:pairing:recovery:waitingFor:)``.
     public static func open(
         _ choice: AdapterChoice = .default,
         store: PeerStore? = nil,
         parameters: ConnectionParameters? = nil,
+        pairing: PairingAnswers? = nil,
         recovery: RecoveryPlan = RecoveryPlan()
     ) async throws -> Central {
         let store = store ?? (choice.isOfThisMachine ? .standard : .inMemory())
         let radio = try choice.makeRadio()
-        return Central(core: CentralCore(radio: radio, store: store, parameters: parameters, recovery: recovery))
+        return Central(
+            core: CentralCore(radio: radio, store: store, parameters: parameters, pairing: pairing, recovery: recovery)
+        )
     }
 
     /// The adapter as it is now.
@@ -81,7 +86,8 @@ public final class Central: Sendable {
 
     /// Scans for peripherals, for as long as the stream is iterated.
     ///
-    /// Several scans at once share one scan of the radio.
+    /// Several scans at once share one scan of the radio. A peripheral with a bond that hides behind private addresses comes
+    /// under its identity, whichever of them it has at the moment.
     ///
     /// - Parameters:
     ///   - filters: what to look for; none: everything. See ``ScanFilter`` for how they combine.
@@ -115,21 +121,30 @@ public final class Central: Sendable {
         let subject = StreamSubject(operation: "scan", object: filters.inWords)
         return BLEStream(subject, timeline: core.radio.timeline, buffer: buffer) { mailbox in
             let seen = Mutex(SeenAddresses())
-            return core.scans.add(
-                options,
-                take: { reports in
-                    var found: [Discovery] = []
-                    found.reserveCapacity(reports.count)
-                    for report in reports where criteria.matches(report) {
-                        guard duplicates || seen.withLock({ $0.insert(report.address) }) else { continue }
-                        let peripheral = Peripheral(core: core, address: report.address)
-                        found.append(Discovery(peripheral: peripheral, report: report))
-                    }
-                    if !found.isEmpty { mailbox.send(contentsOf: found) }
-                },
-                lost: { mailbox.lost($0) },
-                fail: { mailbox.finish(throwing: $0) }
-            )
+            let take: @Sendable ([AdvertisingReport]) -> Void = { reports in
+                var found: [Discovery] = []
+                found.reserveCapacity(reports.count)
+                for var report in reports {
+                    report.address = core.identities.identity(of: report.address)
+                    guard criteria.matches(report), duplicates || seen.withLock({ $0.insert(report.address) })
+                    else { continue }
+                    let peripheral = Peripheral(core: core, address: report.address)
+                    found.append(Discovery(peripheral: peripheral, report: report))
+                }
+                if !found.isEmpty { mailbox.send(contentsOf: found) }
+            }
+            let isOver = Ending<Void>()
+            core.renewIdentities {
+                guard !isOver.hasEnded else { return }
+                let end = core.scans.add(
+                    options,
+                    take: take,
+                    lost: { mailbox.lost($0) },
+                    fail: { mailbox.finish(throwing: $0) }
+                )
+                isOver.whenEnded { _ in end() }
+            }
+            return { isOver.end() }
         }
     }
 
@@ -191,7 +206,8 @@ public struct AdapterChoice: Sendable {
         makeRadio: { try MachineRadio.open(nil) }
     )
 
-    /// The adapter with this name: `hci1`.
+    /// The adapter with this name: `hci1`. Once seen it is known by its address, which may be written while it is there: plugged
+    /// in again it is found under another name too.
     public static func adapter(_ name: String) -> AdapterChoice {
         AdapterChoice(
             isOfThisMachine: true,

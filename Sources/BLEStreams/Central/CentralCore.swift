@@ -1,6 +1,5 @@
 import BLEProtocol
 import BLERadio
-import Synchronization
 
 /// What the streams and peripherals of one central share.
 final class CentralCore: Sendable {
@@ -8,27 +7,45 @@ final class CentralCore: Sendable {
     let scans: ScanBroker
     let states: ConnectionBoard
     let store: PeerStore
-    let connectQueue: ConnectQueue
+    let connectTurns: Turns
     let sessionLinks = SessionLinks()
     let links: SharedLinks
     let preferences: LinkPreferences
-    let recovery: RecoveryDriver
+    let identities = KnownIdentities()
+    private let recovery: RecoveryDriver
+    /// Where the radio is several: each recovers by itself.
+    let joined: JoinedRadio?
 
     init(
         radio: any Radio,
         store: PeerStore,
         parameters: ConnectionParameters? = nil,
+        pairing: PairingAnswers? = nil,
         recovery plan: RecoveryPlan = RecoveryPlan()
     ) {
-        preferences = LinkPreferences(parameters)
+        preferences = LinkPreferences(parameters, pairing)
         self.radio = radio
         self.store = store
         scans = ScanBroker(radio: radio)
         states = ConnectionBoard()
-        connectQueue = ConnectQueue(timeline: radio.timeline)
+        connectTurns = Turns(width: 16, limit: Turns.Limit(.seconds(5), on: radio.timeline))
         links = SharedLinks(timeline: radio.timeline)
+        joined = (radio as? any JoiningRadio)?.joined
         recovery = RecoveryDriver(plan, radio: radio, scans: scans)
-        recovery.begin()
+        if let joined { joined.recover(by: plan) } else { recovery.begin() }
+    }
+
+    /// Tells what goes wrong with the adapter, or with each of those that are joined; what is returned ends that.
+    func watchTroubles(_ events: @escaping @Sendable (AdapterTrouble) -> Void) -> @Sendable () -> Void {
+        joined?.watchTroubles(events) ?? recovery.watch(events)
+    }
+
+    /// Notes an attempt to connect; what is returned notes its end, and whether it has led to a link.
+    func began(
+        _ attempt: RecoveryDriver.Attempt,
+        to peer: BluetoothAddress
+    ) -> @Sendable (_ isLinked: Bool) -> Void {
+        joined?.began(attemptTo: peer) ?? recovery.began(attempt, to: peer)
     }
 
     var timeline: any Timeline { radio.timeline }

@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLERadio
 import Synchronization
 
 /// The connection states of all peripherals of a central, and who watches them.
@@ -7,7 +8,7 @@ import Synchronization
 final class ConnectionBoard: Sendable {
     private struct Entry {
         var state = ConnectionState.disconnected(nil)
-        var watchers: [Int: Mailbox<ConnectionState>] = [:]
+        var watchers = Observers<Mailbox<ConnectionState>>()
         var waitingForDown: [@Sendable () -> Void] = []
 
         var isIdle: Bool {
@@ -17,7 +18,6 @@ final class ConnectionBoard: Sendable {
 
     private struct State {
         var entries: [UInt64: Entry] = [:]
-        var nextID = 0
         var waitingForQuiet: [@Sendable () -> Void] = []
 
         var isQuiet: Bool {
@@ -37,7 +37,7 @@ final class ConnectionBoard: Sendable {
             var entry = state.entries[address.rawValue] ?? Entry()
             entry.state = new
             // Under the lock, so that all watchers see one order.
-            for watcher in entry.watchers.values { watcher.send(new) }
+            for watcher in entry.watchers.all { watcher.send(new) }
             var waiting: [@Sendable () -> Void] = []
             if case .disconnected = new { swap(&waiting, &entry.waitingForDown) }
             state.entries[address.rawValue] = entry.isIdle ? nil : entry
@@ -72,14 +72,12 @@ final class ConnectionBoard: Sendable {
     /// The present state goes into the mailbox at once, then each transition, until the returned closure is called.
     func watch(_ address: BluetoothAddress, _ mailbox: Mailbox<ConnectionState>) -> @Sendable () -> Void {
         let id = state.withLock { state in
-            defer { state.nextID += 1 }
-            state.entries[address.rawValue, default: Entry()].watchers[state.nextID] = mailbox
             mailbox.send(state.entries[address.rawValue]?.state ?? .disconnected(nil))
-            return state.nextID
+            return state.entries[address.rawValue, default: Entry()].watchers.add(mailbox)
         }
         return {
             self.state.withLock { state in
-                state.entries[address.rawValue]?.watchers[id] = nil
+                _ = state.entries[address.rawValue]?.watchers.remove(id)
                 if state.entries[address.rawValue]?.isIdle == true { state.entries[address.rawValue] = nil }
             }
         }

@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// One iteration of ``Peripheral/stream(timeout:parameters:_:)``: waits for a link, and is the stream on it from then on.
+/// One iteration of ``Peripheral/stream(timeout:parameters:pairing:_:)``: waits for a link, and is the stream on it from then on.
 final class LinkCursor<Element: Sendable> {
     private let body: (Link) -> BLEStream<Element>
     private let tally: Tally
@@ -17,14 +17,15 @@ final class LinkCursor<Element: Sendable> {
         _ peripheral: Peripheral,
         _ timeout: Duration,
         _ parameters: ConnectionParameters?,
+        _ pairing: PairingAnswers?,
         _ body: @escaping (Link) -> BLEStream<Element>,
         _ tally: Tally,
         _ waker: Waker
     ) {
-        self.body = body
+        self.body = { body($0.answering(pairing)) }
         self.tally = tally
         self.waker = waker
-        cancel = ConnectAttempt.start(to: peripheral, timeout: timeout, parameters: parameters) {
+        cancel = ConnectAttempt.start(to: peripheral, timeout: timeout, parameters: parameters, pairing: pairing) {
             [arrival] result in
             arrival.put(result)
             waker.wake()

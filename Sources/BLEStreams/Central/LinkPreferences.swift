@@ -1,14 +1,32 @@
 import BLEProtocol
 import Synchronization
 
-/// The connection parameters that the links of one central are made with.
+/// What was said of the links of one central: the connection parameters that they are made with, and who answers when one has
+/// to be made more secure.
 final class LinkPreferences: Sendable {
     /// Those of every link without any of its own; `nil`: the radio's own.
     private let common: ConnectionParameters?
     /// Those of single peripherals, by the octets of their addresses.
     private let own = Mutex<[UInt64: ConnectionParameters]>([:])
 
-    init(_ common: ConnectionParameters?) { self.common = common }
+    private let commonAnswers: PairingAnswers?
+    private let ownAnswers = Mutex<[UInt64: PairingAnswers]>([:])
+
+    init(_ common: ConnectionParameters?, _ answers: PairingAnswers?) {
+        self.common = common
+        commonAnswers = answers
+    }
+
+    /// Who answers for a peripheral; `nil`: nobody.
+    func answers(for peripheral: BluetoothAddress) -> PairingAnswers? {
+        ownAnswers.withLock { $0[peripheral.rawValue] } ?? commonAnswers
+    }
+
+    func set(_ answers: PairingAnswers?, for peripheral: BluetoothAddress) {
+        // Let go of outside the lock.
+        var answers = answers
+        ownAnswers.withLock { swap(&$0[peripheral.rawValue], &answers) }
+    }
 
     /// What a link to a peripheral is to be like.
     subscript(peripheral: BluetoothAddress) -> ConnectionParameters? {

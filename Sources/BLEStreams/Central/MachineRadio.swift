@@ -14,11 +14,22 @@ enum MachineRadio {
         /// The same, for an adapter that need not be there yet.
         static func await(_ name: String?) throws -> any Radio { try LinuxRadio(awaiting: name) }
 
+        /// The adapter with this address, which need not be there yet.
+        static func open(_ address: BluetoothAddress) throws -> any Radio { try LinuxRadio(address: address) }
+
+        /// All of them as one; those that are plugged in later are added.
+        static func all(mayBeMissing: Bool) throws -> any Radio {
+            let roster = try AdapterRoster(mayBeMissing: mayBeMissing)
+            return JoinedRadio([], timeline: roster.timeline) { add in roster.observe { add($0) } }
+        }
+
         /// All there are, whether they can be used or not.
         static func adapters() throws -> [AdapterInfo] { try LinuxRadio.adapters() }
     #else
         static func open(_ name: String?) throws -> any Radio { throw BLEError.leftOut(name) }
         static func await(_ name: String?) throws -> any Radio { throw BLEError.leftOut(name) }
+        static func open(_ address: BluetoothAddress) throws -> any Radio { throw BLEError.leftOut("\(address)") }
+        static func all(mayBeMissing: Bool) throws -> any Radio { throw BLEError.leftOut(nil) }
         static func adapters() throws -> [AdapterInfo] { throw BLEError.leftOut(nil) }
     #endif
 }

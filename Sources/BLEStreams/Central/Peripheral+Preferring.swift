@@ -8,7 +8,7 @@ extension Peripheral {
     /// try await peripheral.prefer(.lowPower)
     /// ```
     ///
-    /// What a single call of ``withLink(timeout:parameters:_:)`` or a session's plan says comes before it. It holds for this
+    /// Their ``ConnectionParameters/limits`` replace those of the link, if any. What a single call of ``withLink(timeout:parameters:pairing:_:)`` or a session's plan says comes before it. It holds for this
     /// ``Central`` and as long as that is there.
     ///
     /// - Parameter parameters: what links are to be like; `nil`: as the central prefers, from the next link on.
@@ -18,6 +18,31 @@ extension Peripheral {
     public func prefer(_ parameters: ConnectionParameters?) async throws {
         core.preferences.set(parameters, for: address)
         guard let parameters, let link = core.links.link(to: self) else { return }
-        try await link.request(parameters)
+        // What it was kept to so far would undo the change.
+        let former = link.conditionWatch.letGo()
+        do {
+            try await link.request(parameters)
+        } catch let error as BLEError {
+            link.conditionWatch.keep(former)
+            throw error
+        } catch {
+            link.conditionWatch.keep(parameters, haveBeenAskedFor: true)
+            throw error
+        }
+        link.conditionWatch.keep(parameters, haveBeenAskedFor: true)
     }
+
+    /// Says who answers when an operation on this peripheral turns out to need a more secure link: the link is then encrypted
+    /// with the keys of a bond, or paired with, and the operation repeated.
+    ///
+    /// ```swift
+    /// peripheral.allowPairing(.passkey(123_456))
+    /// let state = try await peripheral.withLink { link in try await link.read(BluetoothUUID(0xFFF1)) }
+    /// ```
+    ///
+    /// It holds for links that are up, too, and comes before what was said for the central; what a single call of
+    /// ``withLink(timeout:parameters:pairing:_:)`` says comes before it. It lasts as long as this ``Central`` is there.
+    ///
+    /// - Parameter answers: who answers; `nil`: as it was said for the central.
+    public func allowPairing(_ answers: PairingAnswers?) { core.preferences.set(answers, for: address) }
 }

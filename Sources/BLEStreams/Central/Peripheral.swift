@@ -32,9 +32,12 @@ public struct Peripheral: Sendable {
     ///
     /// Connecting includes the negotiation of the MTU; a peripheral that refuses it, or leaves it unanswered for 5 s, is
     /// used with 23. Where Linux still has the connection of an earlier program, that one is taken over as it is; what the
-    /// peripheral still answers to the earlier program is never taken for an answer to this one. An attempt that fails in the way that is common on air (the
-    /// connection failed to be established) is repeated up to three times within the time limit. Before the link is
-    /// dropped, subscriptions that the closure left behind are switched off, for at most two seconds.
+    /// peripheral still answers to the earlier program is never taken for an answer to this one.
+    ///
+    /// A connection that failed to be established, the commonest failure on air, is tried again for as long as the time
+    /// limit lasts: three times at once, then after pauses of 250 ms to 4 s. So is a link that was lost before anything
+    /// was heard on it; once the closure has the link nothing is repeated. Before the link is dropped, subscriptions that
+    /// the closure left behind are switched off, for at most two seconds.
     ///
     /// A peripheral has one link at a time. Where a stream, a session or another `withLink` of this central has one, the
     /// closure runs on that, at once, and the link is dropped when the last of them has ended. Their operations take turns;
@@ -45,6 +48,8 @@ public struct Peripheral: Sendable {
     ///   - timeout: for how long to try, on the radio's clock; 30 s unless said otherwise.
     ///   - parameters: what the link is to be like, where it is this call that makes it; `nil`: what is preferred for the
     ///     peripheral (``prefer(_:)``), or by the central.
+    ///   - pairing: who answers when an operation of this call turns out to need a more secure link; `nil`: as it was said for
+    ///     the peripheral (``allowPairing(_:)``), or for the central. See ``PairingAnswers``.
     ///   - body: what to do with the link; the link is of no use after it has returned.
     /// - Returns: what the closure returns.
     /// - Throws: ``BLEError/Code/timedOut``, ``BLEError/Code/busy``, ``BLEError/Code/connectionFailed`` or an error of
@@ -52,13 +57,15 @@ public struct Peripheral: Sendable {
     public func withLink<Output>(
         timeout: Duration = .seconds(30),
         parameters: ConnectionParameters? = nil,
+        pairing: PairingAnswers? = nil,
         _ body: (Link) async throws -> Output
     ) async throws -> Output {
-        let link: Link = try await reply(on: core.timeline, unwanted: Link.giveUp) { finish in
-            ConnectAttempt.start(to: self, timeout: timeout, parameters: parameters) {
+        let made: Link = try await reply(on: core.timeline, unwanted: Link.giveUp) { finish in
+            ConnectAttempt.start(to: self, timeout: timeout, parameters: parameters, pairing: pairing) {
                 finish($0.mapError { $0 as any Error })
             }
         }
+        let link = made.answering(pairing)
         do {
             let output = try await body(link)
             await link.close()
@@ -71,7 +78,7 @@ public struct Peripheral: Sendable {
 
     /// A stream over a link: connects when it is iterated, and drops the link when the iteration ends.
     ///
-    /// A peripheral has one link at a time. Streams that are iterated together share it, with ``withLink(timeout:parameters:_:)`` too:
+    /// A peripheral has one link at a time. Streams that are iterated together share it, with ``withLink(timeout:parameters:pairing:_:)`` too:
     /// the first one connects, the others wait for that, each for as long as its own `timeout` says, and the link is
     /// dropped with the last one. When it is lost all of them are told, and those that retry share the next one:
     ///
@@ -95,17 +102,19 @@ public struct Peripheral: Sendable {
     ///
     /// - Parameters:
     ///   - timeout: for how long to try to connect.
-    ///   - parameters: what the link is to be like; as in ``withLink(timeout:parameters:_:)``.
+    ///   - parameters: what the link is to be like; as in ``withLink(timeout:parameters:pairing:_:)``.
+    ///   - pairing: who answers when the stream turns out to need a more secure link, as there.
     ///   - body: the stream to iterate on the link; called once for each connection.
     public func stream<Element: Sendable>(
         timeout: Duration = .seconds(30),
         parameters: ConnectionParameters? = nil,
+        pairing: PairingAnswers? = nil,
         _ body: @escaping @Sendable (Link) -> BLEStream<Element>
     ) -> BLEStream<Element> {
         let subject = StreamSubject(operation: "stream", object: "from \(address)")
         let tally = Tally()
         let open: @Sendable (Waker) -> Cursor<Element> = { waker in
-            let cursor = LinkCursor(self, timeout, parameters, body, tally, waker)
+            let cursor = LinkCursor(self, timeout, parameters, pairing, body, tally, waker)
             return Cursor(poll: cursor.poll, unfinished: cursor.unfinished, stop: cursor.stop, close: cursor.close)
         }
         return BLEStream(subject, timeline: core.timeline, count: { tally.counters }, open: open)

@@ -59,15 +59,13 @@ final class QueuedConnect: Sendable {
             return state.turn
         }
         guard let turn else { return }
-        let leave = OnceOnly(
-            core.connectQueue.enter(grant: { self.connect(turn) }, revoke: { self.yield(turn) })
-        )
+        let leave = core.connectTurns.enter(grant: { self.connect(turn) }, revoke: { self.yield(turn) })
         let isOutdated = state.withLock { state in
             guard !state.isOver, state.turn == turn else { return true }
-            state.leave = { leave.run() }
+            state.leave = leave
             return false
         }
-        if isOutdated { leave.run() }
+        if isOutdated { leave() }
     }
 
     private func connect(_ turn: Int) {
@@ -78,7 +76,7 @@ final class QueuedConnect: Sendable {
         let cancel = ConnectAttempt.start(
             to: peripheral,
             timeout: left,
-            repetitions: 0,
+            persists: false,
             parameters: parameters
         ) { outcome in
             guard self.state.withLock({ !$0.isOver && $0.turn == turn }) else {
@@ -109,7 +107,7 @@ final class QueuedConnect: Sendable {
 
     private func timedOut() {
         guard finish() else { return }
-        result(.failure(.connectTimedOut(peripheral.address, after: timeout)))
+        result(.failure(.connectTimedOut(peripheral, after: timeout)))
     }
 
     /// Ends it once; whether this call did.

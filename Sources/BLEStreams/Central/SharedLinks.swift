@@ -13,20 +13,52 @@ final class SharedLinks: Sendable {
         let peripheral: Peripheral
         let timeout: Duration
         let deadline: Duration
+        /// Whether it has another try made where a connection was never established.
+        let persists: Bool
+        /// The connections of the attempt that were never established when this one joined it.
+        let formerFailures: Int
         let answer: Answer
         var timer: RadioActivity?
+
+        /// Whether there is to be another attempt for it.
+        func goesOn(after error: BLEError, at now: Duration) -> Bool {
+            let mayPass = error.code == .timedOut || persists && error.reason?.kind == .failedToEstablish
+            return mayPass && deadline > now
+        }
     }
+
+    /// An attempt.
+    struct UnderWay {
+        let cancel: @Sendable () -> Void
+        /// The connections so far that were never established.
+        let failures: @Sendable () -> Int
+    }
+
+    /// Makes an attempt within a time limit, one that persists or not.
+    typealias Begin = @Sendable (Peripheral, Duration, _ persists: Bool, @escaping Answer) -> UnderWay
 
     /// A peripheral that has a link, or to which one is being made.
     private struct Entry {
         let number: Int
-        /// In the order in which they came, by their numbers.
-        var waiters: [Int: Waiter] = [:]
-        /// Gives up the attempt that is under way, once it is known how.
-        var cancelAttempt: (@Sendable () -> Void)?
+        /// In the order in which they came.
+        var waiters = Observers<Waiter>()
+        /// The attempt that is under way, once it has begun.
+        var attempt: UnderWay?
         var link: Link?
         /// How many use the link.
         var users = 0
+    }
+
+    /// A waiter that has left, and the attempt that it waited for.
+    private struct Removed {
+        let waiter: Waiter
+        let attempt: UnderWay?
+        /// Whether nobody waits for it any more.
+        let isLast: Bool
+
+        func giveUp() {
+            if isLast { attempt?.cancel() }
+        }
     }
 
     private struct State {
@@ -39,11 +71,11 @@ final class SharedLinks: Sendable {
         }
 
         /// Takes a waiter out; and the attempt, where nobody waits any more.
-        mutating func remove(_ waiter: Int, _ key: UInt64) -> (waiter: Waiter, cancel: (@Sendable () -> Void)?)? {
-            guard let removed = entries[key]?.waiters.removeValue(forKey: waiter) else { return nil }
-            guard let entry = entries[key], entry.waiters.isEmpty, entry.link == nil else { return (removed, nil) }
-            entries[key] = nil
-            return (removed, entry.cancelAttempt)
+        mutating func remove(_ waiter: Int, _ key: UInt64) -> Removed? {
+            guard let entry = entries[key], let removed = entries[key]?.waiters.remove(waiter) else { return nil }
+            let isLast = entries[key]?.waiters.isEmpty == true && entry.link == nil
+            if isLast { entries[key] = nil }
+            return Removed(waiter: removed, attempt: entry.attempt, isLast: isLast)
         }
     }
 
@@ -67,33 +99,38 @@ final class SharedLinks: Sendable {
     /// Waits for a link, one's own or one that others have; exactly one answer comes, at once or later, unless what is
     /// returned is called before.
     ///
-    /// - Parameter begin: makes an attempt, where none is under way, within a time limit; what it returns gives it up.
+    /// - Parameters:
+    ///   - persists: whether an attempt goes on for this one where a connection was never established.
+    ///   - begin: makes an attempt, where none is under way.
     func join(
         _ peripheral: Peripheral,
         timeout: Duration,
-        begin: @escaping @Sendable (Peripheral, Duration, @escaping Answer) -> @Sendable () -> Void,
+        persists: Bool,
+        begin: @escaping Begin,
         _ answer: @escaping Answer
     ) -> @Sendable () -> Void {
         let key = peripheral.address.rawValue
+        let underWay = state.withLock { $0.entries[key]?.attempt }
         let waiter = Waiter(
             peripheral: peripheral,
             timeout: timeout,
             deadline: timeline.now + timeout,
+            persists: persists,
+            formerFailures: underWay?.failures() ?? 0,
             answer: answer
         )
         let (link, id, attempt): (Link?, Int, Int?) = state.withLock { state in
-            let id = state.number()
             if let entry = state.entries[key], let link = entry.link {
                 if link.bearer.end == nil {
                     state.entries[key]?.users += 1
-                    return (Link(link, share: LinkShare(entry.number)), id, nil)
+                    return (Link(link, share: LinkShare(entry.number)), 0, nil)
                 }
                 // Lost, and some have yet to leave it.
                 state.entries[key] = nil
             }
             let isNew = state.entries[key] == nil
             var entry = state.entries[key] ?? Entry(number: state.number())
-            entry.waiters[id] = waiter
+            let id = entry.waiters.add(waiter)
             state.entries[key] = entry
             return (nil, id, isNew ? entry.number : nil)
         }
@@ -103,7 +140,7 @@ final class SharedLinks: Sendable {
         }
         // Who makes the attempt hears of its limit from that.
         if let attempt {
-            self.begin(attempt, key, peripheral, timeout, begin)
+            self.begin(attempt, key, waiter, timeout, begin)
         } else {
             let timer = timeline.schedule(after: timeout) { self.timedOut(id, key) }
             let isOver = state.withLock { state in
@@ -118,11 +155,11 @@ final class SharedLinks: Sendable {
     private func begin(
         _ number: Int,
         _ key: UInt64,
-        _ peripheral: Peripheral,
+        _ waiter: Waiter,
         _ timeout: Duration,
-        _ begin: @escaping @Sendable (Peripheral, Duration, @escaping Answer) -> @Sendable () -> Void
+        _ begin: @escaping Begin
     ) {
-        let cancel = begin(peripheral, timeout) { outcome in
+        let attempt = begin(waiter.peripheral, timeout, waiter.persists) { outcome in
             switch outcome {
             case .success(let link): self.connected(link, number, key)
             case .failure(let error): self.failed(error, number, key, begin)
@@ -130,23 +167,27 @@ final class SharedLinks: Sendable {
         }
         let isWanted = state.withLock { state in
             guard state.entries[key]?.number == number, state.entries[key]?.link == nil else { return false }
-            state.entries[key]?.cancelAttempt = cancel
+            state.entries[key]?.attempt = attempt
             return true
         }
         // Everybody has left meanwhile; or it is over, and there is nothing to give up.
-        if !isWanted { cancel() }
+        if !isWanted { attempt.cancel() }
     }
 
     private func withdraw(_ id: Int, _ key: UInt64) {
         let removed = state.withLock { $0.remove(id, key) }
         removed?.waiter.timer?.cancel()
-        removed?.cancel?()
+        removed?.giveUp()
     }
 
     private func timedOut(_ id: Int, _ key: UInt64) {
-        guard let (waiter, cancel) = state.withLock({ $0.remove(id, key) }) else { return }
-        cancel?()
-        waiter.answer(.failure(.connectTimedOut(waiter.peripheral.address, after: waiter.timeout)))
+        guard let removed = state.withLock({ $0.remove(id, key) }) else { return }
+        let waiter = removed.waiter
+        let failures = (removed.attempt?.failures() ?? 0) - waiter.formerFailures
+        removed.giveUp()
+        waiter.answer(
+            .failure(.connectTimedOut(waiter.peripheral, after: waiter.timeout, failures: max(0, failures)))
+        )
     }
 
     // MARK: - The attempt
@@ -154,10 +195,9 @@ final class SharedLinks: Sendable {
     private func connected(_ link: Link, _ number: Int, _ key: UInt64) {
         let waiters = state.withLock { state -> [(waiter: Waiter, link: Link)] in
             guard var entry = state.entries[key], entry.number == number, entry.link == nil else { return [] }
-            let waiters = entry.waiters.sorted { $0.key < $1.key }
-                .map { (waiter: $0.value, link: Link(link, share: LinkShare(number))) }
-            entry.waiters = [:]
-            entry.cancelAttempt = nil
+            let waiters = entry.waiters.removeAll()
+                .map { (waiter: $0, link: Link(link, share: LinkShare(number))) }
+            entry.attempt = nil
             // Others share what the first one has, so that an idle link is one handle.
             entry.link = waiters.first?.link
             entry.users = waiters.count
@@ -177,15 +217,13 @@ final class SharedLinks: Sendable {
         _ error: BLEError,
         _ number: Int,
         _ key: UInt64,
-        _ begin: @escaping @Sendable (Peripheral, Duration, @escaping Answer) -> @Sendable () -> Void
+        _ begin: @escaping Begin
     ) {
         let now = timeline.now
         let (waiters, next): ([Waiter], (number: Int, waiter: Waiter)?) = state.withLock { state in
             guard var entry = state.entries[key], entry.number == number, entry.link == nil else { return ([], nil) }
-            let leaving = entry.waiters.filter { error.code != .timedOut || $0.value.deadline <= now }
-            for id in leaving.keys { entry.waiters[id] = nil }
-            let told = leaving.sorted { $0.key < $1.key }.map(\.value)
-            guard let last = entry.waiters.values.max(by: { $0.deadline < $1.deadline }) else {
+            let told = entry.waiters.removeAll { !$0.goesOn(after: error, at: now) }
+            guard let last = entry.waiters.all.max(by: { $0.deadline < $1.deadline }) else {
                 state.entries[key] = nil
                 return (told, nil)
             }
@@ -197,11 +235,10 @@ final class SharedLinks: Sendable {
             waiter.timer?.cancel()
             // Each hears of its own limit: the attempt may have begun long after it came.
             let isLate = error.code == .timedOut && waiter.deadline <= now
-            let address = waiter.peripheral.address
-            waiter.answer(.failure(isLate ? .connectTimedOut(address, after: waiter.timeout) : error))
+            waiter.answer(.failure(isLate ? .connectTimedOut(waiter.peripheral, after: waiter.timeout) : error))
         }
         if let (number, waiter) = next {
-            self.begin(number, key, waiter.peripheral, waiter.deadline - now, begin)
+            self.begin(number, key, waiter, waiter.deadline - now, begin)
         }
     }
 

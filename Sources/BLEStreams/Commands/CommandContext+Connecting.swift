@@ -8,7 +8,7 @@ extension CommandContext {
     /// An adapter that can't be used now is waited for, within the time limit.
     ///
     /// - Parameter timeout: for how long to try, waiting for the adapter included.
-    /// - Throws: as ``Peripheral/withLink(timeout:parameters:_:)``; what authorizing throws, and the link is ended then;
+    /// - Throws: as ``Peripheral/withLink(timeout:parameters:pairing:_:)``; what authorizing throws, and the link is ended then;
     ///   ``BLEError/Code/notSupported`` where the link is a session's, or somebody else's and lost.
     public func connect(timeout: Duration = .seconds(30)) async throws {
         switch connection.source {

@@ -20,8 +20,9 @@ public final class CommandContext: Sendable {
         /// Whether the link is ended behind the command.
         var disconnects = false
         /// Who hears of each new link.
-        var linkWatchers: [Int: @Sendable (LinkStage) -> Void] = [:]
-        var lastWatcher = 0
+        var linkWatchers = Observers<@Sendable (LinkStage) -> Void>()
+        /// Who hears of the progress, beside the caller.
+        var watcher: (@Sendable (CommandProgress) -> Void)?
     }
 
     /// How far a new link is.
@@ -46,7 +47,6 @@ public final class CommandContext: Sendable {
     let state: Mutex<State>
     private let firstPeripheral: Peripheral
     private let onReport: @Sendable (CommandProgress) -> Void
-    private let watcher = Mutex<(@Sendable (CommandProgress) -> Void)?>(nil)
 
     var timeline: any Timeline { connection.timeline }
 
@@ -89,27 +89,22 @@ public final class CommandContext: Sendable {
     /// Tells how far the command has come: ``CommandQueue/contents`` shows it.
     public func report(_ progress: CommandProgress) {
         onReport(progress)
-        watcher.withLock { $0 }?(progress)
+        state.withLock { $0.watcher }?(progress)
     }
 
     /// Has somebody else hear of the progress too.
     func watchProgress(_ watcher: @escaping @Sendable (CommandProgress) -> Void) {
-        self.watcher.withLock { $0 = watcher }
+        state.withLock { $0.watcher = watcher }
     }
 
     /// Has somebody hear of each new link, until what is returned is called.
     func watchLinks(_ watcher: @escaping @Sendable (LinkStage) -> Void) -> @Sendable () -> Void {
-        let id = state.withLock { state in
-            state.lastWatcher += 1
-            state.linkWatchers[state.lastWatcher] = watcher
-            return state.lastWatcher
-        }
-        return { _ = self.state.withLock { $0.linkWatchers.removeValue(forKey: id) } }
+        let id = state.withLock { $0.linkWatchers.add(watcher) }
+        return { _ = self.state.withLock { $0.linkWatchers.remove(id) } }
     }
 
     func tell(_ stage: LinkStage) {
-        let watchers = state.withLock { $0.linkWatchers.sorted { $0.key < $1.key } }
-        for (_, watcher) in watchers { watcher(stage) }
+        for watcher in state.withLock({ $0.linkWatchers.all }) { watcher(stage) }
     }
 
     // MARK: - The end

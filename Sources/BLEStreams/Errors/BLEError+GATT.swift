@@ -4,12 +4,15 @@ import BLERadio
 extension BLEError {
     /// A failure of a procedure, with what was tried and on what.
     ///
-    /// - Parameter security: how the link is secured, which says what is missing where that is not enough.
+    /// - Parameters:
+    ///   - security: how the link is secured, which says what is missing where that is not enough.
+    ///   - wasRaised: whether the link was made more secure for it, and that did not help.
     init(
         _ failure: GATTFailure,
         operation: String,
         object: String,
-        security: @autoclosure () -> LinkSecurity = .none
+        security: @autoclosure () -> LinkSecurity = .none,
+        wasRaised: Bool = false
     ) {
         switch failure {
         case .attribute(let error, let handle):
@@ -21,7 +24,7 @@ extension BLEError {
                 remedy: Self.remedy(for: error)
             )
             attError = error
-            if error.isOfSecurity { explain(error, security()) }
+            if error.isOfSecurity { explain(error, security(), wasRaised) }
         case .disconnected(let reason):
             self = .linkEnded(reason, operation: operation, object: object)
         case .timedOut:
@@ -99,10 +102,12 @@ extension BLEError {
 
     private static func remedy(for error: ATTError) -> String {
         switch error {
-        case .insufficientAuthentication, .insufficientEncryption: "Pair with the peripheral first: Link.pair()."
+        case .insufficientAuthentication, .insufficientEncryption:
+            "Pair with the peripheral first, with Link.pair(); or say once who answers, with Central.open(pairing:), "
+                + "Peripheral.allowPairing(_:) or withLink(pairing:), and it is done when it is needed."
         case .encryptionKeySizeTooShort: "Pair with the peripheral again; both sides must allow keys of 16 octets."
         case .insufficientAuthorization:
-            "The peripheral grants access in a way of its own: its documentation tells which."
+            "The peripheral grants access in a way of its own, which pairing is not: its documentation tells which."
         case .readNotPermitted: "This attribute can't be read."
         case .writeNotPermitted: "This attribute can't be written."
         case .invalidHandle: "Check the handle: Link.discover() finds those that the peripheral has now."
@@ -114,25 +119,44 @@ extension BLEError {
     }
 
     /// Says what is missing on a link that is encrypted already: to pair once more in the same way gains nothing.
-    private mutating func explain(_ error: ATTError, _ security: LinkSecurity) {
+    private mutating func explain(_ error: ATTError, _ security: LinkSecurity, _ wasRaised: Bool) {
         guard security.isEncrypted else { return }
+        if wasRaised { cause += "; the link was made \(security.level ?? .encrypted) for it, which was not enough" }
         switch error {
         case .encryptionKeySizeTooShort:
             cause += "; the link's key has \(security.keySize) octets"
         case .insufficientAuthentication where !security.isAuthenticated:
             cause +=
                 "; the link is encrypted, with keys that were made without a passkey, and it asks for such with one"
-            remedy = "This library can't pair with a passkey yet: have the peripheral ask for encryption only."
+            remedy =
+                "Make the link authenticated, with Link.secure(to: .authenticated, answers:); or say once who answers, "
+                + "with Central.open(pairing:), Peripheral.allowPairing(_:) or withLink(pairing:)."
         default:
-            cause += "; the link is encrypted, and it asks for more: LE Secure Connections, or a longer key"
+            cause +=
+                "; the link is \(security.level ?? .encrypted), and it asks for more: LE Secure Connections, or a longer "
+                + "key"
             remedy = "Remove the bond with Peripheral.unpair() and pair again, where both sides can do that."
         }
+    }
+
+    /// The same where the link was to be made more secure, and couldn't be.
+    func notRaised(_ error: BLEError) -> BLEError {
+        if error.code == .disconnected, let reason = error.reason {
+            return .linkEnded(reason, operation: operation, object: object)
+        }
+        var failure = BLEError(error.code, operation: operation, object: object, cause: cause, remedy: error.remedy)
+        failure.cause +=
+            ". The link could not be made secure enough (\(error.operation) \(error.object)): \(error.cause)"
+        failure.attError = attError
+        failure.pairingFailure = error.pairingFailure
+        failure.isFinal = error.isFinal
+        return failure
     }
 }
 
 extension ATTError {
     /// Whether the link is not secure enough.
-    fileprivate var isOfSecurity: Bool {
+    var isOfSecurity: Bool {
         switch self {
         case .insufficientAuthentication, .insufficientEncryption, .encryptionKeySizeTooShort: true
         default: false

@@ -17,9 +17,8 @@ import Synchronization
 public final class Fleet: Sendable {
     private struct State {
         var sessions: [Session] = []
-        var watchers: [Int: FleetWatcher] = [:]
+        var watchers = Observers<FleetWatcher>()
         var whenGone: [ObjectIdentifier: [@Sendable () -> Void]] = [:]
-        var nextID = 0
         var isOver = false
     }
 
@@ -56,7 +55,7 @@ public final class Fleet: Sendable {
         let watchers = state.withLock { state -> [FleetWatcher]? in
             guard !state.isOver else { return nil }
             state.sessions.append(session)
-            return Array(state.watchers.values)
+            return state.watchers.all
         }
         guard let watchers else {
             session.stop()
@@ -72,13 +71,14 @@ public final class Fleet: Sendable {
     /// One that was kept for later runs of the program is forgotten.
     public func remove(_ session: Session) async {
         session.stop()
-        await withCheckedContinuation { continuation in
+        await undisturbedReply(on: central.core.timeline) { finish in
             let isHere = state.withLock { state in
                 guard state.sessions.contains(where: { $0 === session }) else { return false }
-                state.whenGone[ObjectIdentifier(session), default: []].append { continuation.resume() }
+                state.whenGone[ObjectIdentifier(session), default: []].append { finish(()) }
                 return true
             }
-            if !isHere { continuation.resume() }
+            if !isHere { finish(()) }
+            return {}
         }
         session.forget()
     }
@@ -96,11 +96,7 @@ public final class Fleet: Sendable {
             }
             for session in self.sessions { session.stop() }
         }
-        let watchers = state.withLock { state in
-            defer { state.watchers = [:] }
-            return Array(state.watchers.values)
-        }
-        for watcher in watchers { watcher.finish() }
+        for watcher in state.withLock({ $0.watchers.removeAll() }) { watcher.finish() }
     }
 
     /// Ends all sessions in order; the fleet can't be used any more.
@@ -112,7 +108,7 @@ public final class Fleet: Sendable {
     private func ended(_ session: Session) {
         let (actions, watchers) = state.withLock { state in
             state.sessions.removeAll { $0 === session }
-            return (state.whenGone.removeValue(forKey: ObjectIdentifier(session)) ?? [], Array(state.watchers.values))
+            return (state.whenGone.removeValue(forKey: ObjectIdentifier(session)) ?? [], state.watchers.all)
         }
         for watcher in watchers { watcher.forget(session) }
         for action in actions { action() }
@@ -123,14 +119,12 @@ public final class Fleet: Sendable {
     /// Has all sessions watched, those added later too, until what is returned is called.
     func watch(_ watcher: FleetWatcher) -> @Sendable () -> Void {
         let (id, sessions, isOver) = state.withLock { state in
-            defer { state.nextID += 1 }
-            if !state.isOver { state.watchers[state.nextID] = watcher }
-            return (state.nextID, state.sessions, state.isOver)
+            (state.isOver ? 0 : state.watchers.add(watcher), state.sessions, state.isOver)
         }
         for session in sessions { watcher.watch(session) }
         if isOver { watcher.finish() }
         return {
-            self.state.withLock { $0.watchers[id] = nil }
+            _ = self.state.withLock { $0.watchers.remove(id) }
             watcher.close()
         }
     }

@@ -1,4 +1,5 @@
 public import BLEProtocol
+import BLERadio
 
 /// One setting of a device: a characteristic, and the value that it shall have.
 public struct Setting: Hashable, Sendable {
@@ -93,7 +94,7 @@ extension FlowChannel {
     /// Writes a value, not disturbed by cancellation, and bounded by the 30 s of a transaction; whether it was taken.
     fileprivate func restore(_ value: [UInt8], of uuid: BluetoothUUID) async -> Bool {
         guard let link = try? context.link else { return false }
-        return await withCheckedContinuation { continuation in
+        return await undisturbedReply(on: link.timeline) { finish in
             _ = AttributeOperation.start(
                 on: link,
                 .characteristic(.uuid(uuid, service: nil), anyOf: .write) {
@@ -102,13 +103,10 @@ extension FlowChannel {
                 operation: "roll back",
                 object: OperationObject(nil, .uuid(uuid, service: nil), link.peripheral.address),
                 finish: { outcome in
-                    if case .success = outcome {
-                        continuation.resume(returning: true)
-                    } else {
-                        continuation.resume(returning: false)
-                    }
+                    if case .success = outcome { finish(true) } else { finish(false) }
                 }
             )
+            return {}
         }
     }
 }

@@ -38,15 +38,13 @@ extension FlowChannel {
         let value = Array(value)
         let selector = CharacteristicSelector.uuid(uuid, service: nil)
         let object = OperationObject(.to, selector, peripheral.address)
-        var undo: [@Sendable () -> Void] = []
-        await withCheckedContinuation { continuation in
-            let done = OnceOnly { continuation.resume() }
-            let timer = timeline.schedule(after: limit) { done.run() }
+        let isOver = Ending<Void>()
+        await undisturbedReply(on: timeline, limit: (limit, ())) { finish in
             let subscriber = LinkAttributes.Subscriber(
                 object: "\(object)",
-                deliver: { if $0.contains(where: isAnswer) { done.run() } },
+                deliver: { if $0.contains(where: isAnswer) { finish(()) } },
                 lost: { _ in },
-                finish: { _ in done.run() }
+                finish: { _ in finish(()) }
             )
             // What is subscribed to already is so at once.
             let unsubscribe = link.attributes.subscribe(selector, indications: true, pass: link.pass, subscriber)
@@ -56,10 +54,12 @@ extension FlowChannel {
                 operation: "conclude",
                 object: object
             ) { outcome in
-                if case .failure = outcome { done.run() }
+                if case .failure = outcome { finish(()) }
             }
-            undo = [timer.cancel, cancel, unsubscribe]
+            isOver.undo(cancel)
+            isOver.undo(unsubscribe)
+            return {}
         }
-        for action in undo { action() }
+        isOver.end()
     }
 }

@@ -21,14 +21,14 @@ public final class FlowCoordinator: Sendable {
     private struct Active {
         let id: Int
         let name: String
-        let stop: Stop
-        let hasEnded: Turnstile
+        let wish: Ending<any Error>
+        let end: Ending<Void>
     }
 
     private struct State {
         var active: Active?
         var lastID = 0
-        var watchers: [Int: Mailbox<FlowProgress>] = [:]
+        var watchers = Observers<Mailbox<FlowProgress>>()
     }
 
     private let queue: CommandQueue
@@ -45,19 +45,15 @@ public final class FlowCoordinator: Sendable {
     public var progress: BLEStream<FlowProgress> {
         let subject = StreamSubject(operation: "flow progress", object: "of \(queue.core.connection.object)")
         return BLEStream(subject, timeline: queue.core.timeline, buffer: .newest(256)) { mailbox in
-            let id = self.state.withLock { state in
-                state.lastID += 1
-                state.watchers[state.lastID] = mailbox
-                return state.lastID
-            }
-            return { _ = self.state.withLock { $0.watchers.removeValue(forKey: id) } }
+            let id = self.state.withLock { $0.watchers.add(mailbox) }
+            return { _ = self.state.withLock { $0.watchers.remove(id) } }
         }
     }
 
     /// Under the lock, so that all watchers see one order.
     private func tell(_ flow: String, _ progress: CommandProgress) {
         state.withLock { state in
-            for watcher in state.watchers.values { watcher.send(FlowProgress(flow: flow, progress: progress)) }
+            for watcher in state.watchers.all { watcher.send(FlowProgress(flow: flow, progress: progress)) }
         }
     }
 
@@ -78,27 +74,27 @@ public final class FlowCoordinator: Sendable {
         deadline: Duration? = nil,
         onProgress: @escaping @Sendable (CommandProgress) -> Void = { _ in }
     ) async throws -> F.Output {
-        let stop = Stop()
-        let hasEnded = Turnstile()
+        let wish = Ending<any Error>()
+        let end = Ending<Void>()
         let (own, former) = state.withLock { state in
             state.lastID += 1
-            let own = Active(id: state.lastID, name: flow.name, stop: stop, hasEnded: hasEnded)
+            let own = Active(id: state.lastID, name: flow.name, wish: wish, end: end)
             defer { state.active = own }
             return (own, state.active)
         }
         defer {
             state.withLock { state in if state.active?.id == own.id { state.active = nil } }
-            hasEnded.open()
+            end.end()
         }
         if let former {
-            former.stop.stop(BLEError.replaced(former.name, by: flow.name, queue.core.connection.object))
-            try await former.hasEnded.wait(on: queue.core.timeline)
+            former.wish.end(BLEError.replaced(former.name, by: flow.name, queue.core.connection.object))
+            try await former.end.wait(on: queue.core.timeline)
         }
-        let command = CoordinatedFlow(flow: flow, stop: stop) { [self] progress in
+        let command = CoordinatedFlow(flow: flow, wish: wish) { [self] progress in
             tell(flow.name, progress)
             onProgress(progress)
         }
-        return try await ending(on: queue.core.timeline, by: stop) { [queue] in
+        return try await ending(on: queue.core.timeline, by: wish) { [queue] in
             try await queue.run(command, priority: priority, deadline: deadline)
         }
     }
@@ -115,7 +111,7 @@ public struct FlowProgress: Hashable, Sendable {
 /// A flow whose channel falls silent the moment another one takes its place.
 private struct CoordinatedFlow<F: Flow>: Command {
     let flow: F
-    let stop: Stop
+    let wish: Ending<any Error>
     let onProgress: @Sendable (CommandProgress) -> Void
 
     var name: String { flow.name }
@@ -123,48 +119,12 @@ private struct CoordinatedFlow<F: Flow>: Command {
     func run(in context: CommandContext) async throws -> F.Output {
         let channel = FlowChannel(context)
         context.watchProgress(onProgress)
-        let unlisten = stop.listen { channel.silence($0) }
+        let unlisten = wish.whenEnded { channel.silence($0) }
         defer {
             unlisten()
             channel.close(CancellationError())
         }
         return try await flow.run(on: channel)
-    }
-}
-
-/// Lets everybody through once it was opened.
-private final class Turnstile: Sendable {
-    private struct State {
-        var isOpen = false
-        var waiting: [Int: @Sendable () -> Void] = [:]
-        var lastID = 0
-    }
-
-    private let state = Mutex(State())
-
-    func open() {
-        let waiting = state.withLock { state in
-            state.isOpen = true
-            defer { state.waiting = [:] }
-            return state.waiting.sorted { $0.key < $1.key }
-        }
-        for (_, resume) in waiting { resume() }
-    }
-
-    func wait(on timeline: any Timeline) async throws {
-        try await reply(on: timeline) { (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
-            let id: Int? = state.withLock { state in
-                guard !state.isOpen else { return nil }
-                state.lastID += 1
-                state.waiting[state.lastID] = { finish(.success(())) }
-                return state.lastID
-            }
-            guard let id else {
-                finish(.success(()))
-                return {}
-            }
-            return { _ = self.state.withLock { $0.waiting.removeValue(forKey: id) } }
-        }
     }
 }
 

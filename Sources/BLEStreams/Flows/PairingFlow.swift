@@ -42,7 +42,7 @@ public struct PairingFlow: Flow {
     /// - Parameters:
     ///   - characteristic: one that asks for an encrypted link.
     ///   - limit: how long all of it may take, from finding to remembering, on the radio's clock.
-    ///   - pair: makes the keys; ``Link/pair(timeout:)``, which asks nobody, unless said otherwise.
+    ///   - pair: makes the keys; ``Link/pair(answers:timeout:)``, which asks nobody, unless said otherwise.
     ///   - remember: is told of the device once all is well.
     public init(
         reading characteristic: BluetoothUUID,
@@ -54,6 +54,27 @@ public struct PairingFlow: Flow {
         self.limit = limit
         self.pair = pair
         self.remember = remember
+    }
+
+    /// Describes a pairing that asks a person, or has a passkey that is known.
+    ///
+    /// - Parameters:
+    ///   - characteristic: one that asks for an encrypted link.
+    ///   - limit: how long all of it may take, from finding to remembering, on the radio's clock.
+    ///   - answers: who answers what the pairing asks.
+    ///   - remember: is told of the device once all is well.
+    public init(
+        reading characteristic: BluetoothUUID,
+        limit: Duration = .seconds(60),
+        answers: PairingAnswers,
+        remember: @escaping @Sendable (Peripheral, PairingOutcome) async throws -> Void = { _, _ in }
+    ) {
+        self.init(
+            reading: characteristic,
+            limit: limit,
+            pair: { try await $0.pair(answers: answers) },
+            remember: remember
+        )
     }
 
     public func run(on channel: FlowChannel) async throws -> PairingOutcome {

@@ -2,7 +2,8 @@ import BLEProtocol
 import Synchronization
 
 /// One procedure of the program on attributes of the peer: they are found, the procedure is begun, and begun once more
-/// where the services changed before the peer had done it. No handle is used whose meaning is in doubt.
+/// where the services changed before the peer had done it, or where the link had to be made more secure for it. No handle is
+/// used whose meaning is in doubt.
 final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
     typealias Outcome = Result<Procedure.Success, BLEError>
 
@@ -81,7 +82,12 @@ final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
     }
 
     private func run(_ procedure: Procedure) {
-        guard !state.withLock({ $0.isOver }) else { return }
+        let rises = link.raiser.rises
+        let isOver = state.withLock { state in
+            state.rises = rises
+            return state.isOver
+        }
+        if isOver { return }
         let id = link.bearer.begin(procedure) { outcome in
             switch outcome {
             case .success(let value as Procedure.Success): self.end(.success(value))
@@ -89,16 +95,17 @@ final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
             case .failure(let failure): self.failed(failure, procedure)
             }
         }
-        let isOver = state.withLock { state in
+        let isOverNow = state.withLock { state in
             state.procedure = id
             return state.isOver
         }
         // It may have been cancelled between the two locks; what has ended ignores it.
-        if isOver { link.bearer.cancel(id) }
+        if isOverNow { link.bearer.cancel(id) }
         link.attributes.operationBegan()
     }
 
     private func failed(_ failure: GATTFailure, _ procedure: Procedure) {
+        if let refused = failure.refused { return self.refused(failure, refused, procedure) }
         let isDoubt = failure == .databaseChanged || failure.isOutOfSync
         let mayRepeat = state.withLock { state in
             defer { state.hasRepeated = true }
@@ -117,6 +124,33 @@ final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
         if failure.isOutOfSync { link.attributes.outOfSync(answer) } else { link.attributes.database(answer) }
     }
 
+    /// The link isn't secure enough: it is raised where somebody answers, once.
+    private func refused(_ failure: GATTFailure, _ error: ATTError, _ procedure: Procedure) {
+        let (before, hasRaised) = state.withLock { ($0.rises, $0.hasRaised) }
+        // Raised since it was begun, for somebody else.
+        if before != link.raiser.rises { return run(procedure) }
+        guard !hasRaised, let level = RaiseMachine.level(for: error, at: link.security), let answers = link.answers
+        else {
+            return end(.failure(self.error(failure)))
+        }
+        state.withLock { $0.hasRaised = true }
+        let leave = link.raiser.raise(to: level, answers: answers, isRefused: true) { [self] outcome in
+            let undo = state.withLock { $0.leaveRaise.take() }
+            withExtendedLifetime(undo) {}
+            switch outcome {
+            case .success: run(procedure)
+            case .failure(let error):
+                let refusal = BLEError(failure, operation: operation, object: "\(object)")
+                end(.failure(refusal.notRaised(error)))
+            }
+        }
+        let isOver = state.withLock { state in
+            if !state.isOver { state.leaveRaise = leave }
+            return state.isOver
+        }
+        if isOver { leave() }
+    }
+
     private func again(_ database: GATTDatabase, _ procedure: Procedure) {
         guard case .handles = target else { return begin() }
         let former = state.withLock { $0.database }
@@ -129,7 +163,13 @@ final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
     }
 
     private func error(_ failure: GATTFailure) -> BLEError {
-        BLEError(failure, operation: operation, object: "\(object)", security: link.security)
+        BLEError(
+            failure,
+            operation: operation,
+            object: "\(object)",
+            security: link.security,
+            wasRaised: state.withLock { $0.hasRaised }
+        )
     }
 
     private func end(_ outcome: Outcome) {
@@ -142,10 +182,11 @@ final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
     }
 
     private func cancel(_ place: Lane.Entry) {
-        let procedure = state.withLock { state in
+        let (procedure, leaveRaise) = state.withLock { state in
             state.isOver = true
-            return state.procedure
+            return (state.procedure, state.leaveRaise.take())
         }
+        leaveRaise?()
         if let procedure { link.bearer.cancel(procedure) }
         place.leave()
     }
@@ -165,6 +206,11 @@ extension GATTFailure {
     fileprivate var isOutOfSync: Bool {
         if case .attribute(.databaseOutOfSync, _) = self { true } else { false }
     }
+
+    /// What the peer has answered, where it refuses.
+    var refused: ATTError? {
+        if case .attribute(let error, _) = self, error.isOfSecurity { error } else { nil }
+    }
 }
 
 /// Outside the operation: as a part of a generic type it would have its metadata looked up for each operation.
@@ -174,6 +220,12 @@ private struct AttributeOperationState {
     var procedure: Bearer.ProcedureID?
     var isOver = false
     var hasRepeated = false
+    /// How often the link had been raised when it was begun.
+    var rises = 0
+    /// Whether the link was to be raised for it.
+    var hasRaised = false
+    /// Has it not wait for that any more.
+    var leaveRaise: (@Sendable () -> Void)?
     /// What the handles meant when they were used; `nil`: nobody knows.
     var database: GATTDatabase?
 }

@@ -10,6 +10,7 @@ extension Bearer: ATTLinkReceiver {
         // other down.
         pdus = ReceivedPDUs()
         change { state, effects in
+            state.hasReceived = true
             if state.end == nil { take(values, of: run.handle, &state, &effects) }
         }
     }
@@ -17,6 +18,7 @@ extension Bearer: ATTLinkReceiver {
     /// Takes PDUs that are not all of one characteristic.
     private func takeEach(_ pdus: ReceivedPDUs) {
         change { state, effects in
+            state.hasReceived = true
             var security: ATTSecurity?
             var index = 0
             while index < pdus.count, state.end == nil {

@@ -120,7 +120,7 @@ extension Bearer {
     func sendAtOnce(_ command: [UInt8]) -> Bool {
         let rooms: Int? = state.withLock { state in
             guard command.count <= GATTClient.maximumCommandSize(mtu: state.client.mtu), state.sending.isFree,
-                state.end == nil, state.closeReason == nil
+                !state.client.isHeld, state.end == nil, state.closeReason == nil
             else { return nil }
             state.sending.isTaken = true
             return state.sending.rooms

@@ -29,6 +29,8 @@ final class Bearer: Sendable {
         var sending = Sending()
         var alarms = Alarms()
         var end: DisconnectReason?
+        /// Whether anything has come over the link.
+        var hasReceived = false
         /// Why this side gave the bearer up; the radio will only tell that it was closed locally.
         var closeReason: DisconnectReason?
         var drops = 0
@@ -112,6 +114,9 @@ final class Bearer: Sendable {
     /// Why the bearer is over; `nil` while it isn't.
     var end: DisconnectReason? { state.withLock { $0.end ?? $0.closeReason } }
 
+    /// Whether anything has come over the link.
+    var hasReceived: Bool { state.withLock { $0.hasReceived } }
+
     /// PDUs that the radio or kernel has dropped.
     var drops: Int { state.withLock { $0.drops } }
 
@@ -173,6 +178,13 @@ final class Bearer: Sendable {
             state.routes[handle]?.removeAll { $0.id == id }
             if state.routes[handle]?.isEmpty == true { state.routes[handle] = nil }
         }
+    }
+
+    /// Has requests and commands wait, or lets them go on.
+    ///
+    /// - Parameter isHeld: says which, with what it reads: of several who call it at once the last one sees the truth.
+    func holdRequests(_ isHeld: () -> Bool) {
+        change { state, _ in state.client.isHeld = isHeld() }
     }
 
     // MARK: - The server half

@@ -12,13 +12,13 @@ extension Link {
             BLEError.timedOut("conditions", object: object, after: .seconds(5), waitingFor: "no answer came")
         }
         return try await reply(on: timeline, limit: (.seconds(5), limit)) { finish in
-            self.bearer.radioLink.readConditions { finish(.success($0)) }
+            self.bearer.radioLink.readConditions { finish(.success(self.conditionWatch.judge($0))) }
             return {}
         }
     }
 
     /// What the link is like: now, and whenever the controller says that it has become another, since the peripheral or
-    /// this side asked for it.
+    /// this side asked for it; and whenever something else is done about a peripheral that breaks ``ConnectionLimits``.
     ///
     /// The signal strength changes all the time, and comes with something else; ``conditions()`` asks for it.
     ///
@@ -26,17 +26,17 @@ extension Link {
     ///   `CAP_NET_RAW`) there is no element but the first.
     /// - Throws (in the loop): ``BLEError/Code/disconnected`` with the reason when the link is lost.
     public var conditionChanges: BLEStream<LinkConditions> {
-        let (link, object) = (bearer.radioLink, "of \(peripheral)")
+        let (link, watch, object) = (bearer.radioLink, conditionWatch, "of \(peripheral)")
         let subject = StreamSubject(operation: "condition changes", object: object)
         return BLEStream(subject, timeline: timeline, buffer: .standard) { mailbox in
-            let activity = link.observeConditions { mailbox.send($0) }
-            link.readConditions { mailbox.send($0) }
+            let leave = watch.watch { mailbox.send($0) }
+            link.readConditions { mailbox.send(watch.judge($0)) }
             self.onEnd { [weak mailbox] reason in
                 let isOurs = reason.kind == .closedLocally
                 let error = BLEError.linkEnded(reason, operation: "condition changes", object: object)
                 mailbox?.finish(throwing: isOurs ? nil : error)
             }
-            return { activity.cancel() }
+            return leave
         }
     }
 

@@ -105,8 +105,7 @@ final class ServiceWatchers: Sendable {
     }
 
     private struct State {
-        var watchers: [Int: Watcher] = [:]
-        var nextID = 0
+        var watchers = Observers<Watcher>()
         /// `nil` while the link is up; then why it isn't, and nothing where this side closed it.
         var end: DisconnectReason??
     }
@@ -115,24 +114,21 @@ final class ServiceWatchers: Sendable {
 
     func add(_ watcher: Watcher) -> @Sendable () -> Void {
         let (id, end) = state.withLock { state in
-            defer { state.nextID += 1 }
-            if state.end == nil { state.watchers[state.nextID] = watcher }
-            return (state.nextID, state.end)
+            (state.end == nil ? state.watchers.add(watcher) : 0, state.end)
         }
         if let end { finish(watcher, end ?? DisconnectReason(.closedLocally)) }
-        return { self.state.withLock { $0.watchers[id] = nil } }
+        return { _ = self.state.withLock { $0.watchers.remove(id) } }
     }
 
     func tell(_ database: GATTDatabase) {
-        for watcher in state.withLock({ Array($0.watchers.values) }) { watcher.take(database) }
+        for watcher in state.withLock({ $0.watchers.all }) { watcher.take(database) }
     }
 
     /// The link is over, or is about to be: `nil` where this side wanted it.
     func end(_ reason: DisconnectReason?) {
         let watchers = state.withLock { state in
             if state.end == nil { state.end = .some(reason) }
-            defer { state.watchers = [:] }
-            return Array(state.watchers.values)
+            return state.watchers.removeAll()
         }
         for watcher in watchers { finish(watcher, reason) }
     }

@@ -96,14 +96,15 @@ extension Link {
         _ indications: Bool,
         _ buffer: BufferPolicy
     ) -> BLEStream<CharacteristicValue> {
-        let (attributes, pass) = (attributes, pass)
+        let (attributes, pass, whoAnswers) = (attributes, pass, whoAnswers)
         let subject = StreamSubject(operation: "notifications", object: "of \(selector) of \(peripheral)")
         return BLEStream(subject, timeline: timeline, buffer: buffer) { mailbox in
             let subscriber = LinkAttributes.Subscriber(
                 object: subject.object,
                 deliver: { mailbox.send(burst: $0) },
                 lost: { mailbox.lost($0) },
-                finish: { mailbox.finish(throwing: $0) }
+                finish: { mailbox.finish(throwing: $0) },
+                answers: whoAnswers
             )
             return attributes.subscribe(selector, indications: indications, pass: pass, subscriber)
         }
@@ -118,13 +119,14 @@ extension Link {
         let subject = StreamSubject(operation: "values", object: object)
         return BLEStream(subject, timeline: timeline, buffer: buffer) { mailbox in
             let hasRead = Mutex(false)
-            let reading = CurrentCloser()
+            let reading = Ending<Void>()
             let isReading = Mutex(false)
             let subscriber = LinkAttributes.Subscriber(
                 object: object,
                 deliver: { values in if hasRead.withLock({ $0 }) { mailbox.send(burst: values) } },
                 lost: { count in if hasRead.withLock({ $0 }) { mailbox.lost(count) } },
-                finish: { mailbox.finish(throwing: $0) }
+                finish: { mailbox.finish(throwing: $0) },
+                answers: self.whoAnswers
             )
             let pass = self.pass
             let unsubscribe = self.attributes.subscribe(
@@ -154,11 +156,11 @@ extension Link {
                         }
                     }
                 )
-                reading.replace(cancel)
+                reading.undoInstead(cancel)
             }
             return {
                 unsubscribe()
-                reading.run()
+                reading.end()
             }
         }
     }

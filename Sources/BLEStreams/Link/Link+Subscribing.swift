@@ -1,6 +1,5 @@
 public import BLEProtocol
 import BLERadio
-import Synchronization
 
 extension Link {
     /// Switches the values of a characteristic on, and waits until the peer has said that it sends them.
@@ -27,7 +26,7 @@ extension Link {
             object: object
         )
         return try await reply(on: timeline, limit: limit) { finish in
-            let box = UndoBox()
+            let subscription = Ending<Void>()
             let subscriber = LinkAttributes.Subscriber(
                 object: object,
                 deliver: { for value in $0 { deliver(value) } },
@@ -36,10 +35,11 @@ extension Link {
                     finish(.failure(error ?? closed))
                     ended(error)
                 },
-                armed: { finish(.success { box.run() }) }
+                armed: { finish(.success { subscription.end() }) },
+                answers: whoAnswers
             )
-            box.set(attributes.subscribe(selector, indications: indications, pass: pass, subscriber))
-            return { box.run() }
+            subscription.undo(attributes.subscribe(selector, indications: indications, pass: pass, subscriber))
+            return { subscription.end() }
         }
     }
 
@@ -89,31 +89,5 @@ extension Link {
             let value = try await inbox.next(limit: (left, error))
             if isWanted(value) { return value }
         }
-    }
-}
-
-/// What undoes something that may be over before it is known how to undo it.
-private final class UndoBox: Sendable {
-    private struct State {
-        var undo: (@Sendable () -> Void)?
-        var isOver = false
-    }
-
-    private let state = Mutex(State())
-
-    func set(_ undo: @escaping @Sendable () -> Void) {
-        let isOver = state.withLock { state in
-            if !state.isOver { state.undo = undo }
-            return state.isOver
-        }
-        if isOver { undo() }
-    }
-
-    func run() {
-        let undo = state.withLock { state in
-            state.isOver = true
-            return state.undo.take()
-        }
-        undo?()
     }
 }

@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// A connection to a peripheral, for as long as ``Peripheral/withLink(timeout:parameters:_:)`` runs.
+/// A connection to a peripheral, for as long as ``Peripheral/withLink(timeout:parameters:pairing:_:)`` runs.
 ///
 /// A peripheral has one link at a time: all who want one at the same time, streams, sessions, queues, share it.
 ///
@@ -15,7 +15,13 @@ public final class Link: Sendable {
 
     let bearer: Bearer
     let attributes: LinkAttributes
+    let conditionWatch: ConditionWatch
+    let raiser: SecurityRaiser
     private let lifetime: LinkLifetime
+
+    /// Who answers for this handle when an operation is refused on a link that isn't secure enough; `nil`: as it was said for
+    /// the peripheral, or the central.
+    private let ownAnswers: PairingAnswers?
 
     /// Who may use the bearer, and in whose name this handle asks.
     let lane: Lane
@@ -43,6 +49,10 @@ public final class Link: Sendable {
         let lifetime = LinkLifetime()
         self.attributes = attributes
         self.lifetime = lifetime
+        conditionWatch = ConditionWatch(radioLink, timeline: peripheral.core.timeline)
+        let raiser = SecurityRaiser(peripheral, keptBonds: keptBonds)
+        self.raiser = raiser
+        ownAnswers = nil
         self.lane = lane
         pass = nil
         share = nil
@@ -58,28 +68,50 @@ public final class Link: Sendable {
             },
             onEnd: { reason in
                 attributes.ended(reason)
+                raiser.linkEnded()
                 lane.open()
-                lifetime.ended(reason)
+                lifetime.end.end(reason)
             }
         )
-        attributes.begin(on: bearer)
+        attributes.begin(on: bearer, raiser)
+        raiser.begin(on: bearer)
     }
 
     /// The same link, in the name of a hold.
-    convenience init(_ link: Link, pass: Lane.Pass) { self.init(link, pass: pass, share: link.share) }
+    convenience init(_ link: Link, pass: Lane.Pass) {
+        self.init(link, pass: pass, share: link.share, answers: link.ownAnswers)
+    }
 
     /// The same link, for one of those who use it at the same time.
-    convenience init(_ link: Link, share: LinkShare) { self.init(link, pass: nil, share: share) }
+    convenience init(_ link: Link, share: LinkShare) { self.init(link, pass: nil, share: share, answers: nil) }
 
-    private init(_ link: Link, pass: Lane.Pass?, share: LinkShare?) {
+    /// The same link, with somebody else who answers; it has the same part in it.
+    func answering(_ answers: PairingAnswers?) -> Link {
+        answers.map { Link(self, pass: pass, share: share, answers: $0) } ?? self
+    }
+
+    private init(_ link: Link, pass: Lane.Pass?, share: LinkShare?, answers: PairingAnswers?) {
         peripheral = link.peripheral
+        raiser = link.raiser
+        ownAnswers = answers
         keptBonds = link.keptBonds
         self.share = share
         bearer = link.bearer
         attributes = link.attributes
+        conditionWatch = link.conditionWatch
         lifetime = link.lifetime
         lane = link.lane
         self.pass = pass
+    }
+
+    /// Who answers when an operation is refused on a link that isn't secure enough; `nil`: it fails.
+    var answers: PairingAnswers? { whoAnswers() }
+
+    /// The same for what lasts longer than this handle: as it is said by then.
+    var whoAnswers: @Sendable () -> PairingAnswers? {
+        { [ownAnswers, preferences = peripheral.core.preferences, address = peripheral.address] in
+            ownAnswers ?? preferences.answers(for: address)
+        }
     }
 
     /// The largest PDU that is sent or expected, in octets; one notification carries three less.
@@ -122,13 +154,21 @@ public final class Link: Sendable {
 extension Link {
     /// Starts the bearer, negotiates the MTU, and encrypts the link where there is a bond.
     ///
-    /// - Parameter keysNotRestored: why the adapter could not be given the bond's keys, where it could not.
-    func start(keysNotRestored: BLEError?, _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
-        lifetime.onEnd { [core = peripheral.core, peripheral] reason in
+    /// - Parameters:
+    ///   - keysNotRestored: why the adapter could not be given the bond's keys, where it could not.
+    ///   - parameters: what the link was made with.
+    func start(
+        keysNotRestored: BLEError?,
+        parameters: ConnectionParameters?,
+        _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) {
+        lifetime.end.whenEnded { [core = peripheral.core, peripheral, conditionWatch] reason in
+            conditionWatch.end()
             core.links.ended(peripheral)
             core.states.set(.disconnected(reason), of: peripheral.address)
         }
         bearer.start()
+        conditionWatch.keep(parameters)
         // The MTU first: a link that ends for want of the right key has then carried something, which saves 6.1 from a
         // fault of its own.
         negotiateMTU { outcome in
@@ -158,8 +198,11 @@ extension Link {
         }
     }
 
-    /// Calls the closure when the link is down; at once where it is.
-    func onEnd(_ action: @escaping @Sendable (DisconnectReason) -> Void) { lifetime.onEnd(action) }
+    /// Calls the closure when the link is down; at once where it is. What is returned takes that back.
+    @discardableResult
+    func onEnd(_ action: @escaping @Sendable (DisconnectReason) -> Void) -> @Sendable () -> Void {
+        lifetime.end.whenEnded(action)
+    }
 
     /// Drops the link without waiting for it: subscriptions are switched off first, for at most two seconds. While others
     /// use it too, it stays for them.
@@ -167,8 +210,9 @@ extension Link {
         guard share?.leave(peripheral) ?? true else { return }
         guard lifetime.beginClosing() else { return }
         peripheral.core.states.set(.disconnecting, of: peripheral.address)
+        raiser.close()
         let timer = timeline.schedule(after: .seconds(2)) { [bearer] in bearer.close(DisconnectReason(.closedLocally)) }
-        lifetime.onEnd { _ in timer.cancel() }
+        lifetime.end.whenEnded { _ in timer.cancel() }
         attributes.unsubscribeAll { [bearer] in
             timer.cancel()
             bearer.close(DisconnectReason(.closedLocally))
@@ -183,14 +227,10 @@ extension Link {
     func close() async {
         beginClosing()
         guard share?.leave(peripheral) ?? true else { return }
-        await withCheckedContinuation { continuation in
-            let once = OnceOnly { continuation.resume() }
-            let timer = timeline.schedule(after: .seconds(5)) { once.run() }
-            lifetime.onEnd { _ in
-                timer.cancel()
-                once.run()
-            }
+        await undisturbedReply(on: timeline, limit: (.seconds(5), ())) { finish in
+            lifetime.end.whenEnded { _ in finish(()) }
         }
+        await raiser.answersEnded()
         // A program may end right behind this: what it learned is to be on the disk then.
         if attributes.hasChangedMemory { await peripheral.core.store.flush(on: timeline) }
     }
@@ -198,37 +238,9 @@ extension Link {
 
 /// Whether a link is up, and who wants to know when it is down.
 final class LinkLifetime: Sendable {
-    private struct State {
-        var isClosing = false
-        var end: DisconnectReason?
-        var waiters: [@Sendable (DisconnectReason) -> Void] = []
-    }
-
-    private let state = Mutex(State())
+    let end = Ending<DisconnectReason>()
+    private let isClosing = Atomic(false)
 
     /// Whether this is the first wish to close a link that is still up.
-    func beginClosing() -> Bool {
-        state.withLock { state in
-            defer { state.isClosing = true }
-            return !state.isClosing && state.end == nil
-        }
-    }
-
-    /// Calls the closure when the link is down; at once where it is.
-    func onEnd(_ action: @escaping @Sendable (DisconnectReason) -> Void) {
-        let end = state.withLock { state in
-            if state.end == nil { state.waiters.append(action) }
-            return state.end
-        }
-        if let end { action(end) }
-    }
-
-    func ended(_ reason: DisconnectReason) {
-        let waiters = state.withLock { state in
-            state.end = reason
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter(reason) }
-    }
+    func beginClosing() -> Bool { !isClosing.exchange(true, ordering: .acquiringAndReleasing) && !end.hasEnded }
 }

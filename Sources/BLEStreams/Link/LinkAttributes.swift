@@ -14,6 +14,8 @@ final class LinkAttributes: Sendable {
         let finish: @Sendable (BLEError?) -> Void
         /// Called once, when the peer has confirmed that it sends the values.
         var armed: (@Sendable () -> Void)?
+        /// Who answers where the link isn't secure enough for it; `nil`: it fails then.
+        var answers: @Sendable () -> PairingAnswers? = { nil }
     }
 
     private let peripheral: BluetoothAddress
@@ -31,9 +33,9 @@ final class LinkAttributes: Sendable {
     }
 
     /// Called once, before anything else; the bearer is held until it ends.
-    func begin(on bearer: Bearer) {
+    func begin(on bearer: Bearer, _ raiser: SecurityRaiser) {
         let (subscriptions, watchers) = (subscriptions, watchers)
-        subscriptions.begin(on: bearer)
+        subscriptions.begin(on: bearer, raiser)
         remote.begin(
             on: bearer,
             RemoteDatabase.Consequences(

@@ -28,6 +28,10 @@ final class LinkSubscriptions: Sendable {
         /// Subscribers that have left, and wait for the link to say so.
         var leaving = 0
         var whenQuiet: (@Sendable () -> Void)?
+        /// Makes the link more secure.
+        var raiser: SecurityRaiser?
+        /// Writes that wait for that, by their numbers.
+        var raises: [Int: Raise] = [:]
         /// Why nobody can subscribe any more: the link is over, or is being closed by this side.
         var end: DisconnectReason?
 
@@ -55,7 +59,10 @@ final class LinkSubscriptions: Sendable {
     }
 
     /// Called once, before anything else.
-    func begin(on bearer: Bearer) { bearerReference.withLock { $0 = bearer } }
+    func begin(on bearer: Bearer, _ raiser: SecurityRaiser) {
+        bearerReference.withLock { $0 = bearer }
+        state.withLock { $0.raiser = raiser }
+    }
 
     // MARK: - Coming and going
 
@@ -138,6 +145,7 @@ final class LinkSubscriptions: Sendable {
         }
         guard let entry, let handle = entry.characteristic?.valueHandle else { return }
         bearer?.removeRoute(handle, id: id)
+        giveUpRaises()
         lane.enter(entry.pass) { place in
             let write = self.state.withLock { state in
                 state.leaving -= 1
@@ -148,8 +156,11 @@ final class LinkSubscriptions: Sendable {
     }
 
     /// Does what the table asks for, and what it asks for then; when it asks for nothing more the place is left.
-    func carryOut(_ write: SubscriptionTable.Write?, _ place: Lane.Entry? = nil) {
+    ///
+    /// - Parameter hasRaised: whether the link was made more secure for it.
+    func carryOut(_ write: SubscriptionTable.Write?, _ place: Lane.Entry? = nil, hasRaised: Bool = false) {
         guard let write else { return settle(place) }
+        let rises = state.withLock { $0.raiser }?.rises
         let value = write.configuration.rawValue
         let octets = [UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8)]
         bearer?.begin(WriteValue(handle: write.descriptorHandle, value: octets)) { outcome in
@@ -160,6 +171,10 @@ final class LinkSubscriptions: Sendable {
                 if self.postpone(write) {
                     self.database.outOfSync { _ in }
                     return self.settle(place)
+                }
+            case .failure(let failure):
+                if let refused = failure.refused {
+                    return self.refused(write, failure, refused, place, since: rises, hasRaised)
                 }
             default: break
             }
@@ -178,17 +193,27 @@ final class LinkSubscriptions: Sendable {
         state.withLock { $0.table.postponed(write) }
     }
 
-    private func answered(
+    /// - Parameter error: why the link could not be made secure enough, where that is why it failed.
+    func answered(
         _ write: SubscriptionTable.Write,
         _ outcome: Result<any Sendable, GATTFailure>,
-        _ place: Lane.Entry?
+        _ place: Lane.Entry?,
+        because error: BLEError? = nil
     ) {
         var succeeded = true
         if case .failure = outcome { succeeded = false }
         let (failed, next) = state.withLock { $0.table.written(write, succeeded: succeeded) }
         if case .failure(let failure) = outcome, !failed.isEmpty {
             let security = bearer?.radioLink.security ?? .none
-            fail(failed) { BLEError(failure, operation: "notifications", object: $0.object, security: security) }
+            fail(failed) { subscriber in
+                let refusal = BLEError(
+                    failure,
+                    operation: "notifications",
+                    object: subscriber.object,
+                    security: security
+                )
+                return error.map { refusal.notRaised($0) } ?? refusal
+            }
         }
         if succeeded { tellArmed(write.valueHandle) }
         carryOut(next, place)
@@ -243,6 +268,8 @@ final class LinkSubscriptions: Sendable {
             defer {
                 state.entries = [:]
                 state.table = SubscriptionTable()
+                state.raiser = nil
+                state.raises = [:]
                 state.end = reason
             }
             return (state.entries.values.map(\.subscriber), state.whenQuiet.take())

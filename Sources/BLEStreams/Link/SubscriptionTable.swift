@@ -68,6 +68,9 @@ struct SubscriptionTable {
         return next(valueHandle)
     }
 
+    /// Whether a write is what was asked for last, and has not been answered.
+    func isUnderWay(_ write: Write) -> Bool { entries[write.valueHandle]?.inFlight == write }
+
     /// A write was answered. Subscribers for whom it failed are returned, and taken away.
     mutating func written(_ write: Write, succeeded: Bool) -> (failed: [SubscriberID], next: Write?) {
         guard entries[write.valueHandle]?.inFlight == write else { return ([], nil) }

@@ -13,6 +13,9 @@ struct RecencyTable<Key: Hashable, Value> {
 
     var count: Int { entries.count }
 
+    /// The value of a key; `nil` where it isn't here.
+    subscript(key: Key) -> Value? { entries[key]?.value }
+
     /// The one that hasn't been seen for longest.
     var oldest: (key: Key, value: Value, seen: Duration)? {
         guard let oldestKey, let entry = entries[oldestKey] else { return nil }

@@ -82,28 +82,25 @@ extension CommandState: CustomStringConvertible {
 
 /// What becomes of one command, for whoever wants to know.
 final class CommandWatch<Output: Sendable>: Sendable {
-    private typealias Waiter = @Sendable (Result<Output, any Error>) -> Void
-
     private struct State {
         var state = CommandState.waiting
-        var result: Result<Output, any Error>?
-        var waiters: [Int: Waiter] = [:]
-        var mailboxes: [Int: Mailbox<CommandState>] = [:]
-        var lastID = 0
+        var mailboxes = Observers<Mailbox<CommandState>>()
+        var isOver = false
     }
 
     private let watched = Mutex(State())
+    private let end = Ending<Result<Output, any Error>>()
 
     var state: CommandState { watched.withLock { $0.state } }
 
-    var result: Result<Output, any Error>? { watched.withLock { $0.result } }
+    var result: Result<Output, any Error>? { end.reason }
 
     /// It has come so far.
     func tell(_ new: CommandState) {
         watched.withLock { watched in
-            guard watched.result == nil else { return }
+            guard !watched.isOver else { return }
             watched.state = new
-            for mailbox in watched.mailboxes.values { mailbox.send(new) }
+            for mailbox in watched.mailboxes.all { mailbox.send(new) }
         }
     }
 
@@ -115,37 +112,29 @@ final class CommandWatch<Output: Sendable>: Sendable {
             case .failure(let error): error is CancellationError ? .cancelled : .failed(error)
             }
         tell(.ended(outcome))
-        let (waiters, mailboxes) = watched.withLock { watched in
-            watched.result = result
-            defer {
-                watched.waiters = [:]
-                watched.mailboxes = [:]
-            }
-            return (watched.waiters.sorted { $0.key < $1.key }, watched.mailboxes)
+        let mailboxes = watched.withLock { watched in
+            watched.isOver = true
+            return watched.mailboxes.removeAll()
         }
-        for mailbox in mailboxes.values { mailbox.finish() }
-        for (_, waiter) in waiters { waiter(result) }
+        for mailbox in mailboxes { mailbox.finish() }
+        end.end(result)
     }
 
     /// Calls the closure with the result, at once where it is there; until what is returned is called.
     func whenFinished(_ waiter: @escaping @Sendable (Result<Output, any Error>) -> Void) -> @Sendable () -> Void {
-        let (id, result) = watched.withLock { watched in
-            watched.lastID += 1
-            if watched.result == nil { watched.waiters[watched.lastID] = waiter }
-            return (watched.lastID, watched.result)
-        }
-        if let result { waiter(result) }
-        return { _ = self.watched.withLock { $0.waiters.removeValue(forKey: id) } }
+        end.whenEnded(waiter)
     }
 
     /// Tells the state at once, then each change.
     func add(_ mailbox: Mailbox<CommandState>) -> @Sendable () -> Void {
-        let id = watched.withLock { watched in
-            watched.lastID += 1
+        let id: Int? = watched.withLock { watched in
             mailbox.send(watched.state)
-            if watched.result == nil { watched.mailboxes[watched.lastID] = mailbox } else { mailbox.finish() }
-            return watched.lastID
+            return watched.isOver ? nil : watched.mailboxes.add(mailbox)
         }
-        return { _ = self.watched.withLock { $0.mailboxes.removeValue(forKey: id) } }
+        guard let id else {
+            mailbox.finish()
+            return {}
+        }
+        return { _ = self.watched.withLock { $0.mailboxes.remove(id) } }
     }
 }

@@ -67,20 +67,20 @@ extension QueueCore {
         await empty()
         jobs.finish()
         await connection.take()?.close()
-        for watcher in state.withLock({ $0.watchers }) { watcher.value.finish() }
+        for watcher in state.withLock({ $0.watchers.all }) { watcher.finish() }
     }
 
     /// Cancels the commands that are in, and waits until they have ended.
     func empty() async {
-        let stops = state.withLock { $0.stops }
-        for (id, stop) in stops { stop.stop(over(state.withLock { $0.items[id]?.name } ?? "command")) }
-        await withCheckedContinuation { continuation in
-            let once = OnceOnly { continuation.resume() }
+        let wishes = state.withLock { $0.wishes }
+        for (id, wish) in wishes { wish.end(over(state.withLock { $0.items[id]?.name } ?? "command")) }
+        await undisturbedReply(on: timeline) { finish in
             let isEmpty = state.withLock { state in
-                if !state.items.isEmpty { state.whenEmpty = once }
+                if !state.items.isEmpty { state.whenEmpty = { finish(()) } }
                 return state.items.isEmpty
             }
-            if isEmpty { once.run() }
+            if isEmpty { finish(()) }
+            return {}
         }
     }
 

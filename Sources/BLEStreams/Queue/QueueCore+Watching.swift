@@ -3,7 +3,7 @@ import BLERadio
 import Synchronization
 
 extension QueueCore {
-    func report(_ progress: CommandProgress, of id: QueueOrder.ID) {
+    func report(_ progress: CommandProgress, of id: TurnOrder.ID) {
         state.withLock { state in
             guard state.items[id] != nil else { return }
             state.items[id]?.progress = progress
@@ -17,12 +17,12 @@ extension QueueCore {
         guard !state.watchers.isEmpty else { return }
         var contents = snapshot(state)
         contents.ended = ended.map { (item: $0, outcome: $1) }
-        for watcher in state.watchers.values { watcher.send(contents) }
+        for watcher in state.watchers.all { watcher.send(contents) }
     }
 
     private func snapshot(_ state: State) -> Contents {
         var contents = Contents()
-        if let id = state.order.running { contents.running = state.items[id] }
+        if let id = state.order.inside.first?.id { contents.running = state.items[id] }
         for (id, _) in state.order.waiting { if let item = state.items[id] { contents.waiting.append(item) } }
         return contents
     }
@@ -31,12 +31,10 @@ extension QueueCore {
         let subject = StreamSubject(operation: "queue contents", object: "of \(connection.object)")
         return BLEStream(subject, timeline: timeline, buffer: .newest(256)) { mailbox in
             let id = self.state.withLock { state in
-                state.lastWatcher += 1
-                state.watchers[state.lastWatcher] = mailbox
                 mailbox.send(self.snapshot(state))
-                return state.lastWatcher
+                return state.watchers.add(mailbox)
             }
-            return { _ = self.state.withLock { $0.watchers.removeValue(forKey: id) } }
+            return { _ = self.state.withLock { $0.watchers.remove(id) } }
         }
     }
 }

@@ -7,26 +7,25 @@ final class QueueCore: Sendable {
     typealias Contents = CommandQueue.Contents
 
     struct State {
-        var order = QueueOrder()
-        var items: [QueueOrder.ID: CommandQueue.Item] = [:]
-        var turns: [QueueOrder.ID: @Sendable () -> Void] = [:]
-        var stops: [QueueOrder.ID: Stop] = [:]
+        var order = TurnOrder()
+        var items: [TurnOrder.ID: CommandQueue.Item] = [:]
+        var turns: [TurnOrder.ID: @Sendable () -> Void] = [:]
+        /// Ends a command early, for a reason.
+        var wishes: [TurnOrder.ID: Ending<any Error>] = [:]
         /// Who hears of the progress of one command.
-        var handles: [QueueOrder.ID: @Sendable (CommandState) -> Void] = [:]
-        var lastID = 0
-        var watchers: [Int: Mailbox<Contents>] = [:]
-        var lastWatcher = 0
+        var handles: [TurnOrder.ID: @Sendable (CommandState) -> Void] = [:]
+        var watchers = Observers<Mailbox<Contents>>()
         var isClosed = false
-        var whenEmpty: OnceOnly?
+        var whenEmpty: (@Sendable () -> Void)?
         /// Drops the link when nothing has been done for a while.
         var idleTimer: (number: Int, activity: RadioActivity?) = (0, nil)
     }
 
     /// A command's place in the queue.
     struct Place {
-        let id: QueueOrder.ID
+        let id: TurnOrder.ID
         let name: String
-        let stop: Stop
+        let wish: Ending<any Error>
         let deadline: (limit: Duration, end: Duration)?
     }
 
@@ -74,10 +73,10 @@ final class QueueCore: Sendable {
             )
         }
         do {
-            let output = try await ending(on: timeline, limit: limit, by: place.stop) {
+            let output = try await ending(on: timeline, limit: limit, by: place.wish) {
                 try await self.turn(of: place.id)
                 // One that was cancelled when its turn came doesn't begin.
-                if let reason = place.stop.reason { throw reason }
+                if let reason = place.wish.reason { throw reason }
                 return try await self.perform(DecoratedCommand(command, decorators[...]), place.id)
             }
             ended(place.id, .done)
@@ -88,7 +87,7 @@ final class QueueCore: Sendable {
         }
     }
 
-    private func perform<C: Command>(_ command: C, _ id: QueueOrder.ID) async throws -> C.Output {
+    private func perform<C: Command>(_ command: C, _ id: TurnOrder.ID) async throws -> C.Output {
         let context = try await connection.context { self.report($0, of: id) }
         let result: Result<C.Output, any Error>
         do {
@@ -104,10 +103,10 @@ final class QueueCore: Sendable {
     }
 
     /// Cancels a command, waiting or running; whether there was one.
-    func cancel(_ id: QueueOrder.ID) -> Bool {
-        let stop = state.withLock { $0.stops[id] }
-        stop?.stop(CancellationError())
-        return stop != nil
+    func cancel(_ id: TurnOrder.ID) -> Bool {
+        let wish = state.withLock { $0.wishes[id] }
+        wish?.end(CancellationError())
+        return wish != nil
     }
 
     // MARK: - Turns
@@ -119,24 +118,23 @@ final class QueueCore: Sendable {
         _ deadline: Duration?,
         _ handle: (@Sendable (CommandState) -> Void)? = nil
     ) -> Place? {
-        let stop = Stop()
+        let wish = Ending<any Error>()
         let now = timeline.now
-        let id: QueueOrder.ID? = state.withLock { state in
+        let id: TurnOrder.ID? = state.withLock { state in
             guard !state.isClosed else { return nil }
-            state.lastID += 1
-            state.items[state.lastID] = CommandQueue.Item(id: state.lastID, name: name, priority: priority)
-            state.stops[state.lastID] = stop
-            state.handles[state.lastID] = handle
-            state.order.add(state.lastID, priority)
+            let id = state.order.add(urgency: priority.rawValue)
+            state.items[id] = CommandQueue.Item(id: id, name: name, priority: priority)
+            state.wishes[id] = wish
+            state.handles[id] = handle
             state.idleTimer.number += 1
             tell(state)
-            return state.lastID
+            return id
         }
-        return id.map { Place(id: $0, name: name, stop: stop, deadline: deadline.map { ($0, now + $0) }) }
+        return id.map { Place(id: $0, name: name, wish: wish, deadline: deadline.map { ($0, now + $0) }) }
     }
 
     /// Waits until it is this command's turn.
-    private func turn(of id: QueueOrder.ID) async throws {
+    private func turn(of id: TurnOrder.ID) async throws {
         try await reply(on: timeline) { (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
             self.state.withLock { $0.turns[id] = { finish(.success(())) } }
             self.beginNext()
@@ -147,9 +145,9 @@ final class QueueCore: Sendable {
     private func beginNext() {
         let turn: (@Sendable () -> Void)? = state.withLock { state in
             // One that isn't at its place yet begins when it comes.
-            guard state.order.running == nil, let next = state.order.waiting.first?.id, state.turns[next] != nil,
-                let begun = state.order.beginNext()
-            else { return nil }
+            guard let next = state.order.next, state.turns[next] != nil, let begun = state.order.admit() else {
+                return nil
+            }
             tell(state)
             state.handles[begun]?(.running(nil))
             return state.turns.removeValue(forKey: begun)
@@ -157,19 +155,19 @@ final class QueueCore: Sendable {
         turn?()
     }
 
-    private func isRunning(_ id: QueueOrder.ID) -> Bool { state.withLock { $0.order.running == id } }
+    private func isRunning(_ id: TurnOrder.ID) -> Bool { state.withLock { $0.order.isInside(id) } }
 
-    func ended(_ id: QueueOrder.ID, _ outcome: CommandQueue.Outcome) {
-        let whenEmpty: OnceOnly? = state.withLock { state in
+    func ended(_ id: TurnOrder.ID, _ outcome: CommandQueue.Outcome) {
+        let whenEmpty: (@Sendable () -> Void)? = state.withLock { state in
             state.order.remove(id)
             state.turns[id] = nil
-            state.stops[id] = nil
+            state.wishes[id] = nil
             state.handles[id] = nil
             let item = state.items.removeValue(forKey: id)
             tell(state, ended: item.map { ($0, outcome) })
             return state.items.isEmpty ? state.whenEmpty.take() : nil
         }
-        whenEmpty?.run()
+        whenEmpty?()
         beginNext()
         startIdleTimer()
     }

@@ -4,30 +4,33 @@ import Synchronization
 
 /// Does what the ``RecoveryMachine`` of one central says, and tells whoever wants to know.
 ///
-/// It holds one timer while somebody scans, and nothing else while all is well.
+/// It holds a timer while somebody scans, another while somebody is being connected to, and nothing else while all is well.
 final class RecoveryDriver: Sendable {
     private struct State {
         var machine: RecoveryMachine
         var timers: [RecoveryMachine.TimerID: RadioActivity] = [:]
         /// Counts the timers: one that was replaced says nothing any more.
         var starts: [RecoveryMachine.TimerID: Int] = [:]
-        /// What is being done about the adapter.
-        var step: RadioActivity?
-        var watchers: [Int: @Sendable (AdapterTrouble) -> Void] = [:]
-        var nextWatcher = 0
+        var watchers = Observers<@Sendable (AdapterTrouble) -> Void>()
         var wasOn = true
+        /// Who wants to connect, whether they have to wait for a step, and the listening beside them.
+        var attempts = Observers<Attempt>()
+        var arePaused = false
+        var listening: AttemptListening
+        var listeningTimer: RadioActivity?
+        var listener: RadioActivity?
         /// What keeps it informed.
         var sources: [RadioActivity] = []
     }
 
-    private let radio: any Radio
-    private let scans: ScanBroker
+    let radio: any Radio
+    let scans: ScanBroker
     private let state: Mutex<State>
 
     init(_ plan: RecoveryPlan, radio: any Radio, scans: ScanBroker) {
         self.radio = radio
         self.scans = scans
-        state = Mutex(State(machine: RecoveryMachine(plan)))
+        state = Mutex(State(machine: RecoveryMachine(plan), listening: AttemptListening(patience: plan.silence)))
     }
 
     /// Watches from now on, for as long as it is there.
@@ -35,9 +38,15 @@ final class RecoveryDriver: Sendable {
         scans.holdFailures { [weak self] in self?.state.withLock { $0.machine.isCuring } ?? false }
         let leave = scans.watch(
             ScanBroker.Watcher(
-                started: { [weak self] in self?.perform { $0.scanStarted() } },
-                heard: { [weak self] _ in self?.perform { $0.heard() } },
-                stopped: { [weak self] in self?.perform { $0.scanStopped() } }
+                started: { [weak self] in self?.scanStarted() },
+                heard: { [weak self] reports in
+                    self?.perform { $0.heard() }
+                    self?.listen { $0.heard(reports.map(\.address)) }
+                },
+                stopped: { [weak self] in
+                    self?.state.withLock { $0.listening.scanStopped() }
+                    self?.perform { $0.scanStopped() }
+                }
             )
         )
         let symptoms = radio.observeSymptoms { [weak self] symptom in self?.perform { $0.noticed(symptom) } }
@@ -47,12 +56,8 @@ final class RecoveryDriver: Sendable {
 
     /// Tells of troubles from now on; what is returned ends that.
     func watch(_ events: @escaping @Sendable (AdapterTrouble) -> Void) -> @Sendable () -> Void {
-        let id = state.withLock { state in
-            state.nextWatcher += 1
-            state.watchers[state.nextWatcher] = events
-            return state.nextWatcher
-        }
-        return { [weak self] in _ = self?.state.withLock { $0.watchers.removeValue(forKey: id) } }
+        let id = state.withLock { $0.watchers.add(events) }
+        return { [weak self] in _ = self?.state.withLock { $0.watchers.remove(id) } }
     }
 
     private func adapterIs(_ now: AdapterState) {
@@ -60,10 +65,20 @@ final class RecoveryDriver: Sendable {
             defer { state.wasOn = now == .poweredOn }
             return now == .poweredOn && !state.wasOn
         }
-        if hasReturned { perform { $0.adapterReturned() } }
+        guard hasReturned else { return }
+        perform { $0.adapterReturned() }
+        listen { $0.adapterReturned() }
     }
 
-    private func perform(_ input: (inout RecoveryMachine) -> RecoveryMachine.Output) {
+    private func scanStarted() {
+        let missesOthers = state.withLock { state in
+            state.listening.scanStarted()
+            return state.listening.missesOthers
+        }
+        perform { $0.scanStarted(missesOthers: missesOthers) }
+    }
+
+    func perform(_ input: (inout RecoveryMachine) -> RecoveryMachine.Output) {
         let output = state.withLock { input(&$0.machine) }
         if output != RecoveryMachine.Output() { carryOut(output) }
     }
@@ -80,13 +95,17 @@ final class RecoveryDriver: Sendable {
             switch report {
             // What was held meanwhile goes on, or fails.
             case .recovered: scans.resume()
-            case .unresolved: scans.giveUp()
+            case .unresolved:
+                // Before the scan: what it would tell begun anew is known.
+                listen { $0.giveUp() }
+                scans.giveUp()
             case .noticed, .trying: break
             }
         }
         switch output.step {
         case .restartScan?: restartScan()
         case .powerCycle?: powerCycle()
+        case .reset?: reset()
         case nil: break
         }
     }
@@ -105,8 +124,7 @@ final class RecoveryDriver: Sendable {
     }
 
     private func tell(_ trouble: AdapterTrouble) {
-        let watchers = state.withLock { $0.watchers.sorted { $0.key < $1.key }.map(\.value) }
-        for watcher in watchers { watcher(trouble) }
+        for watcher in state.withLock({ $0.watchers.all }) { watcher(trouble) }
     }
 
     // MARK: - Steps
@@ -118,30 +136,81 @@ final class RecoveryDriver: Sendable {
     }
 
     private func powerCycle() {
+        pauseAttempts()
         // A kernel that can't end its scan doesn't let the adapter be switched off.
         scans.suspend()
         // Stays there until the adapter is on again, whoever leaves meanwhile.
-        setPowered(false) { [self] in
-            setPowered(true) { [self] in
-                scans.resume()
-                perform { $0.stepEnded(succeeded: true) }
-            }
-        }
+        radio.powerCycle { [self] in ended(.powerCycle, $0) }
     }
 
-    private func setPowered(_ isOn: Bool, then next: @escaping @Sendable () -> Void) {
-        let activity = radio.setPowered(isOn) { [self] outcome in
-            let over = state.withLock { $0.step.take() }
-            switch outcome {
-            case .success:
-                next()
-            case .failure(let error):
-                tell(.failed(.powerCycle, error))
-                perform { $0.stepEnded(succeeded: false) }
-            }
-            withExtendedLifetime(over) {}
+    private func reset() {
+        pauseAttempts()
+        scans.suspend()
+        unattended({ radio.reset(result: $0) }, answer: { [self] in ended(.reset, $0) })
+    }
+
+    private func ended(_ step: RecoveryPlan.Step, _ outcome: Result<Void, BLEError>) {
+        switch outcome {
+        case .success:
+            scans.resume()
+            perform { $0.stepEnded(succeeded: true) }
+        case .failure(let error):
+            tell(.failed(step, error))
+            perform { $0.stepEnded(succeeded: false) }
         }
-        state.withLock { $0.step = activity }
+        resumeAttempts()
+    }
+
+    private func pauseAttempts() {
+        let attempts = state.withLock { state in
+            state.arePaused = true
+            return state.attempts.all
+        }
+        for attempt in attempts { attempt.pause() }
+    }
+
+    /// Unless the next step is under way.
+    private func resumeAttempts() {
+        let attempts = state.withLock { state -> [Attempt] in
+            guard state.arePaused, !state.machine.isStepUnderWay else { return [] }
+            state.arePaused = false
+            return state.attempts.all
+        }
+        for attempt in attempts { attempt.resume() }
+    }
+
+    // MARK: - What is kept for attempts
+
+    var arePaused: Bool { state.withLock { $0.arePaused } }
+
+    func add(_ attempt: Attempt) -> Int { state.withLock { $0.attempts.add(attempt) } }
+
+    /// Takes one out; whether it was there.
+    func remove(_ attempt: Int) -> Bool {
+        let removed = state.withLock { $0.attempts.remove(attempt) }
+        return removed != nil
+    }
+
+    func change(_ input: (inout AttemptListening) -> AttemptListening.Output) -> AttemptListening.Output {
+        state.withLock { input(&$0.listening) }
+    }
+
+    func keep(timer: RadioActivity?) {
+        let former = state.withLock { state in
+            defer { state.listeningTimer = timer }
+            return state.listeningTimer
+        }
+        former?.cancel()
+    }
+
+    /// Keeps the listening for as long as it is wanted, which it may not be any more.
+    func keep(listening: RadioActivity?) {
+        let superfluous = state.withLock { state -> RadioActivity? in
+            guard state.listening.isListening || listening == nil else { return listening }
+            defer { state.listener = listening }
+            return state.listener
+        }
+        superfluous?.cancel()
     }
 }
 

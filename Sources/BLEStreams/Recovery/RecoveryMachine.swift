@@ -4,12 +4,13 @@ import BLERadio
 /// Notices that an adapter doesn't do its work, and says what to do next. A value without I/O.
 ///
 /// ```
-///            heard while scanning            silence, or a symptom            all steps were taken
+///            heard while scanning*           silence, or a symptom            all steps were taken
 ///   (idle) ─────────────────────► (watching) ─────────────────────► (curing) ─────────────────────► (resigned)
 ///      ▲                            │    ▲                          │     ▲                             │
 ///      └───── no scan any more ─────┘    └──── heard, or answered ──┘     └── patience over: next step  │
 ///                                        └─────────────────────── heard ────────────────────────────────┘
 /// ```
+/// *) Where somebody is always heard, or others were than those who are connected to, the scan's beginning is enough.
 struct RecoveryMachine {
     enum TimerID: Hashable {
         /// Runs out where nothing was heard since it was started.
@@ -40,7 +41,7 @@ struct RecoveryMachine {
     }
 
     private enum State: Equatable {
-        /// Nobody scans, or nothing has been heard yet: silence means nothing.
+        /// Nobody scans, or nothing has been heard yet, where that may be so: silence means nothing.
         case idle
         /// Can transition to: itself, curing, idle.
         case watching(hasHeard: Bool)
@@ -68,11 +69,17 @@ struct RecoveryMachine {
     /// Whether something is being done about the adapter, or will be: who needs it does well to wait.
     var isCuring: Bool { if case .curing = state { true } else { false } }
 
+    /// Whether what is being done about it is under way at this moment.
+    var isStepUnderWay: Bool { if case .curing(_, .underWay) = state { true } else { false } }
+
     // MARK: - What is seen
 
-    mutating func scanStarted() -> Output {
+    /// - Parameter missesOthers: whether others were heard before than those who are listened for.
+    mutating func scanStarted(missesOthers: Bool = false) -> Output {
         isScanning = true
-        return Output()
+        guard plan.hearsAlways || missesOthers, case .idle = state else { return Output() }
+        state = .watching(hasHeard: false)
+        return Output(timers: [.start(.silence, plan.silence)])
     }
 
     /// Nobody scans any more. A cure that is under way goes on.
@@ -107,6 +114,17 @@ struct RecoveryMachine {
             return Output(timers: [.start(.silence, plan.silence)])
         case .curing(_, .waiting):
             return recovered()
+        }
+    }
+
+    /// A link was made: the adapter has heard the peer.
+    mutating func linked() -> Output {
+        switch state {
+        case .watching:
+            state = .watching(hasHeard: true)
+            return Output()
+        case .curing(_, .waiting): return recovered()
+        case .idle, .curing, .resigned: return Output()
         }
     }
 

@@ -1,7 +1,7 @@
 /// What is done about an adapter that is on and doesn't do its work: deaf, or without an answer.
 ///
 /// ```swift
-/// let plan = RecoveryPlan(steps: [.restartScan, .powerCycle, .powerCycle])
+/// let plan = RecoveryPlan(steps: [.restartScan, .powerCycle, .reset])
 /// let central = try await Central.open(recovery: plan)
 /// ```
 ///
@@ -17,14 +17,23 @@ public struct RecoveryPlan: Hashable, Sendable {
         /// Switches the adapter off and on, for all programs of the machine: every link ends with
         /// ``DisconnectReason/Kind/adapterOff``. Scans of this central go on. On Linux it takes `CAP_NET_ADMIN`.
         case powerCycle
+        /// Resets the controller as if it was pulled out and plugged in, for all programs of the machine: every link ends, and
+        /// the adapter is gone for some seconds. Scans of this central go on. On Linux it is for controllers that are USB
+        /// devices, and takes the right to write to the device's file, see ``Central/reset(seen:)``; it has failed for others,
+        /// which changes nothing.
+        case reset
     }
 
     /// What to try, in order.
     public var steps: [Step]
 
-    /// How long a scan may hear nothing, though it heard something before. The silence is noticed between this time and
-    /// twice as much.
+    /// How long a scan may hear nothing, though it heard something before; and how long attempts to connect wait in vain before
+    /// a scan is made beside them. The silence is noticed between this time and twice as much.
     public var silence: Duration
+
+    /// Whether there is always somebody to be heard where the adapter is. Silence counts from the beginning of a scan then;
+    /// else from the first advertisement on, since a scan that has heard nothing yet may be where nobody is.
+    public var hearsAlways: Bool
 
     /// How long to wait after a step for the first advertisement.
     public var patience: Duration
@@ -39,17 +48,20 @@ public struct RecoveryPlan: Hashable, Sendable {
     ///   - silence: how long a scan may hear nothing; a minute unless said otherwise.
     ///   - patience: how long to wait after a step; 15 s unless said otherwise.
     ///   - rest: after how long without a symptom the steps are forgotten; ten minutes unless said otherwise.
+    ///   - hearsAlways: whether silence counts from the beginning of a scan; it does not unless said otherwise.
     public init(
         steps: [Step] = [.restartScan],
         silence: Duration = .seconds(60),
         patience: Duration = .seconds(15),
-        rest: Duration = .seconds(600)
+        rest: Duration = .seconds(600),
+        hearsAlways: Bool = false
     ) {
         precondition(silence > .zero && patience > .zero && rest >= .zero, "a plan needs time")
         self.steps = steps
         self.silence = silence
         self.patience = patience
         self.rest = rest
+        self.hearsAlways = hearsAlways
     }
 
     /// Troubles are told, and nothing is done about them.

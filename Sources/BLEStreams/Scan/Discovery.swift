@@ -27,6 +27,9 @@ public struct Discovery: Sendable {
     /// Whether it accepts connections.
     public var isConnectable: Bool { report.isConnectable }
 
+    /// The name of the adapter that heard it, where several are joined (``AdapterChoice/joined(_:)``); else `nil`.
+    public var adapter: String? { report.adapter }
+
     /// When it was heard.
     public var time: ReceptionTime { report.time }
 }

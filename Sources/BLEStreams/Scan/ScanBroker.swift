@@ -31,11 +31,10 @@ final class ScanBroker: Sendable {
     }
 
     private struct State {
-        var consumers: [Int: Consumer] = [:]
-        var watchers: [Int: Watcher] = [:]
+        var consumers = Observers<Consumer>()
+        var watchers = Observers<Watcher>()
         /// Whether the radio listens; one scan that takes another's place changes nothing.
         var isListening = false
-        var nextID = 0
         var running: ScanRequest?
         var activity: RadioActivity?
         /// Whether the radio rests though somebody wants to scan.
@@ -44,22 +43,18 @@ final class ScanBroker: Sendable {
         var heldError: BLEError?
         /// Counts the radio's scans: what a replaced one still says is ignored.
         var generation = 0
+        /// Whether somebody sees to it that a scan that has failed goes on, by ``resume()``, or is given up for good, by
+        /// ``giveUp()``: nobody is told of its end then.
+        var isHeld: @Sendable () -> Bool = { false }
     }
 
     private let radio: any Radio
     private let state = Mutex(State())
 
-    /// Whether somebody sees to it that a scan that has failed goes on, by ``resume()``, or is given up for good, by
-    /// ``giveUp()``: nobody is told of its end then.
-    private let isHeld: Mutex<@Sendable () -> Bool>
-
-    init(radio: any Radio) {
-        self.radio = radio
-        isHeld = Mutex { false }
-    }
+    init(radio: any Radio) { self.radio = radio }
 
     /// Sets who decides whether the end of a scan is kept from those who wait for advertisements.
-    func holdFailures(while condition: @escaping @Sendable () -> Bool) { isHeld.withLock { $0 = condition } }
+    func holdFailures(while condition: @escaping @Sendable () -> Bool) { state.withLock { $0.isHeld = condition } }
 
     /// Lets the radio rest; nobody notices but by the silence.
     func suspend() {
@@ -102,9 +97,7 @@ final class ScanBroker: Sendable {
         fail: @escaping @Sendable (BLEError) -> Void
     ) -> @Sendable () -> Void {
         let id = state.withLock { state in
-            defer { state.nextID += 1 }
-            state.consumers[state.nextID] = Consumer(options: options, take: take, lost: lost, fail: fail)
-            return state.nextID
+            state.consumers.add(Consumer(options: options, take: take, lost: lost, fail: fail))
         }
         adjust()
         return { self.remove(id) }
@@ -113,23 +106,22 @@ final class ScanBroker: Sendable {
     /// Adds somebody who hears of scans and asks for none; what is returned takes it away again.
     func watch(_ watcher: Watcher) -> @Sendable () -> Void {
         let (id, isListening) = state.withLock { state in
-            defer { state.nextID += 1 }
-            state.watchers[state.nextID] = watcher
-            return (state.nextID, state.isListening)
+            (state.watchers.add(watcher), state.isListening)
         }
         if isListening { watcher.started() }
-        return { _ = self.state.withLock { $0.watchers.removeValue(forKey: id) } }
+        return { _ = self.state.withLock { $0.watchers.remove(id) } }
     }
 
     private func remove(_ id: Int) {
-        let wasThere = state.withLock { $0.consumers.removeValue(forKey: id) != nil }
-        if wasThere { adjust() }
+        // Let go of outside the lock: what it holds may end with it.
+        let consumer = state.withLock { $0.consumers.remove(id) }
+        if consumer != nil { adjust() }
     }
 
     /// Makes the radio do what the consumers want by now.
     private func adjust() {
         let (old, start, hasStopped) = state.withLock { state -> (RadioActivity?, (ScanRequest, Int)?, [Watcher]) in
-            let wanted = Self.request(for: state.consumers.values.map(\.options))
+            let wanted = Self.request(for: state.consumers.all.map(\.options))
             guard !state.isSuspended else { return (nil, nil, []) }
             guard wanted != state.running else { return (nil, nil, []) }
             state.running = wanted
@@ -156,7 +148,7 @@ final class ScanBroker: Sendable {
             let watchers: [Watcher] = state.withLock { state in
                 guard state.generation == generation, !state.isListening else { return [] }
                 state.isListening = true
-                return Array(state.watchers.values)
+                return state.watchers.all
             }
             for watcher in watchers { watcher.started() }
         case .reports(let reports):
@@ -164,7 +156,7 @@ final class ScanBroker: Sendable {
             for watcher in watchers(of: generation) { watcher.heard(reports) }
         case .dropped(let count): for consumer in consumers(of: generation) { consumer.lost(count) }
         case .failed(let error):
-            let isHeld = isHeld.withLock { $0 }()
+            let isHeld = state.withLock { $0.isHeld }()
             let (consumers, watchers) = state.withLock { state -> ([Consumer], [Watcher]) in
                 guard state.generation == generation else { return ([], []) }
                 guard isHeld else { return Self.end(&state) }
@@ -180,27 +172,24 @@ final class ScanBroker: Sendable {
 
     /// Nobody scans any more; who has to be told.
     private static func end(_ state: inout State) -> ([Consumer], [Watcher]) {
-        defer {
-            state.consumers = [:]
-            state.running = nil
-            state.activity = nil
-        }
-        return (Array(state.consumers.values), stop(&state))
+        state.running = nil
+        state.activity = nil
+        return (state.consumers.removeAll(), stop(&state))
     }
 
     /// The radio listens no more; who has to be told.
     private static func stop(_ state: inout State) -> [Watcher] {
         defer { state.isListening = false }
-        return state.isListening ? Array(state.watchers.values) : []
+        return state.isListening ? state.watchers.all : []
     }
 
     private func watchers(of generation: Int) -> [Watcher] {
-        state.withLock { $0.generation == generation ? Array($0.watchers.values) : [] }
+        state.withLock { $0.generation == generation ? $0.watchers.all : [] }
     }
 
     /// Who hears a scan of the radio; nobody where it was replaced.
     private func consumers(of generation: Int) -> [Consumer] {
-        state.withLock { $0.generation == generation ? Array($0.consumers.values) : [] }
+        state.withLock { $0.generation == generation ? $0.consumers.all : [] }
     }
 
     /// The least that serves all; `nil` for nobody.

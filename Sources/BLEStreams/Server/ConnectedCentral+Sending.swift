@@ -134,14 +134,15 @@ extension ConnectedCentral {
     ) async throws {
         try await reply(on: bearer.timeline, limit: limit) {
             (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
-            let waiter = OnceOnly { finish(.success(())) }
-            let mustNotWait = self.state.withLock { state in
-                guard state[keyPath: board].news == seen, state.end == nil else { return true }
-                state[keyPath: board].waiters.append(waiter)
-                return false
+            let id: Int? = self.state.withLock { state in
+                guard state[keyPath: board].news == seen, state.end == nil else { return nil }
+                return state[keyPath: board].waiters.add { finish(.success(())) }
             }
-            if mustNotWait { waiter.run() }
-            return { self.state.withLock { $0[keyPath: board].waiters.removeAll { $0 === waiter } } }
+            guard let id else {
+                finish(.success(()))
+                return {}
+            }
+            return { _ = self.state.withLock { $0[keyPath: board].waiters.remove(id) } }
         }
     }
 

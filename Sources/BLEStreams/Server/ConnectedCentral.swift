@@ -28,22 +28,23 @@ public final class ConnectedCentral: Sendable {
         var indications = RoomBoard()
         var droppedWrites = 0
         var end: DisconnectReason?
+        /// Under which address its bond is kept, where it has told that on this link.
+        var identity: BluetoothAddress?
     }
 
     /// Who waits for room in one queue.
     struct RoomBoard {
-        var waiters: [OnceOnly] = []
+        var waiters = Observers<@Sendable () -> Void>()
         /// Counts the news of room: who saw an older count need not wait.
         var news = 0
         /// Whether somebody has waited in vain for as long as is patient: nobody waits before there is room again.
         var isStuck = false
 
         /// There is room: who is to be told.
-        mutating func takeWaiters() -> [OnceOnly] {
+        mutating func takeWaiters() -> [@Sendable () -> Void] {
             news += 1
             isStuck = false
-            defer { waiters = [] }
-            return waiters
+            return waiters.removeAll()
         }
     }
 
@@ -69,7 +70,7 @@ public final class ConnectedCentral: Sendable {
                 central.handle(output, server)
             },
             onSecurityFailure: { [weak server] error in
-                server?.warnings.tell(.encryptionFailed(link.peer)) { _ in error }
+                server?.encryptionFailed(link.peer, error)
             },
             onEnd: { [weak server] reason in
                 guard let central = identity.central else { return }
@@ -95,6 +96,12 @@ public final class ConnectedCentral: Sendable {
     public var isAuthorized: Bool {
         get { bearer.serve { server, _ in server.client.isAuthorized } }
         set { bearer.serve { server, _ in server.setAuthorized(newValue) } }
+    }
+
+    /// The address under which it is kept: its identity, where it has told that.
+    var identity: BluetoothAddress {
+        get { state.withLock { $0.identity } ?? address }
+        set { state.withLock { $0.identity = newValue } }
     }
 
     /// Drops the link to this central.
@@ -209,14 +216,14 @@ public final class ConnectedCentral: Sendable {
         let (confirmed, unconfirmed, roomy) = state.withLock { state in
             let confirmed = output.confirmed.compactMap { state.confirmations.removeValue(forKey: $0) }
             let unconfirmed = output.unconfirmed.compactMap { state.confirmations.removeValue(forKey: $0) }
-            var roomy: [OnceOnly] = []
+            var roomy: [@Sendable () -> Void] = []
             if output.room.contains(.notifications) { roomy += state.notifications.takeWaiters() }
             if output.room.contains(.indications) { roomy += state.indications.takeWaiters() }
             return (confirmed, unconfirmed, roomy)
         }
         for result in confirmed { result(true) }
         for result in unconfirmed { result(false) }
-        for waiter in roomy { waiter.run() }
+        for tell in roomy { tell() }
     }
 
     private func ended(_ reason: DisconnectReason) {
@@ -227,7 +234,7 @@ public final class ConnectedCentral: Sendable {
             return (Array(state.confirmations.values), roomy)
         }
         for result in confirmations { result(false) }
-        for waiter in roomy { waiter.run() }
+        for tell in roomy { tell() }
     }
 }
 

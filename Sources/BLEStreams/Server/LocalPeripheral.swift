@@ -28,16 +28,45 @@ public struct LocalPeripheral: Sendable {
     /// What it offers.
     public var services: [LocalService]
 
+    /// Who answers what a central asks that pairs with it; `nil` refuses every pairing.
+    ///
+    /// Answers that ask nobody, the default, have this device claim that it can neither show nor take a number: whoever wants
+    /// to pair may, and what is encrypted is safe from listeners, not from somebody who stood in between. What needs more
+    /// says so itself, with ``AccessRequirement/authenticated``, and takes answers: a passkey to show, to enter, or numbers
+    /// to compare. With them a central that asks for no protection still pairs without, as the specification has it; it is
+    /// kept from what needs more, and doesn't replace a bond that somebody made sure of.
+    ///
+    /// Source: Core Specification, Vol 3, Part H, 2.3.5.1, and Part C, 10.3.
+    public var pairing: PairingAnswers?
+
+    /// How soon and how often it is served again when its adapter is switched off or unplugged, or its advertising or
+    /// listening taken away; `nil`, the default: not at all, and that ends it with an error.
+    ///
+    /// ```swift
+    /// var thermometer = LocalPeripheral(name: "Thermometer") {
+    ///     LocalService(.environmentalSensing) { LocalCharacteristic(BluetoothUUID(0x2A6E), [.read, .notify]) }
+    /// }
+    /// thermometer.resuming = .exponential()
+    /// ```
+    ///
+    /// An adapter that can't be used is waited for without counting, also before the beginning. Other failures in a row are
+    /// counted until it has been served for ``RetryPolicy/stableAfter``. Meanwhile the closure goes on: values keep what
+    /// is written to them, and what is notified reaches nobody. ``PeripheralServer/states`` tells of it. What no new attempt
+    /// can mend (``BLEError/isFinal``) ends it all the same.
+    public var resuming: RetryPolicy?
+
     /// Describes a peripheral, with its services in a block.
     public init(
         name: String,
         appearance: UInt16 = 0,
         advertising: [BluetoothUUID]? = nil,
+        pairing: PairingAnswers? = PairingAnswers(),
         @AttributeListBuilder<LocalService> services: () -> [LocalService]
     ) {
         self.name = name
         self.appearance = appearance
         advertisedServices = advertising
+        self.pairing = pairing
         self.services = services()
     }
 
@@ -48,14 +77,17 @@ public struct LocalPeripheral: Sendable {
     /// Advertises and serves on an adapter for as long as the closure runs.
     ///
     /// When the adapter is switched off or unplugged, or its advertising or listening is taken away, the closure is
-    /// cancelled, and the error is thrown once it has ended: call this again to go on.
+    /// cancelled, and the error is thrown once it has ended: call this again to go on, or have it go on by itself with
+    /// ``resuming``. An adapter that this program has
+    /// switched off itself is one, be it by a ``RecoveryPlan``; the error says so.
     ///
-    /// Where bluetoothd runs on the adapter too, Linux hands a central to whichever of the two has begun to listen last: run
-    /// this after bluetoothd has started, and again when that was restarted.
+    /// Where bluetoothd runs on the adapter too, Linux hands a central to whichever of the two has begun to listen last.
+    /// One that is started later is noticed when it changes something of the adapter, or else when it has been given a
+    /// central, which `warning` is told of; then this begins to listen anew.
     ///
     /// - Parameters:
     ///   - adapter: the adapter, or a radio: `.radio(air.adapter())`.
-    ///   - store: where it is kept what bonded centrals have subscribed to; `nil`: ``PeerStore/standard`` for an adapter of
+    ///   - store: where the bonds with centrals are kept, and what those have subscribed to; `nil`: ``PeerStore/standard`` for an adapter of
     ///     this machine, memory for ``AdapterChoice/radio(_:)``.
     ///   - warning: is told what goes wrong beside the calls; it is printed to standard error unless given.
     ///   - body: what the peripheral does meanwhile, with the server, in a task of its own; when it returns or throws,

@@ -15,6 +15,10 @@ extension PeripheralServer {
                 return nil
             }
             group.addTask {
+                await self.visits.receive()
+                return nil
+            }
+            group.addTask {
                 do {
                     try await self.untilFailure()
                     return nil
@@ -23,8 +27,12 @@ extension PeripheralServer {
                 }
             }
             group.addTask {
+                await self.keepServing()
+                return nil
+            }
+            group.addTask {
                 do {
-                    try await self.start()
+                    try await self.startServing()
                     return .success(try await body(self))
                 } catch {
                     return .failure(error)

@@ -1,20 +1,27 @@
 public import BLEProtocol
+public import BLERadio
 
-/// A central has connected or left.
+/// A central has connected, paired or left.
 public enum CentralEvent: Sendable {
     /// It is connected.
     case connected(ConnectedCentral)
     /// It has left, for this reason.
     case disconnected(ConnectedCentral, DisconnectReason)
+    /// It has paired with this device; with the bond that is kept, `nil` where it does not bond.
+    case paired(ConnectedCentral, Bond?)
+    /// It has tried to, and that failed; ``BLEError/pairingFailure`` says why, as far as that is known. The link may go on.
+    case pairingFailed(ConnectedCentral, BLEError)
 }
 
 extension PeripheralServer {
-    /// Who connects and who leaves, from now on. Ends when the server stops; throws when the adapter fails.
+    /// Who connects, pairs and leaves, from now on. Ends when the server stops; throws when the adapter fails.
     public var centralEvents: BLEStream<CentralEvent> {
         events(StreamSubject(operation: "centrals")) { event in
             switch event {
             case .connected(let central): .connected(central)
             case .disconnected(let central, let reason): .disconnected(central, reason)
+            case .paired(let central, let bond): .paired(central, bond)
+            case .pairingFailed(let central, let error): .pairingFailed(central, error)
             default: nil
             }
         }

@@ -25,6 +25,8 @@ extension PeripheralServer {
     enum Event: Sendable {
         case connected(ConnectedCentral)
         case disconnected(ConnectedCentral, DisconnectReason)
+        case paired(ConnectedCentral, Bond?)
+        case pairingFailed(ConnectedCentral, BLEError)
         case subscription(SubscriptionChange)
         case read(ReadRequest)
         case write(WriteRequest)
@@ -33,6 +35,7 @@ extension PeripheralServer {
         fileprivate var central: ConnectedCentral {
             switch self {
             case .connected(let central), .disconnected(let central, _): central
+            case .paired(let central, _), .pairingFailed(let central, _): central
             case .subscription(let change): change.central
             case .read(let request): request.central
             case .write(let request): request.central

@@ -2,29 +2,50 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
+/// What the radio does for a peripheral, from one beginning to the next.
+private struct Round {
+    var activities: [RadioActivity] = []
+    /// Whether all of it has begun.
+    var isUnderWay = false
+    /// What has ended a part of it.
+    var failure: BLEError?
+}
+
+extension [RadioActivity] {
+    fileprivate mutating func takeAll() -> [RadioActivity] {
+        defer { self = [] }
+        return self
+    }
+}
+
 /// A ``LocalPeripheral`` while it runs: who is connected, what they ask, and what they are sent.
 public final class PeripheralServer: Sendable {
     private struct State {
         /// The names of characteristics that are not offered any more, by value handle.
         var formerNames: [UInt16: String] = [:]
         var centrals: [Int: ConnectedCentral] = [:]
-        var watchers: [Int: Watcher] = [:]
+        var watchers = Observers<Watcher>()
         var nextID = 0
-        var activities: [RadioActivity] = []
+        /// What the radio does for it now.
+        var round = Round()
         var isStopped = false
         var failure: BLEError?
-        var whenEmpty: OnceOnly?
+        var whenEmpty: (@Sendable () -> Void)?
     }
 
     let database: SharedDatabase
     let radio: any Radio
     let errands: Errands
     let warnings: ServerWarnings
+    let visits: PairingVisits
+    let serving: ServingWatch
     private let request: AdvertiseRequest
     private let description: LocalPeripheral
-    private let served: ServedCentrals
+    let served: ServedCentrals
     var name: String { description.name }
-    private let state = Mutex(State())
+    /// How it is served again; `nil`: not at all.
+    var resuming: RetryPolicy? { description.resuming }
+    private let contents = Mutex(State())
 
     init(
         _ description: LocalPeripheral,
@@ -39,20 +60,22 @@ public final class PeripheralServer: Sendable {
         self.radio = radio
         errands = Errands()
         warnings = ServerWarnings(warning, errands)
+        visits = PairingVisits(description.pairing, on: radio.timeline)
         served = ServedCentrals(store: store)
+        serving = ServingWatch()
     }
 
     /// The centrals that are connected now.
     public var centrals: [ConnectedCentral] {
-        state.withLock { $0.centrals.sorted { $0.key < $1.key }.map(\.value) }
+        contents.withLock { $0.centrals.sorted { $0.key < $1.key }.map(\.value) }
     }
 
     /// What ended the radio's part of it, if that is over.
-    var failure: BLEError? { state.withLock { $0.failure } }
+    var failure: BLEError? { contents.withLock { $0.failure } }
 
     /// Throws what the radio's part has ended with: nobody hears what is sent from then on.
     func checkIsServing(_ operation: String, _ name: LocalName) throws {
-        let (failure, isStopped) = state.withLock { ($0.failure, $0.isStopped) }
+        let (failure, isStopped) = contents.withLock { ($0.failure, $0.isStopped) }
         if let failure { throw failure }
         guard isStopped else { return }
         throw BLEError(
@@ -66,8 +89,30 @@ public final class PeripheralServer: Sendable {
 
     // MARK: - The beginning and the end
 
-    /// Listens, then advertises; returns when both are under way.
+    /// Listens, answers pairings, then advertises; returns when all is under way.
+    ///
+    /// - Throws: what the radio refuses, or what has ended a part of it meanwhile.
     func start() async throws {
+        contents.withLock { $0.round = Round() }
+        do {
+            try await listen()
+            try await restoreBonds()
+            try await receivePairings()
+            try await advertise()
+        } catch {
+            endRound()
+            throw error
+        }
+        let failure = contents.withLock { state in
+            state.round.isUnderWay = true
+            return state.round.failure
+        }
+        guard let failure else { return }
+        endRound()
+        throw failure
+    }
+
+    private func listen() async throws {
         try await begin { finish in
             self.radio.listen { [weak self] event in
                 switch event {
@@ -80,6 +125,9 @@ public final class PeripheralServer: Sendable {
                 }
             }
         }
+    }
+
+    private func advertise() async throws {
         try await begin { finish in
             self.radio.advertise(self.request) { [weak self] event in
                 switch event {
@@ -92,13 +140,13 @@ public final class PeripheralServer: Sendable {
         }
     }
 
-    private func begin(
+    func begin(
         _ start: (@escaping @Sendable (Result<Void, any Error>) -> Void) -> RadioActivity
     ) async throws {
         try await reply(on: radio.timeline) { finish in
             let activity = start(finish)
-            let isStopped = self.state.withLock { state in
-                if !state.isStopped { state.activities.append(activity) }
+            let isStopped = self.contents.withLock { state in
+                if !state.isStopped { state.round.activities.append(activity) }
                 return state.isStopped
             }
             if isStopped { activity.cancel() }
@@ -106,41 +154,54 @@ public final class PeripheralServer: Sendable {
         }
     }
 
+    /// Ends what the radio still does for it; links stay up.
+    private func endRound() {
+        let activities = contents.withLock { $0.round.activities.takeAll() }
+        for activity in activities.reversed() { activity.cancel() }
+        visits.areReceived = false
+    }
+
     /// Ends advertising and listening, drops all links, and waits until they are down; bounded in time.
     func stop() async {
-        let (activities, watchers, centrals) = state.withLock { state in
+        let (activities, watchers, centrals) = contents.withLock { state in
             state.isStopped = true
-            defer {
-                state.activities = []
-                state.watchers = [:]
-            }
-            return (state.activities, state.watchers, Array(state.centrals.values))
+            return (state.round.activities.takeAll(), state.watchers.removeAll(), Array(state.centrals.values))
         }
         for activity in activities.reversed() { activity.cancel() }
-        for watcher in watchers.values { watcher.finish(nil) }
+        for watcher in watchers { watcher.finish(nil) }
+        serving.finish(nil)
         guard !centrals.isEmpty else { return }
-        await withCheckedContinuation { continuation in
-            let once = OnceOnly { continuation.resume() }
-            let timer = radio.timeline.schedule(after: .seconds(5)) { once.run() }
-            let isEmpty = state.withLock { state in
-                state.whenEmpty = OnceOnly {
-                    timer.cancel()
-                    once.run()
-                }
+        await undisturbedReply(on: radio.timeline, limit: (.seconds(5), ())) { finish in
+            let isEmpty = contents.withLock { state in
+                state.whenEmpty = { finish(()) }
                 return state.centrals.isEmpty
             }
             for central in centrals { central.bearer.close(DisconnectReason(.closedLocally)) }
-            if isEmpty { once.run() }
+            if isEmpty { finish(()) }
+            return {}
         }
     }
 
+    /// A part of what the radio does has ended.
     private func fail(_ error: BLEError) {
-        let watchers = state.withLock { state in
-            if state.failure == nil { state.failure = error }
-            defer { state.watchers = [:] }
-            return state.watchers
+        guard resuming != nil, !error.isFinal else { return giveUp(error) }
+        let isFirst = contents.withLock { state in
+            defer { if state.round.failure == nil { state.round.failure = error } }
+            return state.round.failure == nil && state.round.isUnderWay && !state.isStopped
         }
-        for watcher in watchers.values { watcher.finish(error) }
+        guard isFirst else { return }
+        endRound()
+        serving.interrupted(error)
+    }
+
+    /// Ends all with an error.
+    func giveUp(_ error: BLEError) {
+        let watchers = contents.withLock { state in
+            if state.failure == nil { state.failure = error }
+            return state.watchers.removeAll()
+        }
+        for watcher in watchers { watcher.finish(error) }
+        serving.finish(error)
     }
 
     // MARK: - What is offered
@@ -163,7 +224,7 @@ public final class PeripheralServer: Sendable {
             return (database.replaceServices(all), former)
         }
         guard isDifferent else { return false }
-        let centrals = state.withLock { state in
+        let centrals = contents.withLock { state in
             for characteristic in former { state.formerNames[characteristic.valueHandle] = characteristic.id }
             return Array(state.centrals.values)
         }
@@ -173,14 +234,14 @@ public final class PeripheralServer: Sendable {
 
     /// The name of a characteristic, or its handle where nobody knows a name.
     func characteristic(at handle: UInt16) -> String {
-        database.withLock { $0.characteristic(at: handle)?.id } ?? state.withLock { $0.formerNames[handle] }
+        database.withLock { $0.characteristic(at: handle)?.id } ?? contents.withLock { $0.formerNames[handle] }
             ?? handle.hexadecimal
     }
 
     // MARK: - Centrals
 
     private func accept(_ link: any ATTLink) {
-        let id = state.withLock { state in
+        let id = contents.withLock { state in
             defer { state.nextID += 1 }
             return state.isStopped ? nil : state.nextID
         }
@@ -192,7 +253,7 @@ public final class PeripheralServer: Sendable {
     private func admit(_ link: any ATTLink, _ id: Int, _ kept: ServedCentrals.Kept) {
         let client = database.withLock { served.recall(kept.record, $0) }
         let central = ConnectedCentral(link: link, server: self, id: id, client: client, isBonded: kept.isBonded)
-        let isStopped = state.withLock { state in
+        let isStopped = contents.withLock { state in
             if !state.isStopped { state.centrals[id] = central }
             return state.isStopped
         }
@@ -203,22 +264,23 @@ public final class PeripheralServer: Sendable {
     }
 
     func left(_ central: ConnectedCentral, id: Int, _ reason: DisconnectReason) {
-        let whenEmpty = state.withLock { state in
+        let whenEmpty = contents.withLock { state in
             state.centrals[id] = nil
             return state.centrals.isEmpty ? state.whenEmpty : nil
         }
+        visits.end(central.address)
         let (client, isEncrypted) = central.served
-        database.withLock { served.keep(client, of: central.address, isBonded: isEncrypted, $0) }
+        database.withLock { served.keep(client, of: central.identity, isBonded: isEncrypted, $0) }
         tell(.disconnected(central, reason))
-        whenEmpty?.run()
+        whenEmpty?()
     }
 
     // MARK: - Watching
 
     /// Who watches for what happens to a characteristic, the oldest first.
     func watchers(of handle: UInt16?) -> [Watcher] {
-        state.withLock { state in
-            state.watchers.sorted { $0.key < $1.key }.map(\.value).filter { watcher in
+        contents.withLock { state in
+            state.watchers.all.filter { watcher in
                 guard let handles = watcher.handles else { return true }
                 return handle.map { handles.contains($0) } ?? false
             }
@@ -227,13 +289,11 @@ public final class PeripheralServer: Sendable {
 
     /// Adds a watcher, unless all is over; with the failure, if it was one.
     func add(_ watcher: Watcher) -> (id: Int, isOver: Bool, failure: BLEError?) {
-        state.withLock { state in
-            defer { state.nextID += 1 }
+        contents.withLock { state in
             let isOver = state.isStopped || state.failure != nil
-            if !isOver { state.watchers[state.nextID] = watcher }
-            return (state.nextID, isOver, state.failure)
+            return (isOver ? 0 : state.watchers.add(watcher), isOver, state.failure)
         }
     }
 
-    func removeWatcher(_ id: Int) { state.withLock { $0.watchers[id] = nil } }
+    func removeWatcher(_ id: Int) { _ = contents.withLock { $0.watchers.remove(id) } }
 }

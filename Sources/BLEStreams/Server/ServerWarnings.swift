@@ -13,6 +13,8 @@ final class ServerWarnings: Sendable {
         case subscriptionFlood(BluetoothAddress)
         case encryptionFailed(BluetoothAddress)
         case interrupted
+        case pairingsNotAnswered
+        case bondsNotRestored
     }
 
     /// Centrals may come under any number of addresses.
@@ -58,6 +60,17 @@ extension BLEError {
             object: object,
             cause: "the value is dynamic, and nobody iterates PeripheralServer.\(stream), so nobody answers",
             remedy: "Iterate it for as long as the peripheral runs, or describe the value as .stored."
+        )
+    }
+
+    /// The radio has stopped answering the pairings that centrals begin, and the peripheral is served on.
+    static func pairingsNotAnswered(because error: BLEError) -> BLEError {
+        BLEError(
+            error.code,
+            operation: "receive pairings",
+            object: error.object,
+            cause: "centrals can't pair any more, while those with a bond go on: \(error.cause)",
+            remedy: error.remedy + " Then serve the peripheral anew, with LocalPeripheral.run(on:)."
         )
     }
 

@@ -32,11 +32,13 @@ extension Session {
     /// It returns when the link is down, after some seconds at most, and isn't disturbed by cancellation. A session that
     /// has failed stays so; one that has not begun yet doesn't begin by itself.
     public func disconnect() async {
-        await withCheckedContinuation { continuation in
-            if orders.disconnect({ continuation.resume() }) { return }
-            // Nobody drives it: there is nothing to end.
-            try? handle(.disconnect)
-            continuation.resume()
+        await undisturbedReply(on: core.timeline) { finish in
+            if !orders.disconnect({ finish(()) }) {
+                // Nobody drives it: there is nothing to end.
+                try? handle(.disconnect)
+                finish(())
+            }
+            return {}
         }
     }
 

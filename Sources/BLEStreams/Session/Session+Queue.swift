@@ -33,16 +33,19 @@ extension Session {
         while true {
             let link = try await readyLink(before: end, timeout)
             // What the state shows, reading and the like, comes one at a time with this.
-            let turn = OnceOnly(try await turns.enter(on: core.timeline))
+            let leave = try await turns.enter(on: core.timeline)
             do {
                 let entry = try await link.acquire()
                 // Who drives the session waits for a turn too, and makes the next link.
-                link.onEnd { _ in turn.run() }
-                return LinkHold(link: Link(link, pass: entry.id), entry: entry) { turn.run() }
+                let forget = link.onEnd { _ in leave() }
+                return LinkHold(link: Link(link, pass: entry.id), entry: entry) {
+                    forget()
+                    leave()
+                }
             } catch let error as BLEError where error.code == .disconnected {
-                turn.run()
+                leave()
             } catch {
-                turn.run()
+                leave()
                 throw error
             }
         }

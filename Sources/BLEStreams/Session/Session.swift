@@ -29,7 +29,7 @@ public final class Session: Sendable {
     let orders = SessionOrders()
 
     /// Who has the link for an operation that the state shows, one at a time.
-    let turns: TurnQueue
+    let turns: Turns
 
     /// Made when it is first asked for: it refers to the session.
     private let lazyQueue = Mutex<QueueCore?>(nil)
@@ -69,7 +69,7 @@ public final class Session: Sendable {
         self.central = central
         self.initialise = initialise
         core = central.core
-        turns = TurnQueue()
+        turns = Turns()
         var facts = Facts()
         if case .addresses(let known) = plan.target { facts.addresses = known }
         let machine = ConnectionMachine(

@@ -39,7 +39,7 @@ struct SessionChannel {
     var cancel: (@Sendable () -> Void)?
     var isOn = false
 
-    private var consumers: [Int: Consumer] = [:]
+    private var consumers = Observers<Consumer>()
     private var backlog = Ring<CharacteristicValue>()
     private var dropped = 0
 
@@ -48,17 +48,18 @@ struct SessionChannel {
     /// Whether anybody needs it.
     var isWanted: Bool { isPlanned || !consumers.isEmpty }
 
-    mutating func add(_ id: Int, _ consumer: SessionConsumer) {
+    mutating func add(_ consumer: SessionConsumer) -> Int {
         if consumers.isEmpty {
             if dropped > 0 { consumer.lost(dropped) }
             consumer.send(backlog.elements)
             backlog = Ring()
             dropped = 0
         }
-        consumers[id] = Consumer(consumer: consumer)
+        return consumers.add(Consumer(consumer: consumer))
     }
 
-    mutating func remove(_ id: Int) { consumers[id] = nil }
+    /// Takes a consumer away, to be let go outside the lock.
+    mutating func remove(_ id: Int) -> SessionConsumer? { consumers.remove(id)?.consumer }
 
     mutating func deliver(_ values: [CharacteristicValue], now: Duration) {
         guard !consumers.isEmpty else {
@@ -66,7 +67,7 @@ struct SessionChannel {
             return
         }
         showGaps(now: now)
-        for entry in consumers.values { entry.consumer.send(values) }
+        for entry in consumers.all { entry.consumer.send(values) }
     }
 
     private mutating func keep(_ value: CharacteristicValue) {
@@ -80,7 +81,7 @@ struct SessionChannel {
     /// Values were dropped before they came here. The first consumer hears of them before all that waits for it.
     mutating func lost(_ count: Int) {
         if consumers.isEmpty { dropped += count }
-        for entry in consumers.values { entry.consumer.lost(count) }
+        for entry in consumers.all { entry.consumer.lost(count) }
     }
 
     /// The subscription is on: what was missed until now is a gap.
@@ -94,22 +95,19 @@ struct SessionChannel {
         cancel = nil
         guard isOn else { return }
         isOn = false
-        for id in consumers.keys where consumers[id]?.interruption == nil {
-            consumers[id]?.interruption = (now, reason)
-        }
+        consumers.updateEach { entry in if entry.interruption == nil { entry.interruption = (now, reason) } }
     }
 
     /// Ends the streams of all consumers, but for those that outlive a failure of the session.
     mutating func finish(throwing error: (any Error)?) {
-        for entry in consumers.values { entry.consumer.finish?(error) }
-        consumers = consumers.filter { $0.value.consumer.finish == nil }
+        for entry in consumers.removeAll(where: { $0.consumer.finish != nil }) { entry.consumer.finish?(error) }
     }
 
     private mutating func showGaps(now: Duration) {
-        for (id, entry) in consumers {
-            guard let (start, reason) = entry.interruption else { continue }
+        consumers.updateEach { entry in
+            guard let (start, reason) = entry.interruption else { return }
             entry.consumer.interrupted(reason, now - start)
-            consumers[id]?.interruption = nil
+            entry.interruption = nil
         }
     }
 }

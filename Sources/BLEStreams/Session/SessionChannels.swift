@@ -10,13 +10,12 @@ final class SessionChannels: Sendable {
         var order: [SessionSubscription] = []
         /// Subscriptions that are on and that nobody wants any more, with what switches them off.
         var unwanted: [(subscription: SessionSubscription, cancel: @Sendable () -> Void)] = []
-        var nextID = 0
         var failure: BLEError?
+        var onWish: (@Sendable () -> Void)?
     }
 
     private let timeline: any Timeline
     private let state: Mutex<State>
-    private let onWish = Mutex<(@Sendable () -> Void)?>(nil)
 
     init(_ planned: [SessionSubscription], timeline: any Timeline) {
         self.timeline = timeline
@@ -29,7 +28,7 @@ final class SessionChannels: Sendable {
     }
 
     /// Called whenever a subscription is wanted that isn't on, or on and not wanted any more.
-    func whenWished(_ action: (@Sendable () -> Void)?) { onWish.withLock { $0 = action } }
+    func whenWished(_ action: (@Sendable () -> Void)?) { state.withLock { $0.onWish = action } }
 
     // MARK: - Consumers
 
@@ -38,23 +37,19 @@ final class SessionChannels: Sendable {
         _ subscription: SessionSubscription,
         _ consumer: SessionConsumer
     ) -> @Sendable () -> Void {
-        let (id, failure) = state.withLock { state in
-            defer { state.nextID += 1 }
-            guard state.failure == nil || consumer.finish == nil else { return (state.nextID, state.failure) }
-            if state.channels[subscription] == nil {
-                state.channels[subscription] = SessionChannel(isPlanned: false)
-                state.order.append(subscription)
-            }
-            state.channels[subscription]?.add(state.nextID, consumer)
-            return (state.nextID, nil)
+        let (id, failure): (Int, BLEError?) = state.withLock { state in
+            guard state.failure == nil || consumer.finish == nil else { return (0, state.failure) }
+            if state.channels[subscription] == nil { state.order.append(subscription) }
+            return (state.channels[subscription, default: SessionChannel(isPlanned: false)].add(consumer), nil)
         }
         if let failure { consumer.finish?(failure) } else { wish() }
         return { self.remove(id, subscription) }
     }
 
     private func remove(_ id: Int, _ subscription: SessionSubscription) {
+        var consumer: SessionConsumer?
         let (cancel, isOn) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
-            state.channels[subscription]?.remove(id)
+            consumer = state.channels[subscription]?.remove(id)
             guard let channel = state.channels[subscription], !channel.isWanted else { return (nil, false) }
             state.channels[subscription] = nil
             state.order.removeAll { $0 == subscription }
@@ -63,12 +58,13 @@ final class SessionChannels: Sendable {
             state.unwanted.append((subscription, cancel))
             return (nil, true)
         }
+        withExtendedLifetime(consumer) {}
         cancel?()
         if isOn { wish() }
     }
 
     private func wish() {
-        let action = onWish.withLock { $0 }
+        let action = state.withLock { $0.onWish }
         action?()
     }
 

@@ -112,7 +112,10 @@ extension SessionDriver {
 
     private func initialised(_ link: Link) async throws -> Bool {
         do {
-            try await deadline(plan.limits.initialise) { [session] in try await session.initialise(link) }
+            try await deadline(plan.limits.initialise) { [session, plan] in
+                if let level = plan.security { try await link.secure(to: level, timeout: plan.limits.initialise) }
+                try await session.initialise(link)
+            }
             return true
         } catch let error as BLEError {
             handle(unless(error, .initialisationFailed(error)))
@@ -221,7 +224,8 @@ extension SessionDriver {
                     // Long after it was switched on, too: what it was for is gone.
                     if let error, error.code == .servicesChanged { channels.refuse(subscription, error) }
                 },
-                armed: { finish(.success(())) }
+                armed: { finish(.success(())) },
+                answers: link.whoAnswers
             )
             let cancel = link.attributes.subscribe(
                 subscription.selector,

@@ -1,4 +1,5 @@
 public import BLEProtocol
+public import BLERadio
 
 /// What a session is to do: whom to find, what to ask of it, for how long to try.
 ///
@@ -35,6 +36,12 @@ public struct SessionPlan: Hashable, Sendable {
 
     /// What its links are to be like; `nil`: what is preferred for the peripheral, or by the central.
     public var parameters: ConnectionParameters?
+
+    /// How secure each link must be before the program's own first steps and the subscriptions; `nil`: what operations turn out
+    /// to need. It is raised, where somebody answers for the peripheral (``Peripheral/allowPairing(_:)``) or the central, within
+    /// ``SessionLimits/initialise``; otherwise with the keys of a bond, or by Just Works where that will do. Where it can't be,
+    /// the session fails.
+    public var security: SecurityLevel?
 
     /// How often and how soon to reconnect when a link is lost or can't be made.
     ///
@@ -114,9 +121,9 @@ public struct SessionLimits: Hashable, Sendable {
     public var connect: Duration = .seconds(30)
     /// Until all services are known.
     public var discover: Duration = .seconds(30)
-    /// Until what the program does first on each link is done.
+    /// Until what the program does first on each link is done, with the time of whoever answers where the link is raised.
     public var initialise: Duration = .seconds(30)
-    /// Until one characteristic sends its values.
+    /// Until one characteristic sends its values, with the time of whoever answers where the link is raised for that.
     public var subscribe: Duration = .seconds(10)
 
     /// The limits that serve most peripherals.

@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLERadio
 
 /// A session as it stands in its peripheral's file: everything of its plan, for the next run of the program.
 struct SessionRecord: Codable, Equatable, Sendable {
@@ -35,6 +36,18 @@ struct SessionRecord: Codable, Equatable, Sendable {
         var longestInterval: Double
         var latency: Int
         var supervisionTimeout: Double
+        /// Absent in older files.
+        var limits: ParameterLimits?
+    }
+
+    /// Durations in seconds.
+    struct ParameterLimits: Codable, Equatable, Sendable {
+        var shortestInterval: Double
+        var longestInterval: Double
+        var latency: Int
+        var shortestTimeout: Double
+        var longestTimeout: Double
+        var corrections: Int
     }
 
     var name: String?
@@ -46,6 +59,8 @@ struct SessionRecord: Codable, Equatable, Sendable {
     var immediateAttempts: Int
     /// Absent in older files.
     var parameters: Parameters?
+    /// The level by its name; absent in older files.
+    var security: String?
 
     init(_ plan: SessionPlan, name: String?) {
         self.name = name
@@ -82,17 +97,19 @@ struct SessionRecord: Codable, Equatable, Sendable {
             )
         }
         immediateAttempts = plan.immediateAttempts
+        security = plan.security?.rawValue
         parameters = plan.parameters.map { parameters in
             Parameters(
                 shortestInterval: parameters.interval.lowerBound.seconds,
                 longestInterval: parameters.interval.upperBound.seconds,
                 latency: parameters.latency,
-                supervisionTimeout: parameters.supervisionTimeout.seconds
+                supervisionTimeout: parameters.supervisionTimeout.seconds,
+                limits: parameters.limits.map(ParameterLimits.init)
             )
         }
     }
 
-    /// The plan; `nil` where a UUID in the file is none.
+    /// The plan; `nil` where a UUID in the file is none, or a level of security.
     func plan(for peer: BluetoothAddress) -> SessionPlan? {
         var plan = SessionPlan(peer)
         plan.isKept = true
@@ -131,6 +148,11 @@ struct SessionRecord: Codable, Equatable, Sendable {
         }
         plan.immediateAttempts = immediateAttempts
         plan.parameters = parameters?.value
+        if let security {
+            // A demand that isn't understood is not dropped.
+            guard let level = SecurityLevel(rawValue: security) else { return nil }
+            plan.security = level
+        }
         return plan
     }
 }
@@ -139,10 +161,34 @@ extension SessionRecord.Parameters {
     /// The parameters; `nil` where no link can have those in the file.
     fileprivate var value: ConnectionParameters? {
         guard shortestInterval <= longestInterval else { return nil }
-        return try? ConnectionParameters(
+        let parameters = try? ConnectionParameters(
             interval: .inSeconds(shortestInterval)...(.inSeconds(longestInterval)),
             latency: latency,
             supervisionTimeout: .inSeconds(supervisionTimeout)
+        )
+        guard let limits = limits?.value else { return parameters }
+        return try? parameters?.limited(to: limits)
+    }
+}
+
+extension SessionRecord.ParameterLimits {
+    fileprivate init(_ limits: ConnectionLimits) {
+        shortestInterval = limits.interval.lowerBound.seconds
+        longestInterval = limits.interval.upperBound.seconds
+        latency = limits.latency
+        shortestTimeout = limits.supervisionTimeout.lowerBound.seconds
+        longestTimeout = limits.supervisionTimeout.upperBound.seconds
+        corrections = limits.corrections
+    }
+
+    /// The limits; `nil` where no link can keep to those in the file.
+    fileprivate var value: ConnectionLimits? {
+        guard shortestInterval <= longestInterval, shortestTimeout <= longestTimeout else { return nil }
+        return try? ConnectionLimits(
+            interval: .inSeconds(shortestInterval)...(.inSeconds(longestInterval)),
+            latency: latency,
+            supervisionTimeout: .inSeconds(shortestTimeout)...(.inSeconds(longestTimeout)),
+            corrections: corrections
         )
     }
 }

@@ -4,12 +4,14 @@ import Synchronization
 
 /// The machine of one session behind a lock, and who watches it.
 final class SessionStates: Sendable {
+    /// Each says whether a state is the one that it waits for.
+    private typealias Waiters = Observers<@Sendable (SessionState) -> Bool>
+
     private struct State {
         var machine: ConnectionMachine
         var last: SessionTransition
-        var watchers: [Int: @Sendable (SessionTransition) -> Void] = [:]
-        var waiters: [Int: @Sendable (SessionState) -> Bool] = [:]
-        var nextID = 0
+        var watchers = Observers<@Sendable (SessionTransition) -> Void>()
+        var waiters = Waiters()
     }
 
     private let timeline: any Timeline
@@ -36,7 +38,7 @@ final class SessionStates: Sendable {
     ) throws(IllegalTrigger) -> [SessionEffect] {
         let random = timeline.randomBits()
         let now = timeline.now
-        let result: Result<([SessionEffect], SessionState, [Int: @Sendable (SessionState) -> Bool]), IllegalTrigger> =
+        let result: Result<([SessionEffect], SessionState, Waiters), IllegalTrigger> =
             state.withLock { state in
                 adjust(&state.machine)
                 let previous = state.machine.state
@@ -45,15 +47,15 @@ final class SessionStates: Sendable {
                     let new = state.machine.state
                     state.last = SessionTransition(state: new, previous: previous, cause: trigger, time: now)
                     // Under the lock, so that all watchers see one order.
-                    for watcher in state.watchers.values { watcher(state.last) }
+                    for watcher in state.watchers.all { watcher(state.last) }
                     return .success((effects, new, state.waiters))
                 } catch {
                     return .failure(error)
                 }
             }
         let (effects, new, waiters) = try result.get()
-        for (id, isWhatItWaitsFor) in waiters where isWhatItWaitsFor(new) {
-            self.state.withLock { $0.waiters[id] = nil }
+        for (id, isWhatItWaitsFor) in waiters.numbered where isWhatItWaitsFor(new) {
+            _ = self.state.withLock { $0.waiters.remove(id) }
         }
         return effects
     }
@@ -61,23 +63,19 @@ final class SessionStates: Sendable {
     /// Tells the last transition at once, then each that is made, until what is returned is called.
     func watch(_ watcher: @escaping @Sendable (SessionTransition) -> Void) -> @Sendable () -> Void {
         let id = state.withLock { state in
-            defer { state.nextID += 1 }
-            state.watchers[state.nextID] = watcher
             watcher(state.last)
-            return state.nextID
+            return state.watchers.add(watcher)
         }
-        return { self.state.withLock { $0.watchers[id] = nil } }
+        return { _ = self.state.withLock { $0.watchers.remove(id) } }
     }
 
     /// Asks the closure about the present state, and about each one that follows until it says that it is the one, or
     /// until what is returned is called.
     func wait(for isWhatItWaitsFor: @escaping @Sendable (SessionState) -> Bool) -> @Sendable () -> Void {
         let (id, now) = state.withLock { state in
-            defer { state.nextID += 1 }
-            state.waiters[state.nextID] = isWhatItWaitsFor
-            return (state.nextID, state.machine.state)
+            (state.waiters.add(isWhatItWaitsFor), state.machine.state)
         }
-        let remove: @Sendable () -> Void = { self.state.withLock { $0.waiters[id] = nil } }
+        let remove: @Sendable () -> Void = { _ = self.state.withLock { $0.waiters.remove(id) } }
         if isWhatItWaitsFor(now) { remove() }
         return remove
     }

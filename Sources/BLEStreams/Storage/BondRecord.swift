@@ -3,6 +3,8 @@ import BLERadio
 import FoundationEssentials
 
 /// A ``Bond`` as it stands in a peer's file: keys in Base64, octets in the order of the management interface.
+///
+/// Printing, interpolating or dumping it shows no key.
 struct BondRecord: Codable, Equatable, Sendable {
     struct Key: Codable, Equatable, Sendable {
         var kind: UInt8
@@ -55,4 +57,22 @@ struct BondRecord: Codable, Equatable, Sendable {
         }
         return bond
     }
+}
+
+extension BondRecord: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Without the keys.
+    var description: String { "bond of \(adapter)" }
+    /// Without the keys.
+    var debugDescription: String { description }
+    /// Without the keys.
+    var customMirror: Mirror { Mirror(self, children: ["adapter": adapter]) }
+}
+
+extension BondRecord.Key: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Without the key.
+    var description: String { "<key>" }
+    /// Without the key.
+    var debugDescription: String { description }
+    /// Without the key.
+    var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -11,7 +11,9 @@ import Synchronization
 /// mode 0700. A folder that belongs to another user, or into which others may write, is refused with a warning, and so is
 /// a symbolic link in place of a file: what lies there decides which keys the kernel gets.
 /// A file is replaced as a whole, so that a loss of power leaves the old or the new one.
-/// One that can't be read is set aside beside it, named in a warning, and what was in it is found out afresh.
+/// One that is damaged is set aside beside it, named in a warning, and what was in it is found out afresh; one that can't be
+/// used for another reason stays as it is. A bond that could not be written, on a full disk, is known as long as the program
+/// runs, and is written with the next change of that peer's, or ``flush()``.
 ///
 /// Several programs may share a folder: each change is made to the file as it is at that moment.
 ///
@@ -22,9 +24,19 @@ public final class PeerStore: Sendable {
 
     typealias Change = @Sendable (inout PeerRecord) -> Void
 
+    private struct Pending {
+        var change: Change
+        /// Whether it is kept where it could not be written: what is found out afresh is not.
+        var isLasting: Bool
+    }
+
     private struct State {
         /// The changes that the files still lack, oldest first.
-        var pending: [BluetoothAddress: [Change]] = [:]
+        var pending: [BluetoothAddress: [Pending]] = [:]
+        /// The peers whose files the queue is to change, or is changing.
+        var scheduled: Set<BluetoothAddress> = []
+        /// Why a file could not be changed when that was tried last.
+        var failures: [BluetoothAddress: BLEError] = [:]
         /// Counts what was brought to the disk: who reads meanwhile reads again.
         var writes = 0
         /// The records of a store without a folder.
@@ -108,7 +120,7 @@ public final class PeerStore: Sendable {
             if let failure { tell(failure) }
             // What was brought to the disk meanwhile would be counted twice, or not at all.
             guard state.withLock({ $0.writes == writes }) else { continue }
-            for change in changes { change(&record) }
+            for pending in changes { pending.change(&record) }
             return record
         }
     }
@@ -127,8 +139,10 @@ public final class PeerStore: Sendable {
 
     /// Changes what is remembered of a peer: for this program at once, on the disk soon. Touches no file itself.
     ///
-    /// - Parameter change: is called more than once where there is a file: it may depend on nothing but the record.
-    func update(_ peer: BluetoothAddress, _ change: @escaping Change) {
+    /// - Parameters:
+    ///   - isLasting: whether it is tried again where it could not be written.
+    ///   - change: is called more than once where there is a file: it may depend on nothing but the record.
+    func update(_ peer: BluetoothAddress, isLasting: Bool = false, _ change: @escaping Change) {
         guard folder != nil else {
             return state.withLock { state in
                 var record = state.memory[peer] ?? PeerRecord()
@@ -136,16 +150,22 @@ public final class PeerStore: Sendable {
                 state.memory[peer] = record.isEmpty ? nil : record
             }
         }
-        let isFirst = state.withLock { state in
-            state.pending[peer, default: []].append(change)
-            return state.pending[peer]?.count == 1
-        }
-        if isFirst { queue.async { self.writePending(peer) } }
+        state.withLock { $0.pending[peer, default: []].append(Pending(change: change, isLasting: isLasting)) }
+        schedule(peer)
     }
+
+    private func schedule(_ peer: BluetoothAddress) {
+        let isNew = state.withLock { $0.scheduled.insert(peer).inserted }
+        if isNew { queue.async { self.writePending(peer) } }
+    }
+
+    /// Why a bond with a peer is not on the disk; `nil` where it is, or none was changed.
+    func failure(of peer: BluetoothAddress) -> BLEError? { state.withLock { $0.failures[peer] } }
 
     /// Waits until everything that was changed so far is on the disk, or has been given up with a warning.
     public func flush() async {
         guard folder != nil else { return }
+        for peer in state.withLock({ Array($0.pending.keys) }) { schedule(peer) }
         await withCheckedContinuation { continuation in
             queue.async { continuation.resume() }
         }
@@ -156,6 +176,16 @@ public final class PeerStore: Sendable {
         let hold = timeline.hold()
         await flush()
         hold.cancel()
+    }
+
+    /// Calls back when that is so, while a simulated clock stands still; at once where there are no files.
+    func whenWritten(on timeline: any Timeline, _ body: @escaping @Sendable () -> Void) {
+        guard folder != nil else { return body() }
+        let hold = timeline.hold()
+        queue.async {
+            body()
+            hold.cancel()
+        }
     }
 
     // MARK: - Files
@@ -169,10 +199,11 @@ public final class PeerStore: Sendable {
         if isNews { warning(failure) }
     }
 
-    /// The record in a peer's file, empty where there is none; and what was wrong with the file.
+    /// The record in a peer's file, empty where there is none; and what is to be told of the file.
     private func read(_ peer: BluetoothAddress) -> (PeerRecord, BLEError?) {
+        guard let folder else { return (PeerRecord(), nil) }
         do throws(BLEError) {
-            return (try folder?.read(peer) ?? PeerRecord(), nil)
+            return try folder.read(peer)
         } catch {
             return (PeerRecord(), error)
         }
@@ -180,30 +211,42 @@ public final class PeerStore: Sendable {
 
     /// Brings a file up to date, on the queue.
     private func writePending(_ peer: BluetoothAddress) {
-        while let changes = state.withLock({ $0.pending[peer] }) {
-            if let failure = write(changes, peer) { tell(failure) }
+        while let changes = next(peer) {
+            let failure = write(changes.map(\.change), peer)
+            if let failure { tell(failure) }
             state.withLock { state in
                 state.writes += 1
-                state.pending[peer]?.removeFirst(changes.count)
-                if state.pending[peer]?.isEmpty == true { state.pending[peer] = nil }
+                let rest = state.pending[peer]?.dropFirst(changes.count) ?? []
+                // However long the disk is full, no more than this is kept.
+                let kept = failure == nil ? [] : changes.filter(\.isLasting).suffix(Self.kept)
+                state.pending[peer] = kept.isEmpty && rest.isEmpty ? nil : kept + rest
+                state.failures[peer] = kept.isEmpty ? nil : failure
+                if failure != nil { state.scheduled.remove(peer) }
             }
+            // What has come meanwhile is tried with what comes next.
+            guard failure == nil else { return }
+        }
+    }
+
+    /// How many changes of one peer's outlive that they could not be written.
+    private static let kept = 16
+
+    /// What a file still lacks; `nil` where that is nothing, and it isn't scheduled any more.
+    private func next(_ peer: BluetoothAddress) -> [Pending]? {
+        state.withLock { state in
+            if state.pending[peer] == nil { state.scheduled.remove(peer) }
+            return state.pending[peer]
         }
     }
 
     private func write(_ changes: [Change], _ peer: BluetoothAddress) -> BLEError? {
         guard let folder else { return nil }
         do throws(BLEError) {
-            try folder.whileLocked { () throws(BLEError) in
-                let (before, failure) = read(peer)
-                // One that is there and can't be read keeps what is in it; a damaged one has been set aside by now.
-                if let failure, failure.systemError != nil { throw failure }
-                if let failure { tell(failure) }
-                var record = before
+            let notice = try folder.change(peer) { record in
                 for change in changes { change(&record) }
-                // What is asked for again at each link, such as to keep a session, wears no disk out.
-                if record != before { try folder.write(record, of: peer) }
             }
             state.withLock { $0.told = [] }
+            if let notice { tell(notice) }
             return nil
         } catch {
             return error

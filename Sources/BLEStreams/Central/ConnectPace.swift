@@ -1,0 +1,51 @@
+import BLEProtocol
+
+/// When a connection that failed is tried for again, and when that is of no use.
+///
+/// A connection of which nothing is heard in its first six events is lost, and was never established (Core Specification,
+/// Vol 6, Part B, 4.5). That is the commonest failure on air and passes, in most cases at once: so three further tries
+/// follow without a pause, and then others whose pauses grow, for as long as the caller has time. What failed otherwise
+/// fails again.
+struct ConnectPace {
+    /// What became of a try.
+    struct Failure {
+        /// The connection was lost, and nothing was ever heard on it.
+        let isUnestablished: Bool
+        /// The peer has ended a link that it still had with an earlier program, and takes a fresh one then.
+        let wasResumed: Bool
+
+        /// - Parameters:
+        ///   - wasHeard: whether a PDU had come over the link.
+        ///   - wasResumed: whether the radio had found the link, and not made it.
+        init(_ error: BLEError, wasHeard: Bool, wasResumed: Bool) {
+            let isOfLink = error.code == .connectionFailed || error.code == .disconnected
+            isUnestablished = isOfLink && error.reason?.kind == .failedToEstablish && !wasHeard
+            self.wasResumed = wasResumed && error.code == .disconnected
+        }
+    }
+
+    /// How many tries follow without a pause.
+    static let triesAtOnce = 3
+    static let pauses = RetryPolicy.exponential(from: .milliseconds(250), to: .seconds(4))
+
+    private let persists: Bool
+    private var resumptions = 0
+    /// The connections that were never established.
+    private(set) var failures = 0
+
+    /// - Parameter persists: whether there are further tries at all.
+    init(_ persists: Bool) { self.persists = persists }
+
+    /// For how long to wait before the next try; `nil` where none is to follow.
+    mutating func pause(after failure: Failure, random: UInt64) -> Duration? {
+        if failure.isUnestablished { failures += 1 }
+        guard persists else { return nil }
+        if failure.isUnestablished {
+            guard failures > Self.triesAtOnce else { return .zero }
+            return Self.pauses.delay(afterFailure: failures - Self.triesAtOnce, random: random)
+        }
+        guard failure.wasResumed, resumptions < Self.triesAtOnce else { return nil }
+        resumptions += 1
+        return .zero
+    }
+}

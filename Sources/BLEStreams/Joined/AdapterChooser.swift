@@ -1,0 +1,217 @@
+import BLEProtocol
+import BLERadio
+
+/// Says through which of several joined adapters to connect to a peripheral; ``AdapterChoice/joined(_:)`` has the rules. A
+/// value without I/O or clock: the moments are told to it.
+///
+/// The octets of an address tell a peripheral from others, whatever its kind.
+struct AdapterChooser {
+    /// An adapter, by its place in the order.
+    typealias AdapterID = Int
+
+    /// For how long what an adapter has heard counts: a scan that wants each device once tells of it that often.
+    static let memory = Duration.seconds(12)
+    /// By how many dB another adapter must hear a peripheral better than the one that had its last link.
+    static let hysteresis = 6
+    /// For how long a controller's refusal tells how many connections it manages.
+    static let limitMemory = Duration.seconds(60)
+    /// For how long an adapter that failed to connect to a peripheral is put behind for it.
+    static let failureMemory = Duration.seconds(30)
+    /// Of how many peripherals something is known.
+    static let maximumPeers = 4096
+
+    private struct Adapter {
+        var isUsable: Bool
+        /// What it was last known to be: one that is unplugged has its bonds still.
+        var address: BluetoothAddress?
+        var links = 0
+        /// How many connections it has managed when it refused one more, and when that was.
+        var limit: (count: Int, at: Duration)?
+
+        func isFull(at now: Duration) -> Bool {
+            guard let limit, now - limit.at < AdapterChooser.limitMemory else { return false }
+            return links >= limit.count
+        }
+    }
+
+    /// What is known of a peripheral, by adapter.
+    private struct Peer {
+        var heard: [AdapterID: (rssi: Int8?, at: Duration)] = [:]
+        var failed: [AdapterID: Duration] = [:]
+        /// When it was waited for without an answer, and nothing was heard of it since.
+        var vain: [AdapterID: Duration] = [:]
+        /// Which one had the last link.
+        var last: AdapterID?
+
+        func strength(_ adapter: AdapterID, at now: Duration) -> Int? {
+            guard let heard = heard[adapter], now - heard.at < AdapterChooser.memory else { return nil }
+            return Int(heard.rssi ?? .min)
+        }
+    }
+
+    private var adapters: [AdapterID: Adapter] = [:]
+    private var peers = RecencyTable<UInt64, Peer>()
+    private var bonds: [BondedPeer] = []
+
+    // MARK: - What is told
+
+    /// An adapter is there, or has changed.
+    mutating func isNow(_ info: AdapterInfo, _ adapter: AdapterID) {
+        var entry = adapters[adapter] ?? Adapter(isUsable: false)
+        entry.isUsable = info.state == .poweredOn
+        entry.address = info.address ?? entry.address
+        // Another program's connections went with it too.
+        if !entry.isUsable { entry.limit = nil }
+        adapters[adapter] = entry
+    }
+
+    mutating func heard(_ peer: BluetoothAddress, _ rssi: Int8?, by adapter: AdapterID, at now: Duration) {
+        change(peer, at: now) { entry in
+            entry.heard[adapter] = (rssi, now)
+            entry.vain[adapter] = nil
+        }
+    }
+
+    mutating func linked(to peer: BluetoothAddress, by adapter: AdapterID, at now: Duration) {
+        adapters[adapter]?.links += 1
+        change(peer, at: now) { entry in
+            entry.last = adapter
+            // Who heard it before tells nothing of where it is when it is connected to again.
+            entry.heard = [:]
+            entry.failed[adapter] = nil
+            entry.vain[adapter] = nil
+        }
+    }
+
+    mutating func unlinked(_ adapter: AdapterID) { adapters[adapter]?.links -= 1 }
+
+    /// The controller has refused one connection more.
+    mutating func refused(by adapter: AdapterID, at now: Duration) {
+        guard let links = adapters[adapter]?.links else { return }
+        adapters[adapter]?.limit = (links, now)
+    }
+
+    mutating func failed(_ peer: BluetoothAddress, by adapter: AdapterID, at now: Duration) {
+        change(peer, at: now) { $0.failed[adapter] = now }
+    }
+
+    mutating func waitedInVain(for peer: BluetoothAddress, by adapter: AdapterID, at now: Duration) {
+        change(peer, at: now) { $0.vain[adapter] = now }
+    }
+
+    /// All bonds of all adapters.
+    mutating func restored(_ bonds: [Bond]) { self.bonds = bonds.map(BondedPeer.init) }
+
+    mutating func paired(_ bond: Bond) {
+        bonds.removeAll { $0.peer == bond.peer.rawValue && $0.adapter == bond.adapter }
+        bonds.append(BondedPeer(bond))
+    }
+
+    mutating func unpaired(_ peer: BluetoothAddress) { bonds.removeAll { $0.isBond(with: peer) } }
+
+    // MARK: - What is answered
+
+    /// The best adapter for a peripheral, of those that can be used; `nil` where there is none.
+    func choice(for peer: BluetoothAddress, at now: Duration, except tried: Set<AdapterID> = []) -> AdapterID? {
+        let known = peers[number(of: peer)] ?? Peer()
+        return usable(for: peer).subtracting(tried).min { left, right in
+            rank(left, known, now).lexicographicallyPrecedes(rank(right, known, now))
+        }
+    }
+
+    /// Who has to listen before one is chosen: those that can be used, where there are several and none has heard the
+    /// peripheral lately.
+    func listeners(for peer: BluetoothAddress, at now: Duration) -> [AdapterID] {
+        let (known, usable) = (peers[number(of: peer)] ?? Peer(), usable(for: peer))
+        guard usable.count > 1, !usable.contains(where: { known.strength($0, at: now) != nil }) else { return [] }
+        return usable.sorted()
+    }
+
+    /// The adapters that have the keys of a peripheral; none where there is no bond with it.
+    func holders(of peer: BluetoothAddress) -> Set<AdapterID> {
+        let owners = bonds.filter { $0.isBond(with: peer) }.map(\.adapter)
+        return Set(adapters.filter { entry in owners.contains { $0 == entry.value.address } }.keys)
+    }
+
+    /// Whether a bond is an adapter's.
+    func owns(_ bond: Bond, _ adapter: AdapterID) -> Bool { adapters[adapter]?.address == bond.adapter }
+
+    /// Of the bonds with a peripheral, the one that counts: of the adapter that has the link, else of the one that had the last,
+    /// else of the first; `nil` where they are all of other adapters.
+    ///
+    /// - Parameters:
+    ///   - addresses: those by which the peripheral is known.
+    ///   - holder: which adapter has the link.
+    func bond(among bonds: [Bond], with addresses: [BluetoothAddress], linkedBy holder: AdapterID?) -> Bond? {
+        let owned = adapters.keys.sorted().flatMap { adapter in
+            bonds.filter { owns($0, adapter) }.map { (adapter: adapter, bond: $0) }
+        }
+        let last = addresses.compactMap { peers[number(of: $0)]?.last }
+        let chosen = owned.first { $0.adapter == holder } ?? owned.first { last.contains($0.adapter) } ?? owned.first
+        return chosen?.bond
+    }
+
+    /// How many links an adapter has.
+    func links(of adapter: AdapterID) -> Int { adapters[adapter]?.links ?? 0 }
+
+    // MARK: -
+
+    private func usable(for peer: BluetoothAddress) -> Set<AdapterID> {
+        let (all, holders) = (Set(adapters.filter(\.value.isUsable).keys), holders(of: peer))
+        return holders.isEmpty ? all : all.intersection(holders)
+    }
+
+    /// The least is the best.
+    private func rank(_ adapter: AdapterID, _ peer: Peer, _ now: Duration) -> [Int] {
+        let isFull = adapters[adapter]?.isFull(at: now) == true
+        let hasFailed = peer.failed[adapter].map { now - $0 < Self.failureMemory } == true
+        let wasLast = peer.last == adapter
+        let strength = peer.strength(adapter, at: now)
+        return [
+            isFull ? 1 : 0,
+            hasFailed ? 1 : 0,
+            strength == nil ? 1 : 0,
+            // The others must be better by the whole hysteresis.
+            -((strength ?? 0) + (wasLast && strength != nil ? Self.hysteresis - 1 : 0)),
+            // Who has waited longest ago has its turn first.
+            Int(peer.vain[adapter].map { $0 / .milliseconds(1) } ?? -1),
+            wasLast ? 0 : 1,
+            adapter,
+        ]
+    }
+
+    private mutating func change(_ peer: BluetoothAddress, at now: Duration, _ change: (inout Peer) -> Void) {
+        let number = number(of: peer)
+        var entry = peers[number] ?? Peer()
+        change(&entry)
+        guard !peers.renew(number, entry, at: now) else { return }
+        if peers.count >= Self.maximumPeers, let oldest = peers.oldest { peers.remove(oldest.key) }
+        peers.insert(number, entry, at: now)
+    }
+
+    /// What tells a peripheral from others: the octets of its identity, where it is behind a private address and has a bond.
+    private func number(of peer: BluetoothAddress) -> UInt64 {
+        guard peer.subkind == .resolvablePrivate else { return peer.rawValue }
+        return bonds.first { $0.isBond(with: peer) }?.peer ?? peer.rawValue
+    }
+}
+
+/// With whom an adapter has a bond.
+private struct BondedPeer {
+    let peer: UInt64
+    let adapter: BluetoothAddress
+    let identityKey: SecretKey?
+
+    init(_ bond: Bond) {
+        peer = bond.peer.rawValue
+        adapter = bond.adapter
+        identityKey = bond.identityKey
+    }
+
+    /// Whether the address is the peripheral's, or one that it makes with its identity key.
+    func isBond(with address: BluetoothAddress) -> Bool {
+        if address.rawValue == peer { return true }
+        guard address.subkind == .resolvablePrivate, let identityKey else { return false }
+        return identityKey.resolves(address)
+    }
+}

@@ -1,0 +1,317 @@
+import BLEProtocol
+import BLERadio
+import CLibrary
+import Synchronization
+
+/// One attempt to connect through whichever of the joined adapters the chooser names; there is no policy here but how long
+/// each is waited for.
+///
+/// Where none has heard the peripheral lately all listen first, for a moment. One that is waited for in vain makes room for
+/// the next one; the peripheral may have moved.
+final class JoinedConnect: Sendable {
+    typealias AdapterID = AdapterChooser.AdapterID
+    typealias Outcome = @Sendable (Result<any ATTLink, BLEError>) -> Void
+
+    private struct State {
+        var result: Outcome?
+        /// Counts what is under way: listening and each try. What belongs to an earlier one is ignored.
+        var turn = 0
+        var adapter: AdapterID?
+        var activities: [RadioActivity] = []
+        var timer: RadioActivity?
+        var began = Duration.zero
+        /// Who can't connect at all, or has no room.
+        var excluded: Set<AdapterID> = []
+        /// Who has had a turn in this round.
+        var waited: Set<AdapterID> = []
+        var rounds = 0
+        var failure: BLEError?
+        /// While all listen.
+        var round = ListeningRound([])
+    }
+
+    /// How long each is waited for where there are others, at first and later.
+    private static let firstTurn = Duration.seconds(5)
+    private static let laterTurn = Duration.seconds(12)
+    /// A turn that was given up earlier says nothing of the adapter.
+    private static let shortestTurn = Duration.seconds(2)
+
+    private let peer: BluetoothAddress
+    private let parameters: ConnectionParameters?
+    private let radio: JoinedRadio
+    private let state: Mutex<State>
+
+    init(
+        to peer: BluetoothAddress,
+        _ parameters: ConnectionParameters?,
+        on radio: JoinedRadio,
+        _ result: @escaping Outcome
+    ) {
+        self.peer = peer
+        self.parameters = parameters
+        self.radio = radio
+        state = Mutex(State(result: result))
+    }
+
+    func begin() {
+        let listeners = radio.choose { chooser, now in chooser.listeners(for: peer, at: now) }
+        if listeners.isEmpty { next() } else { listen(listeners) }
+    }
+
+    /// No result comes any more.
+    func cancel() {
+        guard let ended = end() else { return }
+        noteVainTurn(ended.adapter, ended.began)
+        withExtendedLifetime(ended.result) {}
+    }
+
+    // MARK: - Listening
+
+    private func listen(_ listeners: [AdapterID]) {
+        let turn = state.withLock { state in
+            state.turn += 1
+            state.round = ListeningRound(listeners)
+            return state.turn
+        }
+        arm(turn, after: ListeningRound.starting) { $0.listened(turn) }
+        let options = ScanBroker.Options(services: [], isActive: true, reportsDuplicates: false)
+        for id in listeners {
+            let scans = radio.member(id).scans
+            let leave = scans.watch(
+                ScanBroker.Watcher(
+                    started: { self.advance(turn) { $0.listens(id) } },
+                    heard: { _ in },
+                    stopped: {}
+                )
+            )
+            let stop = scans.add(
+                options,
+                take: { self.heard($0, by: id, turn) },
+                lost: { _ in },
+                // Without the permission to scan, for one.
+                fail: { _ in self.advance(turn) { $0.fails(id) } }
+            )
+            keep(
+                RadioActivity {
+                    leave()
+                    stop()
+                },
+                turn
+            )
+        }
+    }
+
+    private func heard(_ reports: [AdvertisingReport], by id: AdapterID, _ turn: Int) {
+        guard reports.contains(where: { $0.address.rawValue == peer.rawValue }) else { return }
+        // Before it is chosen from what is known.
+        radio.heard(reports, by: id)
+        advance(turn) { $0.hears(id) }
+    }
+
+    private func advance(_ turn: Int, _ input: (inout ListeningRound) -> Duration?) {
+        let delay: Duration? = state.withLock { state in
+            state.turn == turn && state.result != nil ? input(&state.round) : nil
+        }
+        // Not here, where a scan tells what it hears.
+        if let delay { arm(turn, after: delay) { $0.listened(turn) } }
+    }
+
+    private func listened(_ turn: Int) {
+        guard endTurn(turn) != nil else { return }
+        next()
+    }
+
+    // MARK: - Trying
+
+    private func next() {
+        let (excluded, waited) = state.withLock { ($0.excluded, $0.waited) }
+        let choice = radio.choose { chooser, now in
+            chooser.choice(for: peer, at: now, except: excluded.union(waited))
+                ?? chooser.choice(for: peer, at: now, except: excluded)
+        }
+        guard let choice else {
+            // Not here, where the attempt may only begin.
+            return arm(state.withLock { $0.turn }, after: .zero) { $0.finish(.failure($0.whyNone())) }
+        }
+        let now = radio.timeline.now
+        let turn: (number: Int, isFirst: Bool)? = state.withLock { state in
+            guard state.result != nil else { return nil }
+            if waited.contains(choice) {
+                state.waited = []
+                state.rounds += 1
+            }
+            state.waited.insert(choice)
+            state.turn += 1
+            (state.adapter, state.began) = (choice, now)
+            return (state.turn, state.rounds == 0)
+        }
+        guard let turn else { return }
+        arm(turn.number, after: turn.isFirst ? Self.firstTurn : Self.laterTurn) { $0.turnIsOver(turn.number) }
+        let activity = radio.member(choice).radio.connect(to: peer, parameters: parameters) { outcome in
+            self.handle(outcome, by: choice, turn.number)
+        }
+        keep(activity, turn.number)
+    }
+
+    /// Leaves the peripheral to another adapter, where there is one.
+    private func turnIsOver(_ turn: Int) {
+        let (adapter, excluded) = state.withLock { ($0.adapter, $0.excluded) }
+        guard let adapter else { return }
+        let other = radio.choose { chooser, now in
+            chooser.choice(for: peer, at: now, except: excluded.union([adapter]))
+        }
+        guard other != nil else { return arm(turn, after: Self.laterTurn) { $0.turnIsOver(turn) } }
+        guard let began = endTurn(turn) else { return }
+        noteVainTurn(adapter, began)
+        next()
+    }
+
+    private func handle(_ outcome: Result<any ATTLink, BLEError>, by adapter: AdapterID, _ turn: Int) {
+        switch outcome {
+        case .success(let link):
+            guard endTurn(turn) != nil else { return link.disconnect() }
+            radio.linked(to: peer, by: adapter)
+            let joined = JoinedLink(link, by: adapter, on: radio)
+            if !finish(.success(joined)) { joined.disconnect() }
+        case .failure(let error):
+            guard endTurn(turn) != nil else { return }
+            failed(error, by: adapter)
+        }
+    }
+
+    private func failed(_ error: BLEError, by adapter: AdapterID) {
+        let hasLinks = radio.choose { chooser, _ in chooser.links(of: adapter) > 0 }
+        if error.saysThatSlotsAreTaken(hasLinks: hasLinks) {
+            radio.choose { chooser, now in chooser.refused(by: adapter, at: now) }
+            // Of all reasons this is the one that tells most.
+            state.withLock { state in
+                state.excluded.insert(adapter)
+                state.failure = error
+            }
+            next()
+        } else if error.isAboutAdapter {
+            state.withLock { state in
+                state.excluded.insert(adapter)
+                state.failure = state.failure ?? error
+            }
+            next()
+        } else {
+            radio.choose { chooser, now in chooser.failed(peer, by: adapter, at: now) }
+            finish(.failure(error))
+        }
+    }
+
+    /// Why there is no adapter to connect through.
+    private func whyNone() -> BLEError {
+        let info = radio.adapterInfo
+        let holders = radio.choose { chooser, _ in chooser.holders(of: peer) }
+        if info.state == .poweredOn, !holders.isEmpty {
+            return .bondIsElsewhere(peer, holders.sorted().map { radio.name(of: $0) })
+        }
+        if let failure = state.withLock({ $0.failure }) { return failure }
+        return info.state.error(operation: "connect", object: "\(peer)")
+            ?? .noneJoined(operation: "connect", object: "\(peer)")
+    }
+
+    // MARK: -
+
+    private func noteVainTurn(_ adapter: AdapterID?, _ began: Duration) {
+        guard let adapter, radio.timeline.now - began >= Self.shortestTurn else { return }
+        radio.choose { chooser, now in chooser.waitedInVain(for: peer, by: adapter, at: now) }
+    }
+
+    /// Sets the one timer anew.
+    private func arm(_ turn: Int, after delay: Duration, _ action: @escaping @Sendable (JoinedConnect) -> Void) {
+        let timer = radio.timeline.schedule(after: delay) { action(self) }
+        let former = state.withLock { state -> RadioActivity? in
+            guard state.turn == turn, state.result != nil else { return timer }
+            defer { state.timer = timer }
+            return state.timer
+        }
+        former?.cancel()
+    }
+
+    private func keep(_ activity: RadioActivity, _ turn: Int) {
+        let isOutdated = state.withLock { state in
+            guard state.turn == turn, state.result != nil else { return true }
+            state.activities.append(activity)
+            return false
+        }
+        if isOutdated { activity.cancel() }
+    }
+
+    /// Ends what is under way, if it is this; when it began.
+    private func endTurn(_ turn: Int) -> Duration? {
+        let ended: State? = state.withLock { state in
+            guard state.turn == turn, state.result != nil else { return nil }
+            let ended = state
+            state.turn += 1
+            state.adapter = nil
+            state.activities = []
+            state.timer = nil
+            return ended
+        }
+        ended?.timer?.cancel()
+        for activity in ended?.activities ?? [] { activity.cancel() }
+        return ended?.began
+    }
+
+    @discardableResult
+    private func finish(_ outcome: Result<any ATTLink, BLEError>) -> Bool {
+        guard let ended = end() else { return false }
+        ended.result?(outcome)
+        return true
+    }
+
+    /// Ends it once; what there was, where this call did.
+    private func end() -> State? {
+        let ended: State? = state.withLock { state in
+            guard state.result != nil else { return nil }
+            defer { state = State() }
+            return state
+        }
+        guard let ended else { return nil }
+        ended.timer?.cancel()
+        for activity in ended.activities { activity.cancel() }
+        radio.end(attemptTo: peer)
+        return ended
+    }
+}
+
+extension BLEError {
+    /// Whether the controller manages no more connections than it has: Memory Capacity Exceeded, Connection Limit Exceeded,
+    /// Limited Resources (Core Specification, Vol 1, Part F, 2.7, 2.9, 2.13), or what a kernel makes of them.
+    ///
+    /// - Parameter hasLinks: whether the adapter has links: what is refused may be refused for other reasons too.
+    fileprivate func saysThatSlotsAreTaken(hasLinks: Bool) -> Bool {
+        guard code == .connectionFailed || code == .systemFailure else { return false }
+        switch reason?.hciStatus {
+        case 0x07?, 0x09?, 0x0D?: return true
+        default: break
+        }
+        switch systemError {
+        case EMLINK?, ENOMEM?: return true
+        case ECONNREFUSED?: return hasLinks
+        default: return false
+        }
+    }
+
+    /// Whether it is the adapter that can't connect, to whomever.
+    fileprivate var isAboutAdapter: Bool {
+        switch code {
+        case .adapterNotFound, .adapterPoweredOff, .adapterBlocked, .adapterNotReady: true
+        default: reason?.kind == .adapterOff
+        }
+    }
+
+    fileprivate static func bondIsElsewhere(_ peer: BluetoothAddress, _ adapters: [String]) -> BLEError {
+        BLEError(
+            .connectionFailed,
+            operation: "connect",
+            object: "\(peer)",
+            cause: "the bond with it belongs to \(adapters.joined(separator: " and ")), which can't be used now",
+            remedy: "Switch that adapter on or plug it in, or pair again through another one: Peripheral.unpair(), "
+                + "then Link.pair()."
+        )
+    }
+}

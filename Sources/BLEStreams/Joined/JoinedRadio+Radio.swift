@@ -1,0 +1,219 @@
+import BLEProtocol
+import BLERadio
+
+extension JoinedRadio: Radio {
+    /// Scans on all of them; `failed` comes when none is left that can.
+    func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
+        let scan = JoinedScan(request, on: self, events)
+        guard begin(scan) else {
+            let error = BLEError.joinedScanIsUnderWay(adapterInfo.name)
+            return timeline.schedule(after: .zero) { events(.failed(error)) }
+        }
+        let members = members
+        guard !members.isEmpty else {
+            end(scan)
+            let error = BLEError.noneJoined(operation: "scan", object: adapterInfo.name)
+            return timeline.schedule(after: .zero) { events(.failed(error)) }
+        }
+        for member in members { scan.begin(on: member) }
+        return RadioActivity { scan.cancel() }
+    }
+
+    func connect(
+        to peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
+    ) -> RadioActivity {
+        connect(to: peer, parameters: nil, result: result)
+    }
+
+    func connect(
+        to peer: BluetoothAddress,
+        parameters: ConnectionParameters?,
+        result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
+    ) -> RadioActivity {
+        guard begin(attemptTo: peer) else {
+            let error = BLEError.joinedAttemptIsUnderWay(to: peer)
+            return timeline.schedule(after: .zero) { result(.failure(error)) }
+        }
+        let attempt = JoinedConnect(to: peer, parameters, on: self, result)
+        attempt.begin()
+        return RadioActivity { attempt.cancel() }
+    }
+
+    /// Switches all of them that are there.
+    func setPowered(
+        _ isOn: Bool,
+        result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) -> RadioActivity {
+        eachPresent(isOn ? "switch on" : "switch off", result) { $0.setPowered(isOn, result: $1) }
+    }
+
+    /// Resets all of them that are there.
+    func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
+        eachPresent("reset", result) { $0.reset(result: $1) }
+    }
+
+    /// Those that are there; all where none is, which then says so.
+    var present: [Member] {
+        let members = members
+        let present = members.filter { $0.radio.adapterInfo.state != .absent }
+        return present.isEmpty ? members : present
+    }
+
+    func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity {
+        if let first { return first.radio.listen(events: events) }
+        let error = BLEError.noneJoined(operation: "listen", object: adapterInfo.name)
+        return timeline.schedule(after: .zero) { events(.failed(error)) }
+    }
+
+    func advertise(
+        _ request: AdvertiseRequest,
+        events: @escaping @Sendable (AdvertiseEvent) -> Void
+    ) -> RadioActivity {
+        if let first { return first.radio.advertise(request, events: events) }
+        let error = BLEError.noneJoined(operation: "advertise", object: adapterInfo.name)
+        return timeline.schedule(after: .zero) { events(.failed(error)) }
+    }
+
+    /// Tells each of them: any may make the link.
+    func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability) {
+        for member in members { member.radio.expectPairing(with: peer, as: capability) }
+    }
+
+    /// Pairs through the adapter that has the link.
+    func pair(
+        with peer: BluetoothAddress,
+        asking interview: PairingInterview,
+        result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+    ) -> RadioActivity {
+        guard let member = holder(ofLinkTo: peer) ?? first else {
+            let error = BLEError.noneJoined(operation: "pair", object: "with \(peer)")
+            return timeline.schedule(after: .zero) { result(.failure(error)) }
+        }
+        return member.radio.pair(with: peer, asking: interview) { [weak self] outcome in
+            if case .success(let bond?) = outcome { self?.choose { chooser, _ in chooser.paired(bond) } }
+            result(outcome)
+        }
+    }
+
+    /// Of the bonds with a peer, known by these addresses, the one of the adapter that has or had the link to it; `nil` where
+    /// none is of these adapters.
+    func bond(among bonds: [Bond], with addresses: [BluetoothAddress]) -> Bond? {
+        let holder = addresses.lazy.compactMap { self.holder(ofLinkTo: $0)?.id }.first
+        return choose { chooser, _ in chooser.bond(among: bonds, with: addresses, linkedBy: holder) }
+    }
+
+    /// Answers on the adapter that listens.
+    func receivePairings(
+        _ reception: PairingReception,
+        events: @escaping @Sendable (PairingReceptionEvent) -> Void
+    ) -> RadioActivity {
+        if let first { return first.radio.receivePairings(reception, events: events) }
+        let error = BLEError.noneJoined(operation: "receive pairings", object: adapterInfo.name)
+        return timeline.schedule(after: .zero) { events(.ended(error)) }
+    }
+
+    /// Gives each its own; that one of them can't be given keys is told only where a bond is its own.
+    func restore(
+        _ bonds: [Bond],
+        result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) -> RadioActivity {
+        choose { chooser, _ in chooser.restored(bonds) }
+        let members = members
+        let owners = members.map { member in
+            choose { chooser, _ in bonds.contains { chooser.owns($0, member.id) } }
+        }
+        return together(members, "restore bonds") { member, answer in
+            member.radio.restore(bonds, result: answer)
+        } result: { outcomes in
+            let failures = zip(outcomes, owners).compactMap { $1 ? $0.failure : nil }
+            result(failures.first.map { .failure($0) } ?? .success(()))
+        }
+    }
+
+    /// Has all of them forget the peer. One that can't is of account where it has a bond with it, or none of them can.
+    func unpair(
+        _ peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<Bool, BLEError>) -> Void
+    ) -> RadioActivity {
+        let (members, holders) = (members, choose { chooser, _ in chooser.holders(of: peer) })
+        return together(members, "unpair") { member, answer in
+            member.radio.unpair(peer, result: answer)
+        } result: { [weak self] outcomes in
+            let failures = zip(outcomes, members).compactMap { outcome, member in
+                outcome.failure.map { (error: $0, counts: holders.contains(member.id)) }
+            }
+            let hadKey = outcomes.contains { (try? $0.get()) == true }
+            let isVain = failures.count == outcomes.count
+            if let failure = failures.first(where: { $0.counts || isVain }) { return result(.failure(failure.error)) }
+            self?.choose { chooser, _ in chooser.unpaired(peer) }
+            result(.success(hadKey))
+        }
+    }
+
+    /// Does something with all of them that are there; it has failed where it has for one of them.
+    private func eachPresent(
+        _ operation: String,
+        _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void,
+        _ action: (any Radio, @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity
+    ) -> RadioActivity {
+        together(present, operation) { member, answer in
+            action(member.radio, answer)
+        } result: { outcomes in
+            result(outcomes.compactMap(\.failure).first.map { .failure($0) } ?? .success(()))
+        }
+    }
+
+    /// Asks some of them the same, and tells their answers together, in their order.
+    func together<Value: Sendable>(
+        _ members: [Member],
+        _ operation: String,
+        ask: (Member, @escaping @Sendable (Result<Value, BLEError>) -> Void) -> RadioActivity,
+        result: @escaping @Sendable ([Result<Value, BLEError>]) -> Void
+    ) -> RadioActivity {
+        guard !members.isEmpty else {
+            let error = BLEError.noneJoined(operation: operation, object: adapterInfo.name)
+            return timeline.schedule(after: .zero) { result([.failure(error)]) }
+        }
+        let answers = JoinedAnswers(members.count, result)
+        let activities = members.enumerated().map { place, member in ask(member) { answers.take($0, place) } }
+        return RadioActivity { for activity in activities { activity.cancel() } }
+    }
+}
+
+extension Result {
+    var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
+}
+
+extension BLEError {
+    /// No adapter has turned up yet.
+    static func noneJoined(operation: String, object: String) -> BLEError {
+        BLEError(
+            .adapterNotFound,
+            operation: operation,
+            object: object,
+            cause: "none of the adapters is there",
+            remedy: "Plug one in."
+        )
+    }
+
+    fileprivate static func joinedScanIsUnderWay(_ name: String) -> BLEError {
+        BLEError(
+            .busy,
+            operation: "scan",
+            object: name,
+            cause: "a scan is already under way on these adapters",
+            remedy: "Cancel it, or share its reports."
+        )
+    }
+
+    fileprivate static func joinedAttemptIsUnderWay(to peer: BluetoothAddress) -> BLEError {
+        BLEError(
+            .busy,
+            operation: "connect",
+            object: "\(peer)",
+            cause: "this program is connected to the peer, or connecting, through one of the joined adapters",
+            remedy: "Use that link, or close it first."
+        )
+    }
+}

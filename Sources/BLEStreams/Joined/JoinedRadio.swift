@@ -1,0 +1,253 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// Several radios as one: ``AdapterChoice/joined(_:)`` says which of them does what.
+///
+/// Each member has a scan of its own, which all who listen on it share, and is watched for as long as this is there.
+final class JoinedRadio: Sendable {
+    /// One of the radios. Their numbers say in which order they were joined.
+    struct Member: Sendable {
+        let id: AdapterChooser.AdapterID
+        let radio: any Radio
+        let scans: ScanBroker
+    }
+
+    private struct State {
+        var members: [Member] = []
+        /// What the members were last.
+        var infos: [AdapterChooser.AdapterID: AdapterInfo] = [:]
+        var chooser = AdapterChooser()
+        var observers = Observers<SerialSink<AdapterInfo>>()
+        var symptomObservers = Observers<(sink: SerialSink<AdapterSymptom>, activities: [RadioActivity])>()
+        var scan: JoinedScan?
+        /// By the octets of the peers' addresses.
+        var attempts: Set<UInt64> = []
+        var links: [UInt64: AdapterChooser.AdapterID] = [:]
+        /// What keeps it informed.
+        var sources: [RadioActivity] = []
+        /// How those recover that don't do their work; `nil` before it is said.
+        var plan: RecoveryPlan?
+        var recoveries: [RecoveryDriver] = []
+        var troubleWatchers = Observers<@Sendable (AdapterTrouble) -> Void>()
+    }
+
+    let timeline: any Timeline
+    private let state = Mutex(State())
+
+    /// Joins radios of one time.
+    ///
+    /// - Parameter roster: tells of radios that turn up later, until what it returns is cancelled.
+    init(
+        _ radios: [any Radio],
+        timeline: any Timeline,
+        roster: (@Sendable (@escaping @Sendable (any Radio) -> Void) -> RadioActivity)? = nil
+    ) {
+        self.timeline = timeline
+        for radio in radios { add(radio) }
+        guard let roster else { return }
+        let source = roster { [weak self] in self?.add($0) }
+        state.withLock { $0.sources.append(source) }
+    }
+
+    /// Adds a radio, behind the others.
+    private func add(_ radio: any Radio) {
+        let member = state.withLock { state in
+            let member = Member(id: state.members.count, radio: radio, scans: ScanBroker(radio: radio))
+            state.members.append(member)
+            state.infos[member.id] = radio.adapterInfo
+            state.chooser.isNow(radio.adapterInfo, member.id)
+            return member
+        }
+        let adapter = radio.observeAdapter { [weak self] in self?.member(member, isNow: $0) }
+        let hearing = member.scans.watch(
+            ScanBroker.Watcher(
+                started: {},
+                heard: { [weak self] reports in self?.heard(reports, by: member.id) },
+                stopped: {}
+            )
+        )
+        let (scan, plan, symptoms) = state.withLock { state in
+            state.sources += [adapter, RadioActivity(onCancel: hearing)]
+            return (state.scan, state.plan, state.symptomObservers.numbered.map { ($0.id, $0.observer.sink) })
+        }
+        if let plan { recover(member, by: plan) }
+        scan?.begin(on: member)
+        for (id, sink) in symptoms {
+            let activity = radio.observeSymptoms { sink.send($0) }
+            state.withLock { $0.symptomObservers[id]?.activities.append(activity) }
+        }
+    }
+
+    private func member(_ member: Member, isNow info: AdapterInfo) {
+        let (scan, observers) = state.withLock { state -> (JoinedScan?, [SerialSink<AdapterInfo>]) in
+            let before = Self.merged(state)
+            let wasOn = state.infos[member.id]?.state == .poweredOn
+            state.infos[member.id] = info
+            state.chooser.isNow(info, member.id)
+            let isBack = info.state == .poweredOn && !wasOn
+            let isNews = Self.merged(state) != before
+            return (isBack ? state.scan : nil, isNews ? state.observers.all : [])
+        }
+        for observer in observers { observer.send(adapterInfo) }
+        scan?.begin(on: member)
+    }
+
+    // MARK: - The adapter that they are together
+
+    var members: [Member] { state.withLock { $0.members } }
+
+    func member(_ id: AdapterChooser.AdapterID) -> Member { state.withLock { $0.members[id] } }
+
+    /// The name of a member's adapter now.
+    func name(of id: AdapterChooser.AdapterID) -> String { state.withLock { $0.infos[id]?.name ?? "" } }
+
+    var adapterInfo: AdapterInfo { state.withLock { Self.merged($0) } }
+
+    /// On where one of them is; else as near to that as the nearest of them.
+    private static func merged(_ state: State) -> AdapterInfo {
+        let infos = state.members.compactMap { state.infos[$0.id] }
+        let nearest: [AdapterState] = [
+            .poweredOn, .resetting, .unknown, .poweredOff, .blocked, .absent, .unauthorized, .unsupported,
+        ]
+        let merged = nearest.first { state in infos.contains { $0.state == state } }
+        let name = infos.isEmpty ? "no adapter" : infos.map(\.name).joined(separator: "+")
+        return AdapterInfo(name: name, address: nil, state: merged ?? .absent)
+    }
+
+    /// The first adapter that is on, or else the first: what can't be done by several is done by this.
+    var first: Member? {
+        state.withLock { state in
+            state.members.first { state.infos[$0.id]?.state == .poweredOn } ?? state.members.first
+        }
+    }
+
+    func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
+        let sink = SerialSink(events)
+        // Not inside this call; and what it is now comes before what it becomes.
+        let first = timeline.schedule(after: .zero) { [weak self] in
+            guard let self else { return }
+            let now = state.withLock { state in
+                if sink.isOpen { _ = state.observers.add(sink) }
+                return Self.merged(state)
+            }
+            sink.send(now)
+        }
+        return RadioActivity { [weak self] in
+            first.cancel()
+            sink.close()
+            _ = self?.state.withLock { $0.observers.removeAll { $0 === sink } }
+        }
+    }
+
+    func observeSymptoms(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity {
+        let sink = SerialSink(events)
+        let (id, members) = state.withLock { state in
+            (state.symptomObservers.add((sink, [])), state.members)
+        }
+        for member in members {
+            let activity = member.radio.observeSymptoms { sink.send($0) }
+            state.withLock { $0.symptomObservers[id]?.activities.append(activity) }
+        }
+        return RadioActivity { [weak self] in
+            sink.close()
+            let activities = self?.state.withLock { $0.symptomObservers.remove(id)?.activities }
+            for activity in activities ?? [] { activity.cancel() }
+        }
+    }
+
+    // MARK: - Recovery
+
+    /// Notes the plan, once; for whom it is to be followed.
+    func begin(_ plan: RecoveryPlan) -> [Member] {
+        state.withLock { state in
+            guard state.plan == nil else { return [] }
+            state.plan = plan
+            return state.members
+        }
+    }
+
+    func keep(_ recovery: RecoveryDriver, _ source: RadioActivity) {
+        state.withLock { state in
+            state.recoveries.append(recovery)
+            state.sources.append(source)
+        }
+    }
+
+    /// Who cures each of them.
+    var recoveryDrivers: [RecoveryDriver] { state.withLock { $0.recoveries } }
+
+    func tell(_ trouble: AdapterTrouble) {
+        let watchers = state.withLock { $0.troubleWatchers.all }
+        for watcher in watchers { watcher(trouble) }
+    }
+
+    /// Tells of the troubles of all of them; what is returned ends that.
+    func watchTroubles(_ events: @escaping @Sendable (AdapterTrouble) -> Void) -> @Sendable () -> Void {
+        let id = state.withLock { $0.troubleWatchers.add(events) }
+        return { [weak self] in _ = self?.state.withLock { $0.troubleWatchers.remove(id) } }
+    }
+
+    // MARK: - What the parts of it say
+
+    /// Makes a scan the one that there is; `false` where there is one.
+    func begin(_ scan: JoinedScan) -> Bool {
+        state.withLock { state in
+            guard state.scan == nil else { return false }
+            state.scan = scan
+            return true
+        }
+    }
+
+    func end(_ scan: JoinedScan) {
+        let former = state.withLock { state -> JoinedScan? in
+            guard state.scan === scan else { return nil }
+            return state.scan.take()
+        }
+        withExtendedLifetime(former) {}
+    }
+
+    /// Notes an attempt to connect; `false` where there is one already, or a link.
+    func begin(attemptTo peer: BluetoothAddress) -> Bool {
+        state.withLock { state in
+            state.links[peer.rawValue] == nil && state.attempts.insert(peer.rawValue).inserted
+        }
+    }
+
+    func end(attemptTo peer: BluetoothAddress) {
+        state.withLock { _ = $0.attempts.remove(peer.rawValue) }
+    }
+
+    /// Which member has the link to a peer.
+    func holder(ofLinkTo peer: BluetoothAddress) -> Member? {
+        state.withLock { state in state.links[peer.rawValue].map { state.members[$0] } }
+    }
+
+    func linked(to peer: BluetoothAddress, by adapter: AdapterChooser.AdapterID) {
+        let now = timeline.now
+        state.withLock { state in
+            state.links[peer.rawValue] = adapter
+            state.chooser.linked(to: peer, by: adapter, at: now)
+        }
+    }
+
+    func unlinked(from peer: BluetoothAddress, by adapter: AdapterChooser.AdapterID) {
+        state.withLock { state in
+            if state.links[peer.rawValue] == adapter { state.links[peer.rawValue] = nil }
+            state.chooser.unlinked(adapter)
+        }
+    }
+
+    func heard(_ reports: [AdvertisingReport], by adapter: AdapterChooser.AdapterID) {
+        let now = timeline.now
+        state.withLock { state in
+            for report in reports { state.chooser.heard(report.address, report.rssi, by: adapter, at: now) }
+        }
+    }
+
+    /// Asks or tells the chooser.
+    func choose<Answer: Sendable>(_ body: @Sendable (inout AdapterChooser, _ now: Duration) -> Answer) -> Answer {
+        let now = timeline.now
+        return state.withLock { body(&$0.chooser, now) }
+    }
+}

@@ -1,0 +1,65 @@
+import Synchronization
+
+/// The closure of somebody who is told by several radios, each on its own thread: it is called for one event at a time, in
+/// the order in which they came, until it is over.
+///
+/// Whoever comes during a call leaves its event to the one who makes it; no lock is held meanwhile.
+final class SerialSink<Event: Sendable>: Sendable {
+    private struct State {
+        var closure: (@Sendable (Event) -> Void)?
+        var waiting: [Event] = []
+        var isCalling = false
+        /// The last event is among those that wait.
+        var isEnding = false
+    }
+
+    private let state: Mutex<State>
+
+    init(_ closure: @escaping @Sendable (Event) -> Void) { state = Mutex(State(closure: closure)) }
+
+    /// Whether anybody listens still.
+    var isOpen: Bool { state.withLock { $0.closure != nil && !$0.isEnding } }
+
+    /// Hands over an event.
+    func send(_ event: Event) { enqueue(event, isLast: false) }
+
+    /// Hands over the last event.
+    func finish(_ event: Event) { enqueue(event, isLast: true) }
+
+    /// Calls nobody any more.
+    func close() {
+        // Let go of outside the lock: what it holds may end with it.
+        _ = state.withLock { state in
+            state.waiting = []
+            return state.closure.take()
+        }
+    }
+
+    private func enqueue(_ event: Event, isLast: Bool) {
+        let mustCall = state.withLock { state in
+            guard state.closure != nil, !state.isEnding else { return false }
+            state.waiting.append(event)
+            state.isEnding = isLast
+            defer { state.isCalling = true }
+            return !state.isCalling
+        }
+        guard mustCall else { return }
+        while let (closure, events) = next() {
+            for event in events where state.withLock({ $0.closure != nil }) { closure(event) }
+        }
+    }
+
+    private func next() -> (closure: @Sendable (Event) -> Void, events: [Event])? {
+        let (next, ended): (((@Sendable (Event) -> Void), [Event])?, (@Sendable (Event) -> Void)?) = state.withLock {
+            state in
+            guard let closure = state.closure, !state.waiting.isEmpty else {
+                state.isCalling = false
+                return (nil, state.isEnding ? state.closure.take() : nil)
+            }
+            defer { state.waiting = [] }
+            return ((closure, state.waiting), nil)
+        }
+        _ = ended
+        return next
+    }
+}

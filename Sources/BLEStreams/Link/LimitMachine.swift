@@ -1,0 +1,125 @@
+import BLEProtocol
+
+/// Keeps a link within the limits of its parameters, against what the peripheral asks for. A value without I/O.
+///
+/// ```
+///                      beyond the limits                      beyond again, or no answer
+///   (within) ────────────────────────────► (correcting) ─────────────────────────────────► (resigned)
+///      ▲  │                                  │      ▲ │                                        │
+///      │  └─ a minute: counts anew           │      └─┘ corrections are left                   │
+///      └─────────── within the limits ───────┴─────────────────────────────────────────────────┘
+/// ```
+struct LimitMachine {
+    /// What the driver is to do.
+    struct Output: Equatable {
+        enum Timer: Equatable {
+            case start(Duration)
+            case cancel
+        }
+
+        /// Asks for the parameters again.
+        var request: ConnectionParameters?
+        /// The one timer, started anew or taken away.
+        var timer: Timer?
+    }
+
+    private enum State: Equatable {
+        /// Can transition to: correcting, resigned.
+        case within
+        /// The parameters have been asked for. Can transition to: within, itself, resigned.
+        case correcting
+        /// The peripheral insists, or the radio can't ask. Can transition to: within.
+        case resigned
+    }
+
+    /// After how long within the limits corrections are forgotten.
+    static let settled = Duration.seconds(60)
+    /// How long a correction may take: it comes with one of the next meetings, which may be 4 s and more apart.
+    static let patience = Duration.seconds(30)
+
+    private struct Times: Equatable {
+        var interval: Duration?
+        var latency: Int?
+        var supervisionTimeout: Duration?
+
+        init(_ conditions: LinkConditions) {
+            interval = conditions.interval
+            latency = conditions.latency
+            supervisionTimeout = conditions.supervisionTimeout
+        }
+    }
+
+    let parameters: ConnectionParameters
+    private let limits: ConnectionLimits
+    private var state = State.within
+    private var corrections = 0
+    private var judged: Times?
+    private var error: BLEError?
+
+    /// - Returns: `nil` where the parameters have no limits.
+    init?(_ parameters: ConnectionParameters?) {
+        guard let parameters, let limits = parameters.limits else { return nil }
+        self.parameters = parameters
+        self.limits = limits
+    }
+
+    /// What is done about a link that is beyond the limits; `nil` where it is within them.
+    var breach: LimitBreach? {
+        switch state {
+        case .within: nil
+        case .correcting: LimitBreach(corrections: corrections, isFinal: false)
+        case .resigned: LimitBreach(corrections: corrections, isFinal: true, error: error)
+        }
+    }
+
+    /// The parameters have just been asked for, and the link is like this: it need not be within the limits yet.
+    mutating func asked(_ conditions: LinkConditions) -> Output {
+        judged = Times(conditions)
+        guard limits.areExceeded(by: conditions) else { return Output() }
+        state = .correcting
+        return Output(timer: .start(Self.patience))
+    }
+
+    /// The link is like this now.
+    mutating func saw(_ conditions: LinkConditions) -> Output {
+        let times = Times(conditions)
+        // Another PHY or packet length says nothing of them.
+        guard times != judged else { return Output() }
+        judged = times
+        guard limits.areExceeded(by: conditions) else {
+            guard state != .within else { return Output() }
+            state = .within
+            return Output(timer: .start(Self.settled))
+        }
+        return state == .resigned ? Output() : correct()
+    }
+
+    /// The radio could not ask.
+    mutating func refused(_ error: BLEError) -> Output {
+        guard state == .correcting else { return Output() }
+        self.error = error
+        state = .resigned
+        return Output(timer: .cancel)
+    }
+
+    mutating func timerFired() -> Output {
+        switch state {
+        case .within:
+            corrections = 0
+            return Output()
+        case .correcting: return correct()
+        case .resigned: return Output()
+        }
+    }
+
+    private mutating func correct() -> Output {
+        guard corrections < limits.corrections else {
+            state = .resigned
+            error = nil
+            return Output(timer: .cancel)
+        }
+        corrections += 1
+        state = .correcting
+        return Output(request: parameters, timer: .start(Self.patience))
+    }
+}

@@ -1,0 +1,147 @@
+import BLEProtocol
+import BLERadio
+
+/// When to listen beside attempts to connect that wait in vain: a controller reports only the peers that are waited for then,
+/// so an adapter that hears nobody looks like a peripheral that is away. A value without I/O.
+///
+/// ```
+///          attempt             nobody heard for so long                somebody heard, or linked
+///   (idle) ───────► (counting) ────────────────────────► (listening) ────────────────────────────► (counting)
+///                       │                                  │     │ no attempt any more
+///                       └── the same, without attempt ─────│──► (due) ── attempt ──► (listening)
+///                                                          └ given up ► (quiet) ── heard, linked, or on again ──► (idle)
+/// ```
+/// Whoever scans anyway hears enough: nothing is added to that.
+struct AttemptListening {
+    /// What the driver is to do.
+    struct Output: Equatable {
+        enum Timer: Equatable {
+            case start(Duration)
+            case cancel
+        }
+
+        var timer: Timer?
+        /// Whether to begin to listen, or to end.
+        var listens: Bool?
+    }
+
+    private enum State: Equatable {
+        case idle
+        case counting(hasHeard: Bool)
+        case due
+        case listening
+        /// This program may not scan, or no step is left that could help.
+        case quiet
+    }
+
+    /// How many of those that were heard are remembered.
+    private static let limit = 64
+
+    /// How long attempts wait in vain before somebody listens.
+    let patience: Duration
+    private var state = State.idle
+    private var isScanning = false
+    /// How many attempts there are to each; and who was heard, ever. Octets tell peers apart, whatever their kind.
+    private var awaited: [UInt64: Int] = [:]
+    private var known: Set<UInt64> = []
+
+    init(patience: Duration) { self.patience = patience }
+
+    var isListening: Bool { state == .listening }
+
+    /// Whether it listens, and somebody was heard before who isn't waited for: one silent peer is no deaf adapter.
+    var missesOthers: Bool { isListening && known.contains { awaited[$0] == nil } }
+
+    // MARK: - Attempts
+
+    mutating func began(_ peer: BluetoothAddress) -> Output {
+        awaited[peer.rawValue, default: 0] += 1
+        switch state {
+        case .idle: return count()
+        case .due where !isScanning: return listen()
+        case .due, .counting, .listening, .quiet: return Output()
+        }
+    }
+
+    /// - Parameter isLinked: whether it has led to a link.
+    mutating func ended(_ peer: BluetoothAddress, isLinked: Bool) -> Output {
+        let left = awaited[peer.rawValue, default: 1] - 1
+        awaited[peer.rawValue] = left > 0 ? left : nil
+        if isLinked { return linked() }
+        guard isListening, awaited.isEmpty else { return Output() }
+        state = .due
+        return Output(listens: false)
+    }
+
+    private mutating func linked() -> Output {
+        guard awaited.isEmpty else { return heard([]) }
+        let former = state
+        state = .idle
+        switch former {
+        case .idle, .due, .quiet: return Output()
+        case .counting: return Output(timer: .cancel)
+        case .listening: return Output(listens: false)
+        }
+    }
+
+    // MARK: - What is heard
+
+    mutating func scanStarted() { isScanning = true }
+
+    mutating func scanStopped() { isScanning = false }
+
+    /// Somebody was heard; who, where that was an advertisement.
+    mutating func heard(_ peers: [BluetoothAddress]) -> Output {
+        if known.count < Self.limit { for peer in peers { known.insert(peer.rawValue) } }
+        switch state {
+        case .idle, .counting(hasHeard: true): return Output()
+        case .counting(hasHeard: false):
+            state = .counting(hasHeard: true)
+            return Output()
+        case .due:
+            state = .idle
+            return Output()
+        case .quiet: return count()
+        case .listening:
+            var output = count()
+            output.listens = false
+            return output
+        }
+    }
+
+    /// It is of no use: this program may not scan, or no step is left that could help.
+    mutating func giveUp() -> Output {
+        let former = state
+        state = .quiet
+        switch former {
+        case .idle, .due, .quiet: return Output()
+        case .counting: return Output(timer: .cancel)
+        case .listening: return Output(listens: false)
+        }
+    }
+
+    /// The adapter was off, or away, and is on.
+    mutating func adapterReturned() -> Output { state == .quiet ? count() : Output() }
+
+    mutating func timerFired() -> Output {
+        guard case .counting(let hasHeard) = state else { return Output() }
+        if awaited.isEmpty {
+            state = hasHeard ? .idle : .due
+            return Output()
+        }
+        return hasHeard || isScanning ? count() : listen()
+    }
+
+    // MARK: -
+
+    private mutating func listen() -> Output {
+        state = .listening
+        return Output(listens: true)
+    }
+
+    /// Counts from now on, where somebody is waited for.
+    private mutating func count() -> Output {
+        state = awaited.isEmpty ? .idle : .counting(hasHeard: false)
+        return Output(timer: awaited.isEmpty ? nil : .start(patience))
+    }
+}

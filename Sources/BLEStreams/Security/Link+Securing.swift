@@ -1,0 +1,91 @@
+import BLEProtocol
+public import BLERadio
+import Synchronization
+
+extension Link {
+    /// Raises the link to a level, where it has less.
+    ///
+    /// ```swift
+    /// try await peripheral.withLink { link in
+    ///     try await link.secure(to: .authenticated, answers: .passkey(123_456))
+    ///     try await link.write([1], to: BluetoothUUID(0xFFF2))
+    /// }
+    /// ```
+    ///
+    /// Where there are keys of a bond the link is encrypted with them; where there are none, or they are of a lesser level, the
+    /// two devices pair, anew if need be. A bond that was kept is never replaced by a weaker one. Meanwhile the link's other
+    /// operations wait, and what it receives is delivered.
+    ///
+    /// Linux asks a person on a link that is encrypted already only as it was said before the link was made, with
+    /// `withLink(pairing:)`, ``Peripheral/allowPairing(_:)`` or for the ``Central``; and not beside bluetoothd, whose agent counts
+    /// there. Pairing takes the capability `CAP_NET_ADMIN`. Cancellation ends it, unless others wait for it too.
+    /// Source: Core Specification, Vol 3, Part C, 10.3.
+    ///
+    /// - Parameters:
+    ///   - level: what is needed.
+    ///   - answers: who answers what a pairing asks; `nil`: as it was said for the link, the peripheral or the central, and
+    ///     nobody where nothing was.
+    ///   - timeout: how long it may take, with the time of whoever answers; the Security Manager gives each step 30 s.
+    /// - Throws: ``BLEError/Code/securityFailed``, which names the level that was reached, and with its
+    ///   ``BLEError/pairingFailure`` where a pairing failed; ``BLEError/Code/permissionDenied``,
+    ///   ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, ``BLEError/Code/notSupported`` where the radio can't pair,
+    ///   `CancellationError`.
+    public func secure(
+        to level: SecurityLevel,
+        answers: PairingAnswers? = nil,
+        timeout: Duration = .seconds(60)
+    ) async throws {
+        try await raise(to: level, answers: answers ?? self.answers, timeout: timeout, operation: "secure link")
+    }
+
+    /// How the link is secured: now, and whenever that has changed.
+    ///
+    /// - Returns: a stream that ends when this side closes the link.
+    /// - Throws (in the loop): ``BLEError/Code/disconnected`` with the reason when the link is lost.
+    public var securityChanges: BLEStream<LinkSecurity> {
+        let (radioLink, raiser, object) = (bearer.radioLink, raiser, "of \(peripheral)")
+        let subject = StreamSubject(operation: "security changes", object: object)
+        return BLEStream(subject, timeline: timeline, buffer: .standard) { mailbox in
+            let last = Mutex<LinkSecurity?>(nil)
+            let tell: @Sendable () -> Void = {
+                let now = radioLink.security
+                let isNew = last.withLock { last in
+                    defer { last = now }
+                    return last != now
+                }
+                if isNew { mailbox.send(now) }
+            }
+            let leave = raiser.watch(tell)
+            let activity = radioLink.observeSecurity(tell)
+            tell()
+            self.onEnd { [weak mailbox] reason in
+                let isOurs = reason.kind == .closedLocally
+                let error = BLEError.linkEnded(reason, operation: "security changes", object: object)
+                mailbox?.finish(throwing: isOurs ? nil : error)
+            }
+            return {
+                leave()
+                activity.cancel()
+            }
+        }
+    }
+
+    func raise(to level: SecurityLevel, answers: PairingAnswers?, timeout: Duration, operation: String) async throws {
+        if let current = security.level, current >= level { return }
+        let object = "with \(peripheral)"
+        if let end = bearer.end { throw BLEError.linkEnded(end, operation: operation, object: object) }
+        let limit: @Sendable () -> any Error = {
+            BLEError.timedOut(operation, object: object, after: timeout, waitingFor: "pairing did not end")
+        }
+        let (raiser, answers) = (raiser, answers ?? PairingAnswers())
+        do {
+            try await reply(on: timeline, limit: (timeout, limit)) { finish in
+                raiser.raise(to: level, answers: answers, isRefused: false) { finish($0.mapError { $0 as any Error }) }
+            }
+        } catch {
+            await raiser.answersEnded()
+            throw error
+        }
+        await raiser.answersEnded()
+    }
+}

@@ -1,0 +1,175 @@
+import BLEProtocol
+import BLERadio
+
+/// One try to raise a link to a level: encrypts it with the keys of a bond, or pairs, or pairs anew for better keys.
+///
+/// A bond that is there is never replaced because the peripheral doesn't have it any more, and never by a weaker one: whoever
+/// claims the peripheral's address could have that.
+final class SecurityRaise: Sendable {
+    typealias Outcome = Result<Void, BLEError>
+
+    private let link: any ATTLink
+    private let peripheral: Peripheral
+    private let level: SecurityLevel
+    private let isBonded: Bool
+    private let interview: PairingInterview
+    private let result: @Sendable (Outcome) -> Void
+    /// Whether it was given up.
+    private let over = Ending<Bool>()
+
+    private var core: CentralCore { peripheral.core }
+    private var object: String { "with \(peripheral)" }
+
+    /// How long the encryption with the keys of a bond may take: it is a matter of some connection events.
+    static let encryptionTime = Duration.seconds(10)
+
+    /// How long all of it may take where nobody else has a limit; the Security Manager gives each step 30 s.
+    private static let limit = Duration.seconds(120)
+
+    /// Starts; exactly one result comes, unless the returned closure is called before.
+    ///
+    /// - Parameter isBonded: whether the adapter of the link has a bond with the peripheral.
+    static func start(
+        _ link: any ATTLink,
+        to level: SecurityLevel,
+        of peripheral: Peripheral,
+        isBonded: Bool,
+        asking interview: PairingInterview,
+        result: @escaping @Sendable (Outcome) -> Void
+    ) -> @Sendable () -> Void {
+        let raise = SecurityRaise(link, level, peripheral, isBonded, interview, result)
+        raise.begin()
+        return { raise.over.end(true) }
+    }
+
+    private init(
+        _ link: any ATTLink,
+        _ level: SecurityLevel,
+        _ peripheral: Peripheral,
+        _ isBonded: Bool,
+        _ interview: PairingInterview,
+        _ result: @escaping @Sendable (Outcome) -> Void
+    ) {
+        self.link = link
+        self.level = level
+        self.peripheral = peripheral
+        self.isBonded = isBonded
+        self.interview = interview
+        self.result = result
+    }
+
+    private func begin() {
+        let timer = core.timeline.schedule(after: Self.limit) { [self] in
+            finish(.failure(.timedOut("pair", object: object, after: Self.limit, waitingFor: "pairing did not end")))
+        }
+        over.whenEnded { _ in timer.cancel() }
+        guard link.security.isEncrypted else { return isBonded || link.hasKey ? encrypt() : pair() }
+        pairAnew()
+    }
+
+    /// Gives the activity up with the try.
+    private func hold(_ activity: RadioActivity) {
+        over.whenEnded { isGivenUp in if isGivenUp { activity.cancel() } }
+    }
+
+    // MARK: - Steps
+
+    private func encrypt() {
+        let failed: @Sendable (BLEError?) -> Void = { [self] error in
+            // A bond is kept, and removed, under the identity.
+            core.store.perform(on: core.timeline) { [self] in
+                let identity = core.identity(of: peripheral.address)
+                let who = identity == peripheral.address ? object : "\(object), which is \(identity)"
+                let told = error.flatMap { $0.reason == nil ? nil : $0.about("encrypt link", who) }
+                finish(.failure(told ?? .keysDoNotFit(operation: "encrypt link", object: who)))
+            }
+        }
+        let timer = core.timeline.schedule(after: Self.encryptionTime) { failed(nil) }
+        over.whenEnded { _ in timer.cancel() }
+        link.encrypt { [self] outcome in
+            timer.cancel()
+            if case .failure(let error) = outcome { return failed(error) }
+            guard isReached else { return pairAnew() }
+            finish(.success(()))
+        }
+    }
+
+    private func pair() {
+        // Only an adapter that was given its list, be it empty, takes the identity of a peer with a private address. What
+        // is wrong with that the pairing itself tells.
+        let undo = core.restoreAllBonds { [self] _ in
+            guard !over.hasEnded else { return }
+            hold(core.radio.pair(with: peripheral.address, asking: interview) { [self] in paired($0) })
+        }
+        hold(RadioActivity { undo() })
+    }
+
+    private func pairAnew() {
+        guard !over.hasEnded else { return }
+        hold(link.raise(to: level, asking: interview) { [self] in paired($0) })
+    }
+
+    private func paired(_ outcome: Result<Bond?, BLEError>) {
+        switch outcome {
+        case .failure(let error): finish(.failure(error))
+        case .success(nil): afterPairing()
+        case .success(let bond?): keep(bond)
+        }
+    }
+
+    /// Keeps the bond, and waits until it is on the disk: the peripheral has its part already, and a program may end soon.
+    private func keep(_ bond: Bond) {
+        core.store.perform(on: core.timeline) { [self] in
+            let former = core.bonds(with: bond.peer).first { $0.adapter == bond.adapter }
+            if let loss = former?.loss(by: bond) { return refuse(bond, loss) }
+            core.remember(bond)
+            core.store.whenWritten(on: core.timeline) { [self] in afterPairing() }
+        }
+    }
+
+    private func refuse(_ bond: Bond, _ loss: String) {
+        let radio = core.radio
+        let failure = BLEError.weakensBond(object, loss)
+        unattended({ radio.unpair(bond.peer, result: $0) }, answer: { [self] _ in finish(.failure(failure)) })
+    }
+
+    /// The radio may have paired without encrypting: where it has had the keys before.
+    private func afterPairing() {
+        guard !over.hasEnded else { return }
+        guard link.security.isEncrypted else {
+            return link.encrypt { [self] outcome in finish(outcome) }
+        }
+        finish(.success(()))
+    }
+
+    private var isReached: Bool { link.security.level.map { $0 >= level } ?? false }
+
+    private func finish(_ outcome: Outcome) {
+        guard over.end(false) else { return }
+        guard !isReached, let current = link.security.level else { return result(outcome) }
+        result(.failure(.notRaised(current, short: level, object: object, because: outcome.failure)))
+    }
+}
+
+extension BLEError {
+    /// A link that could not be raised to a level, and goes on at the one that it has.
+    fileprivate static func notRaised(
+        _ current: SecurityLevel,
+        short level: SecurityLevel,
+        object: String,
+        because error: BLEError?
+    ) -> BLEError {
+        var failure = BLEError(
+            error?.code ?? .securityFailed,
+            operation: "secure link",
+            object: object,
+            cause: "it is \(current), and could not be made \(level)",
+            remedy: error?.remedy ?? "Give answers that can take a passkey or compare numbers, if the peripheral can "
+                + "do its part; it may be unable to do better."
+        )
+        if let error { failure.cause += ": \(error.cause)" }
+        failure.pairingFailure = error?.pairingFailure
+        failure.isFinal = error?.isFinal ?? true
+        return failure
+    }
+}

@@ -1,0 +1,180 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// Raises the protection of one link, for whoever wants that: carries out what the ``RaiseMachine`` says.
+///
+/// Requests and commands of the link wait meanwhile; what the peripheral sends is delivered and confirmed. The answers run in
+/// a task of their own, since an operation may be a stream's, which has none; it is cancelled when the try ends.
+final class SecurityRaiser: Sendable {
+    typealias Outcome = Result<Void, BLEError>
+
+    private struct Asker {
+        let answers: PairingAnswers
+        let result: @Sendable (Outcome) -> Void
+    }
+
+    private struct State {
+        var machine = RaiseMachine()
+        var askers: [RaiseMachine.Token: Asker] = [:]
+        var lastToken = 0
+        /// Why the last try for a level has failed.
+        var errors: [SecurityLevel: BLEError] = [:]
+        /// Gives up the try under way.
+        var undo: (@Sendable () -> Void)?
+        /// Counts the tries: the end of an earlier one is nobody's.
+        var tries = 0
+        var answering: Task<Void, Never>?
+        var watchers = Observers<@Sendable () -> Void>()
+        var bearer: Bearer?
+
+        /// What somebody is told; `nil` where the link is over.
+        func outcome(_ outcome: RaiseMachine.Outcome) -> Outcome? {
+            switch outcome {
+            case .reached: .success(())
+            case .failed(let level): errors[level].map { .failure($0) }
+            case .ended: nil
+            }
+        }
+    }
+
+    private let peripheral: Peripheral
+    private let keptBonds: [Bond]
+    private let state = Mutex(State())
+
+    private var timeline: any Timeline { peripheral.core.timeline }
+
+    /// - Parameter keptBonds: the bonds that were kept of the peripheral when the link was made.
+    init(_ peripheral: Peripheral, keptBonds: [Bond]) {
+        self.peripheral = peripheral
+        self.keptBonds = keptBonds
+    }
+
+    /// Called once, before anything else; the bearer is held until it ends.
+    func begin(on bearer: Bearer) { state.withLock { $0.bearer = bearer } }
+
+    /// How often the link has been raised: what was refused before may be allowed now.
+    var rises: Int { state.withLock { $0.machine.rises } }
+
+    /// Whether the link is being raised.
+    var isRaising: Bool { state.withLock { $0.machine.isRaising } }
+
+    /// Has the link raised; exactly one result comes, at once or later, unless the returned closure is called before.
+    ///
+    /// - Parameters:
+    ///   - answers: who answers what a pairing asks, where it is this call that begins it.
+    ///   - isRefused: whether an operation was refused, and not the program itself asks.
+    func raise(
+        to level: SecurityLevel,
+        answers: PairingAnswers,
+        isRefused: Bool,
+        _ result: @escaping @Sendable (Outcome) -> Void
+    ) -> @Sendable () -> Void {
+        let current = state.withLock { $0.bearer }?.radioLink.security.level
+        let token = state.withLock { state in
+            state.lastToken += 1
+            state.askers[state.lastToken] = Asker(answers: answers, result: result)
+            return state.lastToken
+        }
+        perform { $0.machine.want(level, token, isRefused: isRefused, at: current) }
+        return { [self] in
+            _ = state.withLock { $0.askers.removeValue(forKey: token) }
+            perform { $0.machine.leave(token) }
+        }
+    }
+
+    /// Tells that the protection of the link may have changed; what is returned ends that.
+    func watch(_ changed: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+        let id = state.withLock { $0.watchers.add(changed) }
+        return { [weak self] in _ = self?.state.withLock { $0.watchers.remove(id) } }
+    }
+
+    /// This side is about to close the link.
+    func close() { perform { $0.machine.close() } }
+
+    /// The link is over.
+    func linkEnded() {
+        perform { $0.machine.linkEnded() }
+        let bearer = state.withLock { $0.bearer.take() }
+        withExtendedLifetime(bearer) {}
+    }
+
+    /// Waits until nobody answers any more who was asked in a try that is over: not disturbed by cancellation.
+    func answersEnded() async {
+        let answering = state.withLock { $0.machine.isRaising ? nil : $0.answering }
+        await answering?.value
+    }
+
+    // MARK: - Carrying out
+
+    private func perform(_ input: (inout State) -> RaiseMachine.Output) {
+        let (output, former, finished) = state.withLock { state in
+            let output = input(&state)
+            let isOver = output.begin != nil || !state.machine.isRaising
+            let former: (undo: (@Sendable () -> Void)?, answering: Task<Void, Never>?) =
+                isOver ? (state.undo.take(), state.answering) : (nil, nil)
+            let finished = output.finished.compactMap { one in
+                state.askers.removeValue(forKey: one.token).map { ($0.result, state.outcome(one.outcome)) }
+            }
+            return (output, former, finished)
+        }
+        former.answering?.cancel()
+        if output.isGivenUp { former.undo?() }
+        holdRequests()
+        if let begin = output.begin { start(begin) }
+        for (result, outcome) in finished { result(outcome ?? .failure(linkEndedError)) }
+    }
+
+    private func holdRequests() {
+        state.withLock { $0.bearer }?.holdRequests { isRaising }
+    }
+
+    private func start(_ begin: RaiseMachine.Begin) {
+        let (answers, bearer, number) = state.withLock { state in
+            state.tries += 1
+            return (state.askers[begin.token]?.answers ?? PairingAnswers(), state.bearer, state.tries)
+        }
+        guard let link = bearer?.radioLink else { return ended(number, .failure(linkEndedError)) }
+        let (questions, timeline) = (PairingMailbox(), timeline)
+        // In a simulation on the executor that makes its time.
+        let answering = Task(executorPreference: timeline as? any TaskExecutor) {
+            await answers.answer(questions, on: timeline)
+        }
+        state.withLock { $0.answering = answering }
+        let undo = SecurityRaise.start(
+            link,
+            to: begin.level,
+            of: peripheral,
+            isBonded: link.local.map { local in keptBonds.contains { $0.adapter == local } } ?? false,
+            asking: questions.interview(answers.capability, outOfBand: answers.outOfBand)
+        ) { [weak self] outcome in
+            self?.ended(number, outcome)
+        }
+        let isOver = state.withLock { state in
+            let isOver = state.tries != number || !state.machine.isRaising
+            if !isOver { state.undo = undo }
+            return isOver
+        }
+        if isOver {
+            answering.cancel()
+            undo()
+        }
+    }
+
+    private func ended(_ number: Int, _ outcome: Outcome) {
+        let current = state.withLock { $0.bearer }?.radioLink.security.level
+        perform { state in
+            guard state.tries == number, let goal = state.machine.goal else { return RaiseMachine.Output() }
+            guard case .failure(let error) = outcome else { return state.machine.ended(at: current) }
+            state.errors[goal] = error
+            // Secure enough it may be, with keys that were refused.
+            return state.machine.ended(at: current.flatMap { $0 < goal ? $0 : nil })
+        }
+        for watcher in state.withLock({ $0.watchers.all }) { watcher() }
+    }
+
+    private var linkEndedError: BLEError {
+        let reason = state.withLock { $0.bearer }?.end ?? DisconnectReason(.closedLocally)
+        return .linkEnded(reason, operation: "secure link", object: "with \(peripheral)")
+    }
+}

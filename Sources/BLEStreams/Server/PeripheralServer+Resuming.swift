@@ -1,0 +1,70 @@
+import BLEProtocol
+import BLERadio
+
+// A peripheral that lives longer than what its radio does for it.
+extension PeripheralServer {
+    /// Serves for the first time; where that fails for a reason that may pass, as the policy has it.
+    func startServing() async throws {
+        guard let resuming else {
+            try await start()
+            return serving.set(.serving)
+        }
+        try await start(again: resuming, after: nil, failures: 0)
+    }
+
+    /// Serves again whenever the radio has stopped, until it is given up, or the task is cancelled.
+    func keepServing() async {
+        guard let resuming else { return }
+        var (failures, since) = (0, radio.timeline.now)
+        for await interruption in serving.interruptions {
+            if radio.timeline.now - since >= resuming.stableAfter { failures = 0 }
+            do {
+                failures = try await start(again: resuming, after: interruption, failures: failures)
+                since = radio.timeline.now
+            } catch let error as BLEError {
+                return giveUp(error)
+            } catch {
+                return
+            }
+        }
+    }
+
+    /// Tries until it is served, as the policy has it; an adapter that is off or absent is waited for without counting.
+    ///
+    /// - Parameters:
+    ///   - error: what the attempts before have failed with; `nil` before the first one.
+    ///   - failures: how many there were in a row.
+    /// - Returns: how many there were in the end.
+    /// - Throws: the last error when the policy allows no more attempts, or when none is of use; `CancellationError`.
+    @discardableResult
+    private func start(again policy: RetryPolicy, after error: BLEError?, failures: Int) async throws -> Int {
+        var (error, failures) = (error, failures)
+        while true {
+            if let off = radio.adapterInfo.state.error(operation: "serve", object: radio.adapterInfo.name) {
+                interrupted(by: off)
+                try await radio.waitUntilOn(nil, operation: "serve")
+            } else if let error {
+                failures += 1
+                guard let delay = policy.delay(afterFailure: failures, random: radio.timeline.randomBits()) else {
+                    throw error
+                }
+                interrupted(by: error)
+                try await pause(for: delay, on: radio.timeline)
+            }
+            serving.set(.starting)
+            do {
+                try await start()
+                serving.set(.serving)
+                return failures
+            } catch let failure as BLEError where !failure.isFinal {
+                error = failure
+            }
+        }
+    }
+
+    private func interrupted(by error: BLEError) {
+        warnings.tell(.interrupted) { _ in error }
+        if case .interrupted = serving.current { return }
+        serving.set(.interrupted(error))
+    }
+}

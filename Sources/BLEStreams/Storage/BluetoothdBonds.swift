@@ -1,0 +1,153 @@
+import BLEProtocol
+public import BLERadio
+import CLibrary
+import FoundationEssentials
+
+extension Bond {
+    /// The bonds that bluetoothd keeps in its files; ``Central/adopt(_:replacing:)`` makes them this program's too.
+    ///
+    /// It takes root's rights to read them; nothing is changed there, and bluetoothd's own go on. Devices without a key for
+    /// Low Energy are left out, and so are those whose key is the one that debuggers know.
+    ///
+    /// Reads files, so call it elsewhere than on ``Central/executor``. Source: BlueZ, `doc/settings-storage.txt`, and
+    /// `src/adapter.c`, `get_ltk`.
+    ///
+    /// - Parameter folder: where they lie.
+    /// - Throws: ``BLEError/Code/permissionDenied`` where this user may not read them, ``BLEError/Code/notFound`` where there
+    ///   is no such folder, ``BLEError/Code/malformedValue`` with the name of a file that makes no sense.
+    public static func importedFromBluetoothd(in folder: String = "/var/lib/bluetooth") throws -> [Bond] {
+        var bonds: [Bond] = []
+        for adapter in try BluetoothdBonds.addresses(in: folder) {
+            for peer in try BluetoothdBonds.addresses(in: "\(folder)/\(adapter)") {
+                let path = "\(folder)/\(adapter)/\(peer)/info"
+                guard access(path, F_OK) == 0 else { continue }
+                let text = String(decoding: try SecretFile.read(path), as: UTF8.self)
+                guard let file = BluetoothdBonds(text) else {
+                    throw BLEError.noBondFile(path, remedy: "Remove that device with bluetoothctl, and pair again.")
+                }
+                if let bond = file.bond(peer, adapter) { bonds.append(bond) }
+            }
+        }
+        return bonds
+    }
+}
+
+/// What bluetoothd's file about a device says of a bond with it.
+struct BluetoothdBonds {
+    private var kind: BluetoothAddress.Kind?
+    private var keys: [Bond.EncryptionKey] = []
+    private var identityKey: SecretKey?
+
+    /// The names of subfolders that are addresses.
+    static func addresses(in folder: String) throws(BLEError) -> [String] {
+        guard let listing = opendir(folder) else {
+            let number = errno
+            let isMissing = number == ENOENT || number == ENOTDIR
+            var error = BLEError(
+                isMissing ? .notFound : .permissionDenied,
+                operation: "import from",
+                object: folder,
+                cause: isMissing ? "bluetoothd has no files there" : String(cString: strerror(number)),
+                remedy: isMissing ? "Name the folder that its bonds are in." : "Run this as root: it only reads there."
+            )
+            error.systemError = number
+            throw error
+        }
+        defer { closedir(listing) }
+        var names: [String] = []
+        while let entry = readdir(listing) {
+            let name = TrustedFolder.name(of: entry)
+            if BluetoothAddress(name + "/public") != nil { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// Reads a file; `nil` where a key in it is none.
+    init?(_ text: String) {
+        let groups = Self.groups(of: text)
+        switch groups["General"]?["AddressType"] {
+        case "public": kind = .public
+        case "static": kind = .random
+        default: break
+        }
+        if let group = groups["IdentityResolvingKey"] {
+            guard let key = Self.key(group) else { return nil }
+            identityKey = key
+        }
+        // The peripheral's goes by two names: files are read by older releases too.
+        let ofPeripheral = groups["PeripheralLongTermKey"] ?? groups["SlaveLongTermKey"]
+        for (group, initiator) in [(groups["LongTermKey"], UInt8(1)), (ofPeripheral, 0)] {
+            guard let group else { continue }
+            guard let key = Self.encryptionKey(group, initiator) else { return nil }
+            if key.kind != Self.debugKind { keys.append(key) }
+        }
+    }
+
+    /// As the management interface numbers it: anybody knows that key.
+    private static let debugKind: UInt8 = 4
+
+    /// The bond; `nil` where there is none for Low Energy.
+    func bond(_ peer: String, _ adapter: String) -> Bond? {
+        guard let kind, !keys.isEmpty,
+            let peer = BluetoothAddress("\(peer)/\(kind.rawValue)"),
+            // Linux knows adapters without a public address, but bluetoothd's files don't say.
+            let adapter = BluetoothAddress("\(adapter)/public")
+        else { return nil }
+        return Bond(peer: peer, adapter: adapter, encryptionKeys: keys, identityKey: identityKey)
+    }
+
+    /// `[Group]`, and `Name=value` below it; the rest is not looked at.
+    private static func groups(of text: String) -> [String: [String: String]] {
+        var groups: [String: [String: String]] = [:]
+        var name = ""
+        for line in text.split(whereSeparator: \.isNewline) {
+            if line.hasPrefix("["), let end = line.firstIndex(of: "]") {
+                name = String(line[line.index(after: line.startIndex)..<end])
+                groups[name, default: [:]] = groups[name] ?? [:]
+            } else if !line.hasPrefix("#"), let equals = line.firstIndex(of: "=") {
+                groups[name, default: [:]][String(line[..<equals])] = String(line[line.index(after: equals)...])
+            }
+        }
+        return groups
+    }
+
+    private static func encryptionKey(_ group: [String: String], _ initiator: UInt8) -> Bond.EncryptionKey? {
+        guard let value = key(group),
+            let kind = UInt8(group["Authenticated"] ?? "0"),
+            let size = UInt8(group["EncSize"] ?? "16"), (7...16).contains(size),
+            let diversifier = UInt16(group["EDiv"] ?? "0"),
+            let random = UInt64(group["Rand"] ?? "0")
+        else { return nil }
+        return Bond.EncryptionKey(
+            kind: kind,
+            initiator: initiator,
+            size: size,
+            diversifier: diversifier,
+            random: random,
+            value: value
+        )
+    }
+
+    /// Sixteen octets in hexadecimal, in the order of the management interface.
+    private static func key(_ group: [String: String]) -> SecretKey? {
+        guard var digits = group["Key"]?.utf8.map({ $0 }) else { return nil }
+        if digits.starts(with: "0x".utf8) { digits.removeFirst(2) }
+        guard digits.count == 32 else { return nil }
+        var octets: [UInt8] = []
+        for start in stride(from: 0, to: 32, by: 2) {
+            let pair = digits[start..<start + 2].map { Character(UnicodeScalar($0)).hexDigitValue }
+            guard let high = pair[0], let low = pair[1] else { return nil }
+            octets.append(UInt8(high << 4 | low))
+        }
+        return SecretKey(octets: octets)
+    }
+}
+
+extension BluetoothdBonds: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Without the keys.
+    var description: String { "\(keys.count) keys of bluetoothd's" }
+    /// Without the keys.
+    var debugDescription: String { description }
+    /// Nothing.
+    var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,153 @@
+import BLEProtocol
+public import BLERadio
+import CLibrary
+import FoundationEssentials
+
+/// Bonds with their keys, as they are carried from one machine to another.
+struct BondFile: ChecksummedFile {
+    struct Entry: Codable {
+        var peer: String
+        var bond: BondRecord
+    }
+
+    /// The only form.
+    static let currentVersion = 1
+
+    var version = Self.currentVersion
+    var bonds: [Entry]
+    /// The CRC-32 of the file without it, as this library writes it: a key that has changed on its way is of no use.
+    var checksum: UInt32?
+
+    init(_ bonds: [Bond]) {
+        self.bonds = bonds.map { Entry(peer: $0.peer.descriptionWithKind, bond: BondRecord($0)) }
+    }
+
+    /// Reads what ``octets`` has written, whole; `nil` for anything else.
+    init?(_ octets: Data) {
+        guard let file = try? JSONDecoder().decode(Self.self, from: octets), file.version == Self.currentVersion,
+            let checksum = file.checksum, checksum == file.computedChecksum
+        else { return nil }
+        self = file
+    }
+
+    /// The bonds; `nil` where an address or a key is none.
+    var content: [Bond]? {
+        var all: [Bond] = []
+        for entry in bonds {
+            guard let peer = BluetoothAddress(entry.peer), let bond = entry.bond.bond(with: peer) else { return nil }
+            all.append(bond)
+        }
+        return all
+    }
+}
+
+extension Bond {
+    /// Writes bonds with their keys into a new file, which nobody but this user can read.
+    ///
+    /// ```swift
+    /// try Bond.export(central.bonds, to: "/root/bonds.json")
+    /// ```
+    ///
+    /// Whoever has the file can pass for this machine, and read what it and the peers say to each other: carry it by a way
+    /// that is secret, and remove it then. The keys are those of an adapter, ``adapter``: they are of use only where an
+    /// adapter has its address. Writes a file, so call it elsewhere than on ``Central/executor``.
+    ///
+    /// - Parameters:
+    ///   - bonds: whichever are to be exported.
+    ///   - path: the file; its folder is there already.
+    /// - Throws: ``BLEError/Code/systemFailure`` with the `errno`, `EEXIST` where there is something of that name: nothing is
+    ///   overwritten, and no terminal is written to.
+    public static func export(_ bonds: [Bond], to path: String) throws {
+        guard let octets = BondFile(bonds).octets else {
+            throw BLEError.store("export to", path, cause: "the bonds could not be encoded")
+        }
+        try SecretFile.make(path, octets)
+    }
+
+    /// Reads the bonds of a file that ``export(_:to:)`` has written; ``Central/adopt(_:replacing:)`` keeps them.
+    ///
+    /// Reads a file, so call it elsewhere than on ``Central/executor``.
+    ///
+    /// - Throws: ``BLEError/Code/systemFailure``, also where another user could have written the file;
+    ///   ``BLEError/Code/malformedValue`` where it holds something else.
+    public static func imported(from path: String) throws -> [Bond] {
+        let octets = try SecretFile.read(path)
+        guard let bonds = BondFile(octets)?.content
+        else {
+            throw BLEError.noBondFile(path, remedy: "Give a file that Bond.export(_:to:) has written, whole.")
+        }
+        return bonds
+    }
+}
+
+extension BLEError {
+    static func noBondFile(_ path: String, remedy: String) -> BLEError {
+        let cause = "no bonds can be read from it"
+        return BLEError(.malformedValue, operation: "import from", object: path, cause: cause, remedy: remedy)
+    }
+}
+
+/// Files with keys that lie where a person wants them.
+enum SecretFile {
+    /// Far more than any file of bonds has.
+    private static let most = 4 << 20
+
+    /// Writes a new file; none is overwritten.
+    static func make(_ path: String, _ octets: Data) throws(BLEError) {
+        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else {
+            let number = errno
+            guard number == EEXIST else { throw .store("export to", path, errno: number) }
+            let remedy = "Name a file that isn't there yet."
+            var error = store("export to", path, cause: "there is something of that name already", remedy: remedy)
+            error.systemError = number
+            throw error
+        }
+        var failure = TrustedFolder.write(octets, to: file)
+        if failure == 0, fsync(file) != 0, errno != EINVAL { failure = errno }
+        if close(file) != 0, failure == 0 { failure = errno }
+        guard failure != 0 else { return }
+        unlink(path)
+        throw .store("export to", path, errno: failure)
+    }
+
+    private static func store(_ operation: String, _ path: String, cause: String, remedy: String) -> BLEError {
+        BLEError.store(operation, path, cause: cause, remedy: remedy)
+    }
+
+    /// Reads a file that nobody but this user and root could have written.
+    static func read(_ path: String) throws(BLEError) -> Data {
+        // What is no file, a pipe perhaps, is not waited for.
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { throw .store("import from", path, errno: errno) }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0 else { throw .store("import from", path, errno: errno) }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= most else {
+            throw .noBondFile(path, remedy: "Give a file of bonds.")
+        }
+        let isOwn = status.st_uid == geteuid() || status.st_uid == 0
+        guard isOwn, status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+            throw .store(
+                "import from",
+                path,
+                cause: "other users may write it",
+                remedy:
+                    "Check what is in it, then take it as yours: `chown \(geteuid()) '\(path)'; chmod 600 '\(path)'`."
+            )
+        }
+        var octets = Data()
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while octets.count <= most {
+            let count = CLibrary.read(file, &buffer, buffer.count)
+            if count > 0 {
+                octets.append(contentsOf: buffer[..<count])
+            } else if count == 0 {
+                return octets
+            } else if errno != EINTR {
+                throw .store("import from", path, errno: errno)
+            }
+        }
+        throw .noBondFile(path, remedy: "Give a file of bonds.")
+    }
+}

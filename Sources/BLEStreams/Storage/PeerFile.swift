@@ -1,0 +1,55 @@
+import BLEProtocol
+import FoundationEssentials
+
+/// A peer's file as it stands on the disk: ``PeerRecord``, and what tells whether it is what was written.
+struct PeerFile: ChecksummedFile {
+    /// The form that this library writes. It reads 1 too, which had no checksum.
+    static let currentVersion = 2
+
+    var version: Int
+    /// Whose file it is: `C4:F2:17:1A:1D:BB/random`.
+    var peer: String
+    var record: PeerRecord
+    /// The CRC-32 of the file without it, as this library writes it. A key of which one bit has changed is a key too: the
+    /// peripheral would be told to have forgotten its own.
+    var checksum: UInt32?
+
+    /// What is wrong with a file.
+    enum Fault: Error {
+        case damaged
+        case unknownVersion(Int)
+    }
+
+    /// Says what is remembered of a peer.
+    init(_ record: PeerRecord, of peer: BluetoothAddress) {
+        version = Self.currentVersion
+        self.peer = peer.descriptionWithKind
+        self.record = record
+    }
+
+    /// Reads the file of a peer.
+    init(_ octets: Data, of peer: BluetoothAddress) throws(Fault) {
+        guard let file = try? JSONDecoder().decode(Self.self, from: octets) else { throw .damaged }
+        switch file.version {
+        case 1: guard file.checksum == nil else { throw .damaged }
+        case Self.currentVersion:
+            guard let checksum = file.checksum, checksum == file.computedChecksum else { throw .damaged }
+            // Somebody has copied it.
+            guard file.peer == peer.descriptionWithKind else { throw .damaged }
+        default: throw .unknownVersion(file.version)
+        }
+        self = file
+    }
+}
+
+extension Data {
+    /// The checksum of Ethernet. Source: IEEE 802.3, 3.2.9.
+    var crc32: UInt32 {
+        var sum = UInt32.max
+        for octet in self {
+            sum ^= UInt32(octet)
+            for _ in 0..<8 { sum = sum >> 1 ^ (sum & 1 == 0 ? 0 : 0xEDB8_8320) }
+        }
+        return ~sum
+    }
+}

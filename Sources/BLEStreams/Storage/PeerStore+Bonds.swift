@@ -1,0 +1,61 @@
+package import BLEProtocol
+package import BLERadio
+
+extension PeerRecord {
+    /// The bonds with the peer, of all adapters.
+    func bonds(with peer: BluetoothAddress) -> [Bond] { (bonds ?? []).compactMap { $0.bond(with: peer) } }
+}
+
+// Bonds, whichever side has begun the pairing.
+extension PeerStore {
+    /// The bonds with a peer, of all adapters. Reads a file: not for the radio's thread.
+    func bonds(with peer: BluetoothAddress) -> [Bond] { record(of: peer).bonds(with: peer) }
+
+    /// Who is behind a private address, where there is a bond that can tell; else the address itself. Reads files.
+    func identity(of address: BluetoothAddress) -> BluetoothAddress {
+        guard address.subkind == .resolvablePrivate else { return address }
+        let bond = peers().lazy.flatMap { self.bonds(with: $0) }
+            .first { $0.identityKey?.resolves(address) == true }
+        return bond?.peer ?? address
+    }
+
+    /// Keeps a bond in place of the one that the adapter had with the peer before.
+    package func remember(_ bond: Bond) {
+        let adapter = "\(bond.adapter)/\(bond.adapter.kind.rawValue)"
+        update(bond.peer, isLasting: true) { record in
+            record.bonds = (record.bonds ?? []).filter { $0.adapter != adapter } + [BondRecord(bond)]
+        }
+    }
+
+    /// Forgets the bonds with a peer, of all adapters.
+    package func forgetBonds(with peer: BluetoothAddress) {
+        update(peer, isLasting: true) { $0.bonds = nil }
+    }
+
+    /// Gives a radio the keys of all bonds; calls back, later, unless it is undone before.
+    ///
+    /// - Parameter result: is told the bonds, and what went wrong.
+    /// - Returns: what undoes it.
+    func restoreAllBonds(
+        to radio: any Radio,
+        inPlaceOf former: [Bond] = [],
+        _ result: @escaping @Sendable ([Bond], BLEError?) -> Void
+    ) -> @Sendable () -> Void {
+        let restoring = Ending<Void>()
+        perform(on: radio.timeline) {
+            var bonds = self.peers().flatMap { self.bonds(with: $0) }
+            for old in former {
+                for index in bonds.indices where bonds[index].peer == old.peer && bonds[index].adapter == old.adapter {
+                    bonds[index].formerKeys += old.encryptionKeys
+                }
+            }
+            guard !restoring.hasEnded else { return }
+            restoring.cancel(
+                radio.restore(bonds) { [bonds] outcome in
+                    if case .failure(let error) = outcome { result(bonds, error) } else { result(bonds, nil) }
+                }
+            )
+        }
+        return { restoring.end() }
+    }
+}

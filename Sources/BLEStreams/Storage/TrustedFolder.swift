@@ -1,0 +1,325 @@
+import CLibrary
+import FoundationEssentials
+
+/// A folder that nobody else may change, held open: everything in it is named relative to that, so that whoever puts
+/// another folder in its place meanwhile changes nothing.
+struct TrustedFolder: ~Copyable {
+    private let descriptor: Int32
+    let path: String
+
+    deinit { close(descriptor) }
+
+    /// Opens a folder; `nil` where there is none.
+    ///
+    /// What lies in it decides which keys are loaded.
+    ///
+    /// - Throws: where another user owns it, may write into it, or has put a link on the way to it.
+    static func open(_ path: String) throws(BLEError) -> TrustedFolder? {
+        try refuseLinksOfOthers(path)
+        let descriptor = CLibrary.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            switch errno {
+            case ENOENT: return nil
+            case ENOTDIR:
+                let remedy = "Move that file away, or name another folder."
+                throw .store("open", path, cause: "it is no folder", remedy: remedy)
+            default: throw .store("open", path, errno: errno)
+            }
+        }
+        let folder = TrustedFolder(descriptor: descriptor, path: path)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .store("open", path, errno: errno) }
+        guard status.st_uid == geteuid() else {
+            throw .store(
+                "open",
+                path,
+                cause: "it belongs to user \(status.st_uid), and this program runs as user \(geteuid())",
+                remedy: "Run `chown -R \(geteuid()) '\(path)'`, or name a folder of this user's."
+            )
+        }
+        guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+            throw .store(
+                "open",
+                path,
+                cause: "other users may write into it",
+                remedy: "Run `chmod 700 '\(path)'` once you have checked that the files in it are yours."
+            )
+        }
+        return folder
+    }
+
+    /// Opens a folder, and makes it where there is none, with those above it.
+    static func make(_ path: String) throws(BLEError) -> TrustedFolder {
+        if let folder = try open(path) { return folder }
+        for prefix in prefixes(of: path) {
+            // With that mode from the first moment on: the XDG Base Directory Specification says so too.
+            if mkdir(prefix, 0o700) == 0 {
+                try sync(parentOf: prefix)
+            } else if errno != EEXIST {
+                // Above it there are folders that this user may not write into, and others that are no folders.
+                var status = stat()
+                let number = errno
+                guard prefix != path, stat(prefix, &status) == 0 else { throw .noFolder(path, errno: number) }
+            }
+        }
+        guard let folder = try open(path) else { throw .noFolder(path, errno: ENOENT) }
+        return folder
+    }
+
+    /// Every path on the way to a path, itself too.
+    private static func prefixes(of path: String) -> [String] {
+        let ends = path.indices.filter {
+            $0 > path.startIndex && path[$0] == "/" && path[path.index(before: $0)] != "/"
+        }
+        return ends.map { String(path[..<$0]) } + (path.hasSuffix("/") ? [] : [path])
+    }
+
+    /// A link of one's own, or of the administrator's, is a choice; that of somebody else leads where they like.
+    private static func refuseLinksOfOthers(_ path: String) throws(BLEError) {
+        for prefix in prefixes(of: path) {
+            var status = stat()
+            guard lstat(prefix, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { continue }
+            guard status.st_uid != 0, status.st_uid != geteuid() else { continue }
+            throw .store(
+                "open",
+                prefix,
+                cause: "it is a symbolic link of user \(status.st_uid)",
+                remedy: "Remove that link, or name another folder."
+            )
+        }
+    }
+
+    /// A folder that only the memory knows would not outlive a loss of power, nor would what is in it.
+    private static func sync(parentOf path: String) throws(BLEError) {
+        let parent = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let descriptor = CLibrary.open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        // Who may write into a folder may not always read it.
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        try sync(descriptor, parent)
+    }
+
+    private static func sync(_ descriptor: Int32, _ path: String) throws(BLEError) {
+        // There are file systems that have nothing to bring to a disk.
+        guard fsync(descriptor) == 0 || [EINVAL, ENOTSUP, EROFS].contains(errno) else {
+            throw .store("write", path, errno: errno)
+        }
+    }
+}
+
+// MARK: - Files
+
+extension TrustedFolder {
+    /// The names of its files.
+    func names() throws(BLEError) -> [String] {
+        // Its position is its own: another descriptor of the folder has another one.
+        let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard copy >= 0, let listing = fdopendir(copy) else {
+            let number = errno
+            if copy >= 0 { close(copy) }
+            throw .store("list", path, errno: number)
+        }
+        defer { closedir(listing) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(listing) else {
+                if errno != 0 { throw .store("list", path, errno: errno) }
+                return names
+            }
+            names.append(Self.name(of: entry))
+        }
+    }
+
+    static func name(of entry: UnsafeMutablePointer<dirent>) -> String {
+        withUnsafePointer(to: &entry.pointee.d_name) { name in
+            name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        }
+    }
+
+    /// What is in a file, and whether somebody else could have read it until now; `nil` where there is no file.
+    ///
+    /// A link is no file: it could lead to somebody else's.
+    ///
+    /// - Throws: also where another user owns it, or may write it.
+    func contents(of name: String) throws(BLEError) -> (octets: Data, wasReadable: Bool)? {
+        let full = "\(path)/\(name)"
+        // What is no file, a pipe perhaps, is not waited for.
+        let file = openat(descriptor, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard file >= 0 else {
+            if errno == ENOENT { return nil }
+            throw .store("read", full, errno: errno)
+        }
+        defer { close(file) }
+        let wasReadable = try isReadableByOthers(file, full)
+        var data = Data()
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = CLibrary.read(file, &buffer, buffer.count)
+            if count > 0 {
+                data.append(contentsOf: buffer[..<count])
+            } else if count == 0 {
+                return (data, wasReadable)
+            } else if errno != EINTR {
+                throw .store("read", full, errno: errno)
+            }
+        }
+    }
+
+    /// Whether others could read a file; they can't any more.
+    private func isReadableByOthers(_ file: Int32, _ full: String) throws(BLEError) -> Bool {
+        var status = stat()
+        guard fstat(file, &status) == 0 else { throw .store("read", full, errno: errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw .store("read", full, cause: "it is no file", remedy: "Move it away.")
+        }
+        guard status.st_uid == geteuid() else {
+            throw .store(
+                "read",
+                full,
+                cause: "it belongs to user \(status.st_uid), and this program runs as user \(geteuid())",
+                remedy: "Run `chown \(geteuid()) '\(full)'` once you have checked what is in it, or remove it."
+            )
+        }
+        guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+            throw .store(
+                "read",
+                full,
+                cause: "other users may write it",
+                remedy: "Run `chmod 600 '\(full)'` once you have checked what is in it, or remove it."
+            )
+        }
+        guard status.st_mode & (S_IRGRP | S_IROTH) != 0 else { return false }
+        guard fchmod(file, 0o600) == 0 else { throw .store("protect", full, errno: errno) }
+        return true
+    }
+
+    /// Removes a file, where there is one.
+    func remove(_ name: String) throws(BLEError) {
+        guard unlinkat(descriptor, name, 0) == 0 else {
+            guard errno == ENOENT else { throw .store("remove", "\(path)/\(name)", errno: errno) }
+            return
+        }
+        try Self.sync(descriptor, path)
+    }
+
+    /// What is being written, until it is whole. One name for all: what a program left that was killed goes with the next
+    /// change, whichever file that is for.
+    private static let unfinished = ".new"
+
+    /// Puts a file in the place of another one, once the disk has it. It is never readable by others.
+    func replace(_ name: String, with data: Data) throws(BLEError) {
+        let file = openat(descriptor, Self.unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw .store("write", "\(path)/\(name)", errno: errno) }
+        var failure = Self.write(data, to: file)
+        if failure == 0, fsync(file) != 0 { failure = errno }
+        // Some file systems tell only now that there is no room.
+        if close(file) != 0, failure == 0 { failure = errno }
+        if failure == 0, renameat(descriptor, Self.unfinished, descriptor, name) != 0 { failure = errno }
+        guard failure == 0 else {
+            unlinkat(descriptor, Self.unfinished, 0)
+            throw .store("write", "\(path)/\(name)", errno: failure)
+        }
+        // A name that only the memory knows would not outlive a loss of power.
+        try Self.sync(descriptor, path)
+    }
+
+    /// Writes all octets; 0, or the errno of what was in the way.
+    static func write(_ data: Data, to file: Int32) -> Int32 {
+        data.withUnsafeBytes { octets in
+            var position = 0
+            while position < octets.count {
+                let rest = octets.baseAddress.map { $0 + position }
+                let count = CLibrary.write(file, rest, octets.count - position)
+                if count > 0 {
+                    position += count
+                } else if errno != EINTR {
+                    return errno
+                }
+            }
+            return 0
+        }
+    }
+
+    /// Moves a file out of the way, under a name that is free; answers which. The folder must be locked.
+    func setAside(_ name: String) throws(BLEError) -> String {
+        var number = 1
+        // A second name is never put in another file's place, as a new one would be.
+        while linkat(descriptor, name, descriptor, "\(name).\(number)", 0) != 0 {
+            guard errno == EEXIST else { throw .store("set aside", "\(path)/\(name)", errno: errno) }
+            // Whoever was killed between the two steps has made the name already.
+            if isSame(name, "\(name).\(number)") { break }
+            number += 1
+        }
+        try remove(name)
+        return "\(path)/\(name).\(number)"
+    }
+
+    private func isSame(_ name: String, _ other: String) -> Bool {
+        var (first, second) = (stat(), stat())
+        guard fstatat(descriptor, name, &first, AT_SYMLINK_NOFOLLOW) == 0,
+            fstatat(descriptor, other, &second, AT_SYMLINK_NOFOLLOW) == 0
+        else { return false }
+        return first.st_dev == second.st_dev && first.st_ino == second.st_ino
+    }
+
+    // MARK: - The lock
+
+    /// Keeps other programs, and other stores, from changing files, until it goes.
+    struct Lock: ~Copyable {
+        fileprivate let descriptor: Int32
+
+        deinit {
+            // A child that another thread is just starting has the descriptor too, until it runs its program.
+            flock(descriptor, LOCK_UN)
+            close(descriptor)
+        }
+    }
+
+    /// Locks the folder; `nil` where somebody else has, and that isn't waited for.
+    ///
+    /// The corresponding C function is `flock`.
+    func lock(waiting: Bool) throws(BLEError) -> Lock? {
+        // Where somebody has put a link in its place, following it would make a file of this user's elsewhere.
+        let file = openat(descriptor, ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+        guard file >= 0 else { throw .store("lock", path + "/.lock", errno: errno) }
+        let lock = Lock(descriptor: file)
+        while flock(file, waiting ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 {
+            if errno == EWOULDBLOCK, !waiting { return nil }
+            guard errno == EINTR else { throw .store("lock", path + "/.lock", errno: errno) }
+        }
+        // What a program has left that was killed while it wrote: keys may be in it.
+        guard unlinkat(descriptor, Self.unfinished, 0) == 0 || errno == ENOENT else {
+            throw .store("remove", "\(path)/\(Self.unfinished)", errno: errno)
+        }
+        return lock
+    }
+}
+
+extension BLEError {
+    static func store(_ operation: String, _ object: String, cause: String, remedy: String = "") -> BLEError {
+        BLEError(.systemFailure, operation: operation, object: object, cause: cause, remedy: remedy)
+    }
+
+    static func store(_ operation: String, _ object: String, errno number: Int32) -> BLEError {
+        let remedy =
+            number == ELOOP
+            ? "Remove that symbolic link: the store follows none, since it could lead to somebody else's file."
+            : "Check that this user may read and write there, and that the disk has room."
+        let cause = number == ELOOP ? "it is a symbolic link" : String(cString: strerror(number))
+        var error = store(operation, object, cause: cause, remedy: remedy)
+        error.systemError = number
+        return error
+    }
+
+    fileprivate static func noFolder(_ path: String, errno number: Int32) -> BLEError {
+        var error = store(
+            "make",
+            path,
+            cause: "the folder could not be made: \(String(cString: strerror(number)))",
+            remedy: "Check that this user may write above it, and that the disk has room, or name another folder."
+        )
+        error.systemError = number
+        return error
+    }
+}
