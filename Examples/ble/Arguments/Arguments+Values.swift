@@ -42,14 +42,32 @@ extension Arguments {
         return minimum...maximum
     }
 
-    /// What a link is to be like, by the name of the purpose.
-    func linkParameters(_ name: String) throws(UsageError) -> ConnectionParameters? {
-        switch last(name) {
-        case nil: return nil
-        case "fast": return .fast
-        case "balanced": return .balanced
-        case "lowPower": return .lowPower
-        case let text?: throw UsageError("--\(name) '\(text)': it is fast, balanced or lowPower")
+    /// What a link is to be like, and then, by the names of the purposes.
+    func linkParameters(_ name: String) throws(UsageError) -> [ConnectionParameters] {
+        var parameters: [ConnectionParameters] = []
+        for text in all(name) {
+            switch text {
+            case "fast": parameters.append(.fast)
+            case "balanced": parameters.append(.balanced)
+            case "lowPower": parameters.append(.lowPower)
+            default: throw UsageError("--\(name) '\(text)': it is fast, balanced or lowPower")
+            }
+        }
+        return parameters
+    }
+
+    /// The intervals that a device may ask for: two numbers of milliseconds with `..` between them.
+    func connectionLimits(_ name: String) throws(UsageError) -> ConnectionLimits? {
+        guard let text = last(name) else { return nil }
+        let refusal = UsageError("--\(name) '\(text)': limits are written like 15..100, in ms from 7.5 to 4000")
+        guard let dots = text.firstRange(of: ".."), let shortest = Double(text[..<dots.lowerBound]),
+            let longest = Double(text[dots.upperBound...]), (7.5...4000).contains(shortest),
+            (shortest...4000).contains(longest)
+        else { throw refusal }
+        do throws(BLEError) {
+            return try ConnectionLimits(interval: .microseconds(shortest * 1000) ... .microseconds(longest * 1000))
+        } catch {
+            throw refusal
         }
     }
 

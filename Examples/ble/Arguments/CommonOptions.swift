@@ -2,8 +2,20 @@ import BLEStreams
 
 /// What every subcommand may be told.
 struct CommonOptions: Sendable {
-    /// The adapter's name; `nil`: the first one that is switched on.
+    /// The adapter's name, or `all`; `nil`: the first one that is switched on.
     let adapter: String?
+
+    /// What stands for all adapters.
+    static let allAdapters = "all"
+
+    /// The adapter, or all.
+    var choice: AdapterChoice {
+        switch adapter {
+        case nil: .default
+        case Self.allAdapters?: .all
+        case let name?: .adapter(name)
+        }
+    }
 
     /// Whether a simulated radio stands in for an adapter.
     let isSimulated: Bool
@@ -33,18 +45,22 @@ struct CommonOptions: Sendable {
         recovery =
             try arguments.seconds("recover").map { silence in
                 RecoveryPlan(
-                    steps: [.restartScan, .powerCycle, .powerCycle],
+                    steps: [.restartScan, .powerCycle, .powerCycle, .reset],
                     silence: silence,
-                    patience: min(silence, .seconds(15))
+                    patience: min(silence, .seconds(15)),
+                    hearsAlways: true
                 )
             } ?? RecoveryPlan()
         isVerbose = arguments.has("verbose")
         if let adapter {
             guard !isSimulated else { throw UsageError("--adapter and --simulated exclude each other") }
             let number = adapter.dropFirst(3)
-            guard adapter.hasPrefix("hci"), !number.isEmpty, number.utf8.allSatisfy({ (48...57).contains($0) }),
-                UInt16(number) != nil
-            else { throw UsageError("--adapter '\(adapter)': adapters are called hci0, hci1 and so on") }
+            let isName =
+                adapter.hasPrefix("hci") && !number.isEmpty && number.utf8.allSatisfy { (48...57).contains($0) }
+                && UInt16(number) != nil
+            guard isName || adapter == Self.allAdapters else {
+                throw UsageError("--adapter '\(adapter)': adapters are called hci0, hci1 and so on; all is all of them")
+            }
         }
         if let capture, capture.isEmpty { throw UsageError("--capture needs the name of a file") }
     }

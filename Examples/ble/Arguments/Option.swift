@@ -24,14 +24,14 @@ struct Option: Sendable {
 extension Option {
     /// What every subcommand takes.
     static let common = [
-        Option("adapter", value: "hciN", help: "the adapter to use; else the first one that is switched on"),
+        Option("adapter", value: "hciN", help: "the adapter to use, or all; else the first one that is switched on"),
         Option("simulated", help: "use the demonstration devices of a simulated radio, no adapter"),
         Option("json", help: "print one JSON object a line"),
         Option("capture", value: "FILE", help: "record ATT traffic and advertisements for btmon and Wireshark"),
         Option(
             "recover",
             value: "S",
-            help: "begin a scan again that hears nothing for S seconds; then switch the adapter off and on"
+            help: "begin a scan again that hears nothing for S seconds; switch the adapter off and on; reset it"
         ),
         Option("verbose", letter: "v", help: "say on stderr what happens to the connection"),
         Option("help", letter: "h", help: "show this help"),

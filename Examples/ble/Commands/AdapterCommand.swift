@@ -1,38 +1,100 @@
 import BLEStreams
 
-/// Shows the adapters, or switches one.
+/// Shows the adapters, switches one, or says how it modulates its links.
 struct AdapterCommand: Command {
+    /// What is done to an adapter.
+    private enum Action: String, CaseIterable {
+        case on, off, cycle, reset, phys, privacy
+    }
+
     static let name = "adapter"
-    static let summary = "show the adapters, or switch one on or off"
-    static let parameters = ["[on|off]"]
-    static let options: [Option] = []
+    static let summary = "show the adapters, switch one on or off, begin anew with one, choose its PHYs, or hide it"
+    static let parameters = ["[on|off|cycle|reset|phys|privacy]"]
+    static let options = [
+        Option(
+            "set",
+            value: "VALUE",
+            help: "phys: what links are to use from now on, like 1M,2M,Coded; 1M they always may. privacy: on or off"
+        ),
+        Option("interrupt", help: "privacy: also where that ends links, advertising or scans"),
+    ]
     static let notes = """
-        Switching takes the capability CAP_NET_ADMIN, and concerns all programs of the machine; bluetoothd isn't needed.
+        cycle switches off and on: what most often cures an adapter that hears nothing, or doesn't answer. reset is for
+        one that this doesn't cure: a USB device begins as if it was pulled out and plugged in. phys tells the
+        modulations of an adapter; which of them a link gets its two sides agree upon, and `ble link ADDRESS` tells.
+        privacy tells whether an adapter hides behind addresses that change, which those it is paired with from then on
+        know it by; set, it stays until the adapter is plugged out or the machine is started again. The adapter is
+        switched off and on for it. Where bluetoothd runs, that is what sets it: Privacy in /etc/bluetooth/main.conf.
+
+        All of it concerns all programs of the machine; bluetoothd isn't needed. It takes the capability CAP_NET_ADMIN, a
+        reset the right to write to the device's file below /dev/bus/usb as well.
         """
 
-    private let isOn: Bool?
+    private let action: Action?
+    private let phys: Set<LinkConditions.PHY>?
+    private let privacy: Bool?
+    private let interrupts: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         if arguments.words.count > 1 { throw UsageError("'\(arguments.words[1])' is one word too many") }
-        switch arguments.words.first {
-        case nil: isOn = nil
-        case "on": isOn = true
-        case "off": isOn = false
-        case let word?: throw UsageError("'\(word)': it is on or off, or nothing to show the adapters")
+        action = arguments.words.first.flatMap { Action(rawValue: $0) }
+        phys = action == .phys ? try arguments.phys("set") : nil
+        privacy = action == .privacy ? try arguments.isOn("set") : nil
+        interrupts = arguments.has("interrupt")
+        if action == nil, let word = arguments.words.first {
+            let all = Action.allCases.map(\.rawValue).joined(separator: ", ")
+            throw UsageError("'\(word)': it is one of \(all), or nothing to show the adapters")
         }
+        if arguments.has("set"), action != .phys, action != .privacy {
+            throw UsageError("--set is for 'adapter phys' and 'adapter privacy'")
+        }
+        if interrupts, privacy == nil { throw UsageError("--interrupt is for 'adapter privacy --set'") }
     }
 
     func run(in environment: CommandEnvironment) async throws {
-        if let isOn { try await environment.central.setPowered(isOn) }
+        let central = environment.central
+        let say: @Sendable (AdapterInfo) -> Void = { [log = environment.log] adapter in
+            log.say("\(adapter.name) is \(adapter.state.words)")
+        }
+        switch action {
+        case nil: break
+        case .on?: try await central.setPowered(true)
+        case .off?: try await central.setPowered(false)
+        case .cycle?: try await central.powerCycle(seen: say)
+        case .reset?: try await central.reset(seen: say)
+        case .phys?: return try await showPHYs(selecting: phys, in: environment)
+        case .privacy?: return try await showPrivacy(setting: privacy, in: environment)
+        }
         for adapter in try adapters(of: environment) { try environment.output.print(adapter.json, adapter.line) }
+    }
+
+    private func showPHYs(selecting phys: Set<LinkConditions.PHY>?, in environment: CommandEnvironment) async throws {
+        let central = environment.central
+        if let phys { try await central.selectPHYs(PHYSelection(phys)) }
+        let result = try await central.adapterPHYs()
+        let name = central.adapter.name
+        try environment.output.print(result.json(name), "\(name)  \(result.line)")
+    }
+
+    private func showPrivacy(setting privacy: Bool?, in environment: CommandEnvironment) async throws {
+        let central = environment.central
+        if let privacy { try await central.setPrivacy(privacy, interrupting: interrupts) }
+        let (name, isPrivate) = (central.adapter.name, try await central.privacy())
+        try environment.output.print(
+            .object(("adapter", .string(name)), ("private", .bool(isPrivate))),
+            "\(name)  \(isPrivate ? "hides behind addresses that change" : "shows its own address")"
+        )
     }
 
     /// The one that was named, or switched, or simulated; else all that there are.
     private func adapters(of environment: CommandEnvironment) throws -> [AdapterInfo] {
         let own = environment.central.adapter
         let all = (try? Central.adapters()) ?? []
-        let isOfThisMachine = all.contains { $0.name == own.name }
-        return isOn != nil || environment.hasChosenAdapter || !isOfThisMachine ? [own] : all
+        // Those that are joined have all their names.
+        let names = own.name.split(separator: "+")
+        let chosen = all.filter { names.contains(Substring($0.name)) }
+        if chosen.isEmpty { return [own] }
+        return action != nil || environment.hasChosenAdapter ? chosen : all
     }
 }
 
@@ -46,4 +108,51 @@ extension AdapterInfo {
     }
 
     fileprivate var line: String { "\(name)  \(address.map { "\($0)" } ?? "no address yet")  \(state.words)" }
+}
+
+extension AdapterPHYs {
+    fileprivate func json(_ adapter: String) -> JSON {
+        .object(
+            ("adapter", .string(adapter)),
+            ("supported", supported.json),
+            ("configurable", configurable.json),
+            ("selected", selected.json)
+        )
+    }
+
+    fileprivate var line: String { "can do \(supported)  may leave out \(configurable)  uses \(selected)" }
+}
+
+extension PHYSelection {
+    fileprivate var json: JSON {
+        .object(("sending", Self.list(sending)), ("receiving", Self.list(receiving)))
+    }
+
+    private static func list(_ phys: Set<LinkConditions.PHY>) -> JSON {
+        .array(LinkConditions.PHY.allCases.filter(phys.contains).map { .string($0.rawValue) })
+    }
+}
+
+extension Arguments {
+    /// `on` or `off`.
+    fileprivate func isOn(_ name: String) throws(UsageError) -> Bool? {
+        switch last(name) {
+        case nil: return nil
+        case "on": return true
+        case "off": return false
+        case let other?: throw UsageError("--\(name) '\(other)': it is on or off")
+        }
+    }
+
+    /// Names of PHYs with commas between them.
+    fileprivate func phys(_ name: String) throws(UsageError) -> Set<LinkConditions.PHY>? {
+        guard let text = last(name) else { return nil }
+        var phys: Set<LinkConditions.PHY> = []
+        for word in text.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let phy = LinkConditions.PHY.allCases.first(where: { $0.rawValue.lowercased() == word.lowercased() })
+            else { throw UsageError("--\(name) '\(text)': PHYs are written like 1M,2M,Coded") }
+            phys.insert(phy)
+        }
+        return phys
+    }
 }

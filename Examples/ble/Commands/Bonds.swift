@@ -1,17 +1,87 @@
 import BLEStreams
 
-/// Lists the bonds that are kept on this machine.
+/// Lists the bonds that are kept on this machine, and carries them from one to another.
 struct Bonds: Command {
-    static let name = "bonds"
-    static let summary = "list the devices that this machine is paired with"
-    static let parameters: [String] = []
-    static let options: [Option] = []
-    static let notes = "Bonds that bluetoothd has made are listed by `bluetoothctl devices Bonded`."
+    /// What is done with the bonds.
+    private enum Action {
+        case list
+        case export(file: String)
+        case adopt(file: String?)
+    }
 
-    init(_ arguments: Arguments) throws(UsageError) { _ = try arguments.parameters(Self.parameters) }
+    static let name = "bonds"
+    static let summary = "list the devices that this machine is paired with; export and import the keys"
+    static let parameters = ["[export|import]", "[FILE]"]
+    static let options = [
+        Option(
+            "bluetoothd",
+            help: "import: the bonds of bluetoothd, in place of a FILE; takes root, and changes nothing there"
+        ),
+        Option("folder", value: "FOLDER", help: "import: where bluetoothd's are; /var/lib/bluetooth unless given"),
+        Option("replace", help: "import: also in place of bonds that there are, with other keys"),
+    ]
+    static let notes = """
+        export writes the keys of all bonds into a new FILE, which nobody else can read, and overwrites none. Whoever has it
+        can pass for this machine: remove it when it has been imported. Keys are of use where an adapter has the same
+        address. Bonds that bluetoothd has made are listed by `bluetoothctl devices Bonded`.
+        """
+
+    private let action: Action
+    private let folder: String?
+    private let replaces: Bool
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        var words = arguments.words
+        let word = words.isEmpty ? nil : words.removeFirst()
+        let isOfBluetoothd = arguments.has("bluetoothd")
+        folder = arguments.last("folder")
+        replaces = arguments.has("replace")
+        switch word {
+        case nil: action = .list
+        case "export"?:
+            guard let file = words.first else { throw UsageError("export: FILE is missing") }
+            action = .export(file: file)
+            words.removeFirst()
+        case "import"?:
+            guard words.isEmpty == isOfBluetoothd else {
+                throw UsageError("import: either FILE or --bluetoothd says what")
+            }
+            action = .adopt(file: words.first)
+            if !words.isEmpty { words.removeFirst() }
+        case let word?: throw UsageError("'\(word)': it is export or import, or nothing to list the bonds")
+        }
+        if let rest = words.first { throw UsageError("'\(rest)' is one word too many") }
+        guard case .adopt(let file) = action else {
+            guard !isOfBluetoothd, folder == nil, !replaces else {
+                throw UsageError("that option is for 'bonds import'")
+            }
+            return
+        }
+        if folder != nil, file != nil { throw UsageError("--folder is for --bluetoothd") }
+    }
 
     func run(in environment: CommandEnvironment) async throws {
-        for bond in environment.central.bonds {
+        let central = environment.central
+        switch action {
+        case .list:
+            try show(central.bonds, in: environment)
+            if central.bonds.isEmpty { environment.log.say("there are no bonds; `ble pair ADDRESS` makes one") }
+        case .export(let file):
+            let bonds = central.bonds
+            try Bond.export(bonds, to: file)
+            environment.log.say("the keys of \(bonds.count) bonds are in \(file); whoever has it can use them")
+        case .adopt(let file):
+            let bonds =
+                try file.map { try Bond.imported(from: $0) }
+                ?? (folder.map { try Bond.importedFromBluetoothd(in: $0) } ?? Bond.importedFromBluetoothd())
+            try await central.adopt(bonds, replacing: replaces)
+            try show(bonds, in: environment)
+            if bonds.isEmpty { environment.log.say("there are no bonds to import") }
+        }
+    }
+
+    private func show(_ bonds: [Bond], in environment: CommandEnvironment) throws {
+        for bond in bonds {
             try environment.output.print(
                 .object(
                     ("address", .string("\(bond.peer)")),
@@ -23,6 +93,5 @@ struct Bonds: Command {
                     + (bond.isAuthenticated ? "  authenticated" : "")
             )
         }
-        if environment.central.bonds.isEmpty { environment.log.say("there are no bonds; `ble pair ADDRESS` makes one") }
     }
 }

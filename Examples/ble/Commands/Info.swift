@@ -18,7 +18,7 @@ struct Info: Command {
     init(_ arguments: Arguments) throws(UsageError) {
         peripheral = try PeripheralName(arguments.parameters(Self.parameters)[0])
         limit = try arguments.seconds("timeout")
-        parameters = try arguments.linkParameters("parameters")
+        parameters = try arguments.linkParameters("parameters").last
     }
 
     func run(in environment: CommandEnvironment) async throws {

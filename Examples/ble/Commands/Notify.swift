@@ -10,16 +10,18 @@ struct Notify: Command {
         [
             Option("reconnect", help: "when a link is lost, connect again, for as long as it takes"),
             Option.fresh,
-        ] + StreamLimits.options
+        ] + StreamLimits.options + SecurityOptions.options
     static let notes = """
         Without --timeout or --count it goes on until Ctrl-C, or until a link is lost. With --reconnect it waits for
         devices and adapters that are away, and tells where values are missing; with -v, all that it does meanwhile.
-        """
+
+        """ + SecurityOptions.notes
 
     private let peripherals: [PeripheralName]
     private let characteristic: CharacteristicName
     private let limits: StreamLimits
     private let reconnects: Bool
+    private let security: SecurityOptions
 
     init(_ arguments: Arguments) throws(UsageError) {
         var words = arguments.words
@@ -30,11 +32,16 @@ struct Notify: Command {
         characteristic = try CharacteristicName(words[words.count - 1])
         limits = try StreamLimits(Self.name, arguments)
         reconnects = arguments.has("reconnect")
+        security = try SecurityOptions(arguments)
     }
 
     func run(in environment: CommandEnvironment) async throws {
         var peripherals: [Peripheral] = []
-        for name in self.peripherals { peripherals.append(try environment.peripheral(name)) }
+        for name in self.peripherals {
+            let peripheral = try environment.peripheral(name)
+            peripheral.allowPairing(security.answers(about: name.text))
+            peripherals.append(peripheral)
+        }
         let links = LinkHistory()
         do {
             if reconnects {
@@ -53,9 +60,10 @@ struct Notify: Command {
         try checkReached(peripherals, links)
     }
 
-    /// Throws where the time is over and there was a link to none of the devices.
+    /// Throws where the time is over and there was a link to none of the devices; of a single one it is told why.
     private func checkReached(_ peripherals: [Peripheral], _ links: LinkHistory) throws {
         guard let limit = limits.time, !peripherals.contains(where: links.reached) else { return }
+        if peripherals.count == 1, let failure = links.lastFailure { throw failure }
         throw BLEError.neverConnected(peripherals, within: limit)
     }
 
@@ -92,11 +100,18 @@ struct Notify: Command {
     ) async throws {
         try await environment.central.withFleet { fleet in
             let sessions = peripherals.map { peripheral in
-                fleet.add(SessionPlan(peripheral).subscribing(to: characteristic.subscription)) { links.add($0) }
+                var plan = SessionPlan(peripheral).subscribing(to: characteristic.subscription)
+                plan.security = security.level
+                // A person may have to answer.
+                plan.limits.subscribe = plan.limits.initialise
+                return fleet.add(plan) { links.add($0) }
             }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    for try await change in fleet.transitions { tell(change, environment.log) }
+                    for try await change in fleet.transitions {
+                        if let failure = change.transition.cause?.error { links.failed(failure) }
+                        tell(change, environment.log)
+                    }
                 }
                 defer { group.cancelAll() }
                 let values = sessions.merged { $0.notifications(characteristic.subscription).withGaps() }
@@ -160,9 +175,15 @@ extension CharacteristicName {
     }
 }
 
-/// The links that there have been: the last one of each device, and the sum of what the others lost.
+/// The links that there have been: the last one of each device, what the others lost, and why there is none now.
 private final class LinkHistory: Sendable {
-    private let state = Mutex<(last: [BluetoothAddress: Link], droppedBefore: Int)>(([:], 0))
+    private struct State {
+        var last: [BluetoothAddress: Link] = [:]
+        var droppedBefore = 0
+        var lastFailure: BLEError?
+    }
+
+    private let state = Mutex(State())
 
     func add(_ link: Link) {
         state.withLock { state in
@@ -170,6 +191,12 @@ private final class LinkHistory: Sendable {
             state.droppedBefore += former?.droppedPDUs ?? 0
         }
     }
+
+    /// A link was not made, or lost.
+    func failed(_ error: BLEError) { state.withLock { $0.lastFailure = error } }
+
+    /// Why there is no link, as far as it is known.
+    var lastFailure: BLEError? { state.withLock { $0.lastFailure } }
 
     /// How many values this machine's kernel dropped.
     var dropped: Int {
@@ -211,7 +238,7 @@ extension BLEError {
                 : "none of these \(peripherals.count) accepted a connection within \(limit.secondsText)",
             remedy:
                 "Check that \(peripherals.count == 1 ? "it" : "each") is switched on, near, advertising, and not connected "
-                + "to another central."
+                + "to another central. Where a scan hears nothing at all, switch the adapter off and on."
         )
         error.elapsed = limit
         return error

@@ -3,14 +3,21 @@ import BLEStreams
 /// Pairs with a peripheral.
 struct Pair: Command {
     static let name = "pair"
-    static let summary = "pair with a device that asks for no number; later links to it are encrypted"
+    static let summary = "pair with a device; later links to it are encrypted"
     static let parameters = ["ADDRESS"]
-    static let options = [
-        Option("name-prefix", value: "P", help: "pair with the first device whose name begins with P; without ADDRESS"),
-        Option("read", value: "UUID", help: "pair only if this characteristic is refused, and read it then"),
-        .deadline,
-    ]
+    static let options =
+        [
+            Option(
+                "name-prefix",
+                value: "P",
+                help: "pair with the first device whose name begins with P; without ADDRESS"
+            ),
+            Option("read", value: "UUID", help: "pair only if this characteristic is refused, and read it then"),
+            .deadline,
+        ] + SecurityOptions.answers
     static let notes = """
+        At a terminal it asks what the device wants to know: a passkey, or whether both show the same number. Elsewhere
+        it asks nobody, and a device that shows a passkey takes --passkey.
         A device that hides behind addresses that change tells who it is when it is paired with. The bond is kept under
         that identity, which is printed: give it to the other commands from then on.
         """
@@ -24,6 +31,7 @@ struct Pair: Command {
     private let partner: Partner
     private let characteristic: BluetoothUUID?
     private let limit: Duration?
+    private let security: SecurityOptions
 
     init(_ arguments: Arguments) throws(UsageError) {
         if let prefix = arguments.last("name-prefix") {
@@ -37,18 +45,29 @@ struct Pair: Command {
         guard characteristics.count < 2 else { throw UsageError("--read is given once") }
         characteristic = characteristics.first
         limit = try arguments.seconds("timeout")
+        security = try SecurityOptions(arguments)
+    }
+
+    /// Who answers what the device asks.
+    private var answers: PairingAnswers {
+        let device =
+            switch partner {
+            case .named(let name): name.text
+            case .prefixed: "the device"
+            }
+        return security.answers(about: device) ?? PairingAnswers()
     }
 
     func run(in environment: CommandEnvironment) async throws {
         if let characteristic {
-            let flow = PairingFlow(reading: characteristic, limit: limit ?? .seconds(60))
+            let flow = PairingFlow(reading: characteristic, limit: limit ?? .seconds(60), answers: answers)
             let outcome = try await run(flow, in: environment)
             try show(outcome.peripheral, outcome.security, outcome, in: environment)
         } else {
             let deadline = Deadline(in: limit ?? .seconds(60))
             let name = try await name(environment, deadline)
             let (peripheral, security) = try await environment.withLink(to: name, deadline) { link in
-                try await link.pair(timeout: deadline.remaining)
+                try await link.pair(answers: answers, timeout: deadline.remaining)
                 return (link.peripheral, link.security)
             }
             try show(peripheral, security, in: environment)

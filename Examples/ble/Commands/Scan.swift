@@ -58,7 +58,8 @@ extension Discovery {
             ("serviceData", .array(serviceData)),
             ("txPower", .number(advertisement.txPower)),
             ("appearance", .number(advertisement.appearance)),
-            ("connectable", .bool(isConnectable))
+            ("connectable", .bool(isConnectable)),
+            ("adapter", .string(adapter))
         )
     }
 
@@ -68,6 +69,7 @@ extension Discovery {
         if let name { parts.append("\"\(name.harmless)\"") }
         parts += services.map { "\($0)" }
         parts += advertisement.manufacturerData.map { "company \($0.company.handleText):\($0.data.hexText)" }
+        if let adapter { parts.append("by \(adapter)") }
         if !isConnectable { parts.append("(not connectable)") }
         return parts.joined(separator: "  ")
     }

@@ -8,11 +8,23 @@ struct Serve: Command {
     static let options = [
         Option("profile", value: "P", help: "what to offer: heart-rate, transfer or echo; heart-rate unless given"),
         Option("name", value: "NAME", help: "the name to advertise"),
+        Option("access", value: "LEVEL", help: "what it takes to use it: open, encrypted or authenticated"),
+        Option("passkey", value: "DIGITS", help: "the passkey that a central shows, where it is always the same"),
+        .outOfBand,
+        Option("just-works", help: "ask nobody who pairs, also at a terminal"),
+        PairingClaim.option,
+        Option("no-pairing", help: "let nobody pair"),
+        Option("resume", help: "go on when the adapter is back, in place of ending with an error"),
     ]
     static let notes = """
         It goes on until Ctrl-C, which ends the advertising and drops all links, or until its adapter is switched off, which is
-        an error; until then it prints who connects, reads, writes and subscribes. Advertising needs the capability
-        CAP_NET_ADMIN. On each adapter one peripheral is served at a time.
+        an error; with --resume it waits until the adapter is on again, and goes on. Until then it prints who connects, reads,
+        writes and subscribes. Advertising needs the capability CAP_NET_ADMIN. On each adapter one peripheral is served at a
+        time.
+
+        A central that pairs is asked about at a terminal: it shows a passkey that is typed here, or takes one that is shown
+        here, or both show a number. Elsewhere nobody is asked, and what is --access authenticated stays closed, unless
+        --passkey answers. Bonds are kept; `ble bonds` lists them.
 
         Where bluetoothd runs on the same adapter too, a connection goes to whichever of the two has begun to listen last:
         start this command after bluetoothd, and again when bluetoothd has been restarted.
@@ -27,6 +39,7 @@ struct Serve: Command {
 
     private let profile: any ServedProfile
     private let peripheral: LocalPeripheral
+    private let isUnanswered: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         _ = try arguments.parameters(Self.parameters)
@@ -41,22 +54,84 @@ struct Serve: Command {
         }
         let served = profile.init()
         self.profile = served
-        peripheral = LocalPeripheral(name: name, appearance: served.appearance) { served.services }
+        let access = try Self.access(arguments)
+        let (answers, asksSomebody) = try Self.answers(arguments)
+        isUnanswered = access == .authenticated && !asksSomebody
+        var peripheral = LocalPeripheral(name: name, appearance: served.appearance, pairing: answers) {
+            served.services.map { $0.asking(for: access) }
+        }
+        if arguments.has("resume") { peripheral.resuming = .exponential() }
+        self.peripheral = peripheral
+    }
+
+    private static func access(_ arguments: Arguments) throws(UsageError) -> AccessRequirement {
+        switch arguments.last("access") ?? "open" {
+        case "open": return .open
+        case "encrypted": return .encrypted
+        case "authenticated": return .authenticated
+        case let other: throw UsageError("--access '\(other)': the levels are open, encrypted and authenticated")
+        }
+    }
+
+    /// Who answers what a central asks, `nil` where nobody may pair; and whether there is anybody.
+    private static func answers(_ arguments: Arguments) throws(UsageError) -> (PairingAnswers?, asksSomebody: Bool) {
+        let given = ["passkey", "oob", "just-works", "no-pairing"].filter { arguments.has($0) }
+        guard given.count < 2 else { throw UsageError("--\(given[0]) and --\(given[1]) exclude each other") }
+        let claim = try PairingClaim.made(in: arguments, excluding: given)
+        switch given.first {
+        case "no-pairing": return (nil, false)
+        case "just-works": return (PairingAnswers(), false)
+        case "oob":
+            guard let data = try arguments.outOfBandData() else { return (nil, false) }
+            guard data.address != nil else {
+                throw UsageError("--oob: it must say which central's it is, the AD type 0x1B")
+            }
+            return (.outOfBand(data), true)
+        case "passkey":
+            // An error doesn't repeat it.
+            guard let passkey = arguments.last("passkey").flatMap({ UInt32(passkey: $0) }) else {
+                throw UsageError("--passkey: a passkey has six digits")
+            }
+            return (.passkey(passkey), true)
+        default:
+            guard let terminal = Terminal.standard else { return (PairingAnswers(), false) }
+            return (terminal.pairingAnswers(about: "the central", claiming: claim), true)
+        }
     }
 
     func run(in environment: CommandEnvironment) async throws {
         let adapter = environment.central.adapter
+        if isUnanswered {
+            environment.log.say(
+                "nobody can answer a pairing here, so no central gets at what is authenticated: run it at a terminal, or "
+                    + "with --passkey"
+            )
+        }
         try await peripheral.run(on: environment.adapter) { server in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 let diary = ServeDiary(environment.output)
-                let (profile, mayBegin) = (profile, peripheral.name)
+                let (profile, name) = (profile, peripheral.name)
                 group.addTask {
                     for try await event in server.centralEvents { try diary.note(event) }
                 }
                 group.addTask {
                     try await profile.live(server, diary)
                 }
-                try diary.began(adapter, mayBegin, type(of: profile).name)
+                try diary.began(adapter, name, type(of: profile).name)
+                group.addTask {
+                    var wasInterrupted = false
+                    for try await state in server.states {
+                        switch state {
+                        case .starting: break
+                        case .serving:
+                            if wasInterrupted { try diary.began(adapter, name, type(of: profile).name) }
+                            wasInterrupted = false
+                        case .interrupted(let error):
+                            wasInterrupted = true
+                            try diary.interrupted(error)
+                        }
+                    }
+                }
                 defer { group.cancelAll() }
                 // Whatever ends first ends all: the adapter has failed, or nobody reads the diary any more.
                 try await group.next()

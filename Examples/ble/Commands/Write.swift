@@ -5,12 +5,14 @@ struct Write: Command {
     static let name = "write"
     static let summary = "write a value: hexadecimal digits, or the contents of a file"
     static let parameters = ["ADDRESS", "CHARACTERISTIC", "HEX|@FILE"]
-    static let options = [
-        Option("without-response", help: "don't ask the device for an answer"),
-        Option("reliable", help: "let the device repeat each part, and compare before it takes effect"),
-        Option.fresh,
-        Option.deadline,
-    ]
+    static let options =
+        [
+            Option("without-response", help: "don't ask the device for an answer"),
+            Option("reliable", help: "let the device repeat each part, and compare before it takes effect"),
+            Option.fresh,
+            Option.deadline,
+        ] + SecurityOptions.options
+    static let notes = SecurityOptions.notes
 
     private enum Source {
         case octets([UInt8])
@@ -22,6 +24,7 @@ struct Write: Command {
     private let source: Source
     private let kind: WriteKind
     private let limit: Duration?
+    private let security: SecurityOptions
 
     init(_ arguments: Arguments) throws(UsageError) {
         let words = try arguments.parameters(Self.parameters)
@@ -42,6 +45,7 @@ struct Write: Command {
         case (false, false): kind = .withResponse
         }
         limit = try arguments.seconds("timeout")
+        security = try SecurityOptions(arguments)
     }
 
     func run(in environment: CommandEnvironment) async throws {
@@ -51,7 +55,7 @@ struct Write: Command {
         case .file(let path): value = try readFile(path)
         }
         let deadline = limit.map { Deadline(in: $0) }
-        try await environment.withLink(to: peripheral, deadline) { link in
+        try await environment.withLink(to: peripheral, deadline, security: security) { link in
             switch characteristic {
             case .uuid(let uuid):
                 _ = try await environment.discover(link, deadline)
@@ -67,7 +71,7 @@ struct Write: Command {
 
 extension [UInt8] {
     /// Reads pairs of hex digits; `nil` for anything else.
-    fileprivate init?(hex text: String) {
+    init?(hex text: String) {
         let digits = Array(text.utf8)
         guard digits.count.isMultiple(of: 2), digits.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit }) else {
             return nil

@@ -9,16 +9,38 @@ extension BLEError {
     private var remedyText: String {
         let address = object.firstMatch(of: /([0-9A-F]{2}:){5}[0-9A-F]{2}/).map { String($0.0) } ?? "ADDRESS"
         let commands = [
+            (
+                "Say once who answers, with \(Self.allowing)",
+                "Run this at a terminal, or with --passkey or --just-works"
+            ),
+            (
+                "say once who answers, with \(Self.allowing)",
+                "run this at a terminal, or with --passkey or --just-works"
+            ),
+            ("with Link.secure(to: .authenticated, answers:)", "with --secure authenticated"),
+            ("Give answers that can take a passkey or compare numbers", "Run this at a terminal, or with --passkey"),
             ("Link.discover()", "`ble info \(address)`"),
             ("Link.pair()", "`ble pair \(address)`"),
+            ("Say who answers: Link.pair(answers:)", "Run `ble pair \(address)` at a terminal, or with --passkey"),
+            ("say who answers: Link.pair(answers:)", "run `ble pair \(address)` at a terminal, or with --passkey"),
             ("Peripheral.unpair()", "`ble unpair \(address)`"),
             ("`Central.setPowered(true)`", "`ble adapter on`"),
-            ("`Central.setPowered(_:)`, or let a `RecoveryPlan` do it", "`ble adapter off` and `ble adapter on`"),
+            ("`Central.reset()`", "`ble adapter reset`"),
+            ("`Central.powerCycle()`, or let a `RecoveryPlan` do it", "`ble adapter cycle`"),
+            (" with `ConnectedCentral.disconnect()`", ", or end the `ble serve` that it is connected to"),
+            ("open the `Central` on another adapter", "choose another adapter with `--adapter`"),
+            ("Central.setPrivacy(_:interrupting: true)", "--interrupt"),
             ("Central.bonds", "`ble bonds`"),
-            ("BLEStream.retry(_:when:) and sessions do", "`ble notify --reconnect` does"),
+            ("say so: Central.adopt(_:replacing:)", "give --replace"),
+            ("Bond.export(_:to:)", "`ble bonds export`"),
+            ("Name the folder that its bonds are in", "Name the folder that its bonds are in: --folder"),
+            ("BLEStream.retry(_:when:) and sessions do so by themselves", "`ble notify --reconnect` does so by itself"),
         ]
         return commands.reduce(remedy) { $0.replacing($1.0, with: $1.1) }
     }
+
+    /// Where the library may be told who answers.
+    private static let allowing = "Central.open(pairing:), Peripheral.allowPairing(_:) or withLink(pairing:)"
 
     /// What went wrong, for a person.
     var failureText: String {

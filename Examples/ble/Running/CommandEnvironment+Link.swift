@@ -6,9 +6,11 @@ extension CommandEnvironment {
         to name: PeripheralName,
         _ deadline: Deadline?,
         parameters: ConnectionParameters? = nil,
+        security: SecurityOptions? = nil,
         _ body: (Link) async throws -> Output
     ) async throws -> Output {
         let peripheral = try peripheral(name)
+        peripheral.allowPairing(security?.answers(about: name.text))
         return try await talkingAbout(peripheral) {
             try await peripheral.withLink(timeout: deadline.forConnecting, parameters: parameters) { link in
                 log.detail("connected to \(link.peripheral.address) (\(link.peripheral.address.kind)), MTU \(link.mtu)")
@@ -16,7 +18,15 @@ extension CommandEnvironment {
                     let count = link.ignoredPDUs
                     if count > 0 { log.detail("ignored \(count) PDUs of the peripheral that belonged to nothing") }
                 }
-                return try await body(link)
+                let wasEncrypted = link.security.isEncrypted
+                if let level = security?.level {
+                    try await link.secure(to: level, timeout: deadline?.remaining ?? .seconds(60))
+                }
+                let output = try await body(link)
+                if security != nil, !wasEncrypted, link.security.isEncrypted {
+                    log.say("paired with \(name.text); `ble unpair` removes the bond")
+                }
+                return output
             }
         }
     }

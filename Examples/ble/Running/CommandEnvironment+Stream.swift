@@ -32,12 +32,14 @@ extension CommandEnvironment {
     ///   - limits: when it ends.
     ///   - droppedBefore: how many values were lost before they came to the stream.
     ///   - take: prints a value; whether it counts as one.
+    ///   - after: what is done with it then, where more are wanted.
     /// - Throws: what the stream throws; a `BLEError` when the time was over before there were enough.
     func printAll<Element>(
         _ stream: BLEStream<Element>,
         _ limits: StreamLimits,
         droppedBefore: @autoclosure () -> Int = 0,
-        take: (Element) throws -> Bool
+        take: (Element) throws -> Bool,
+        after: (Element) async throws -> Void = { _ in }
     ) async throws {
         var received = 0
         var dropped = 0
@@ -51,6 +53,7 @@ extension CommandEnvironment {
                 // Before the stream is closed: what waits then is of no interest any more, and not lost.
                 dropped = stream.counters.dropped + droppedBefore()
                 if received == limits.count { break }
+                try await after(value)
             }
         } catch is CancellationError {
             try end()
@@ -89,7 +92,10 @@ extension BLEError {
             .timedOut,
             operation: operation,
             cause: "\(received) of \(count) came within \(limit.secondsText)",
-            remedy: "Allow more time with --timeout, and check that the device is near and sends."
+            remedy: """
+                Allow more time with --timeout, and check that the device is near and sends. Where a scan hears nothing at \
+                all, switch the adapter off and on: ble adapter off, and ble adapter on.
+                """
         )
         error.elapsed = limit
         return error

@@ -16,7 +16,7 @@ struct CommandEnvironment: Sendable {
     /// Where everything else goes.
     let log: Log
 
-    /// Whether an adapter was named.
+    /// Whether one adapter was named.
     let hasChosenAdapter: Bool
 
     /// Whether what is remembered of peripherals is not to be used.
@@ -71,7 +71,7 @@ struct CommandEnvironment: Sendable {
                     adapter: choice,
                     output: output,
                     log: log,
-                    hasChosenAdapter: options.adapter != nil,
+                    hasChosenAdapter: options.adapter != nil && options.adapter != CommonOptions.allAdapters,
                     isFresh: options.isFresh
                 )
                 // Within the rest: a simulated device must live until the command has left it properly.
@@ -106,7 +106,7 @@ struct CommandEnvironment: Sendable {
         _ body: @escaping @Sendable (AdapterChoice) async throws -> Void
     ) async throws {
         guard options.isSimulated else {
-            return try await body(options.adapter.map { .adapter($0) } ?? .default)
+            return try await body(options.choice)
         }
         log.say("this is a simulation; leave --simulated out to use a Bluetooth adapter, or name one: --adapter hci0")
         try await DemoAir.run(visitor: visitor, body)

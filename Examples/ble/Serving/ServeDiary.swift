@@ -22,10 +22,17 @@ struct ServeDiary: Sendable {
         )
     }
 
-    /// Somebody has come or gone.
+    /// It does neither for now.
+    func interrupted(_ error: BLEError) throws {
+        try line("interrupted", "", error.cause, [("cause", .string(error.cause))])
+    }
+
+    /// Somebody has come, paired or gone.
     func note(_ event: CentralEvent) throws {
         switch event {
         case .connected(let central): try line("connected", "by \(central.address)", "", who(central))
+        case .paired(let central, let bond): try note(pairingBy: central, bond)
+        case .pairingFailed(let central, let error): try note(failureBy: central, error)
         case .disconnected(let central, let reason):
             try line(
                 "disconnected",
@@ -34,6 +41,33 @@ struct ServeDiary: Sendable {
                 who(central) + [("reason", .string("\(reason)"))]
             )
         }
+    }
+
+    /// Somebody has paired, or tried to.
+    private func note(pairingBy central: ConnectedCentral, _ bond: Bond?) throws {
+        let isAuthenticated = bond?.isAuthenticated ?? central.security.isAuthenticated
+        let identity = bond.map(\.peer).flatMap { $0 == central.address ? nil : $0 }
+        let how = isAuthenticated ? "authenticated" : "not authenticated"
+        try line(
+            "paired",
+            "with \(central.address)",
+            "\(how), \(bond == nil ? "for this link only" : "bonded")",
+            who(central) + [
+                ("identity", identity.map { .string($0.descriptionWithKind) }),
+                ("bonded", .bool(bond != nil)),
+                ("authenticated", .bool(isAuthenticated)),
+            ]
+        )
+    }
+
+    private func note(failureBy central: ConnectedCentral, _ error: BLEError) throws {
+        let reason = error.pairingFailure.map { "\($0)" }
+        try line(
+            "pairing failed",
+            "with \(central.address)",
+            error.cause,
+            who(central) + [("reason", reason.map { .string($0) }), ("cause", .string(error.cause))]
+        )
     }
 
     /// Somebody has subscribed, or has taken it back.

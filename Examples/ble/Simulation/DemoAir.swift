@@ -16,7 +16,8 @@ enum DemoAir {
         let adapter = air.adapter(name: "simulated", settings: AdapterSettings(linkTiming: timing))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (device, distance) in devices {
-                let radio = air.adapter(name: device.peripheral.name, address: device.address)
+                let settings = AdapterSettings(pairing: device.pairing)
+                let radio = air.adapter(name: device.peripheral.name, address: device.address, settings: settings)
                 air.setSignal(.metres(distance, jitter: 2), between: adapter, and: radio)
                 group.addTask {
                     // What goes wrong with them is no business of who tries the commands.
@@ -55,8 +56,16 @@ protocol DemoDevice: Sendable {
     /// What it offers.
     var peripheral: LocalPeripheral { get }
 
+    /// What it does when it is paired with.
+    var pairing: PairingManner { get }
+
     /// What it does, until it is cancelled.
     func live(_ server: PeripheralServer) async throws
+}
+
+extension DemoDevice {
+    /// Just Works.
+    var pairing: PairingManner { .justWorks }
 }
 
 extension BluetoothAddress {

@@ -1,8 +1,12 @@
+import BLESimulator
 import BLEStreams
 
 /// Two devices in one, whose firmware can be replaced: over MCUmgr, and over the plain protocol.
 struct DemoUpdate: DemoDevice {
     let address = BluetoothAddress.demo(0xBF)
+
+    /// As if it were printed on it.
+    let pairing = PairingManner.showsPasskey(123_456)
 
     private let mcumgr = MCUmgrFirmwareReceiver(capacity: 512 << 10)
     private let plain = PlainFirmwareReceiver(model: 7, capacity: 512 << 10)

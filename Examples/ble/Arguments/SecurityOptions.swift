@@ -1,0 +1,65 @@
+import BLEStreams
+
+/// How secure a link must be, and who answers where it has to be made so.
+struct SecurityOptions: Sendable {
+    static let options =
+        [
+            Option("secure", value: "LEVEL", help: "make the link encrypted, authenticated or secureConnections first")
+        ] + answers
+
+    /// Who answers.
+    static let answers = [
+        Option("passkey", value: "DIGITS", help: "the passkey that the device shows, or that is printed on it"),
+        .outOfBand,
+        Option("just-works", help: "pair without asking anybody, also at a terminal"),
+        PairingClaim.option,
+    ]
+
+    static let notes = """
+        A device that asks for more security than the link has is paired with: at a terminal, which is asked what the
+        device wants to know, or with --passkey, --oob or --just-works. A bond that it has lost is an error.
+        """
+
+    /// What the link must be before anything else; `nil`: what the device asks for.
+    let level: SecurityLevel?
+    private let passkey: UInt32?
+    private let outOfBand: OutOfBandData?
+    private let isJustWorks: Bool
+    private let claim: PairingClaim?
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        level = try Self.level(arguments)
+        isJustWorks = arguments.has("just-works")
+        passkey = try Self.passkey(arguments)
+        outOfBand = try arguments.outOfBandData()
+        claim = try PairingClaim.made(in: arguments, excluding: ["passkey", "just-works", "oob"])
+        guard outOfBand != nil else { return }
+        if passkey != nil { throw UsageError("--oob and --passkey exclude each other") }
+        if isJustWorks { throw UsageError("--oob and --just-works exclude each other") }
+    }
+
+    private static func level(_ arguments: Arguments) throws(UsageError) -> SecurityLevel? {
+        guard let text = arguments.last("secure") else { return nil }
+        guard let level = SecurityLevel(rawValue: text) else {
+            let levels = SecurityLevel.allCases.map(\.rawValue).joined(separator: ", ")
+            throw UsageError("--secure '\(text)': it is one of \(levels)")
+        }
+        return level
+    }
+
+    /// The passkey that was given; an error doesn't repeat it.
+    private static func passkey(_ arguments: Arguments) throws(UsageError) -> UInt32? {
+        guard let text = arguments.last("passkey") else { return nil }
+        guard !arguments.has("just-works") else { throw UsageError("--passkey and --just-works exclude each other") }
+        guard let passkey = UInt32(passkey: text) else { throw UsageError("--passkey: a passkey has six digits") }
+        return passkey
+    }
+
+    /// Who answers what the device asks; `nil`: nobody.
+    func answers(about device: String) -> PairingAnswers? {
+        if let passkey { return .passkey(passkey) }
+        if let outOfBand { return .outOfBand(outOfBand) }
+        if isJustWorks { return PairingAnswers() }
+        return Terminal.standard?.pairingAnswers(about: device, claiming: claim)
+    }
+}

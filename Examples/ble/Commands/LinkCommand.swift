@@ -1,0 +1,89 @@
+import BLEStreams
+
+/// Shows what a link is like, and each change of it.
+struct LinkCommand: Command {
+    static let name = "link"
+    static let summary = "show what the link to a device is like, and each change of it"
+    static let parameters = ["ADDRESS"]
+    static let options =
+        [
+            Option(
+                "parameters",
+                value: "WHAT",
+                help: "what it is to be like: fast, balanced or lowPower; once more: what then"
+            ),
+            Option(
+                "limits",
+                value: "MIN..MAX",
+                help: "the intervals in ms that the device may ask for; others are undone, three times in a row"
+            ),
+        ] + StreamLimits.options
+    static let notes = """
+        The link is made with the first --parameters, and changed to the next ones as soon as the ones before hold.
+        Without --timeout or --count it goes on until Ctrl-C, or until the link is lost. On Linux the times of a link are
+        known to programs with CAP_NET_RAW, and changed by those with CAP_NET_ADMIN, on a link that is up from 6.11 on.
+        """
+
+    private let peripheral: PeripheralName
+    private let limits: StreamLimits
+    private let wishes: [ConnectionParameters]
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        peripheral = try PeripheralName(arguments.parameters(Self.parameters)[0])
+        limits = try StreamLimits(Self.name, arguments)
+        let bounds = try arguments.connectionLimits("limits")
+        var wishes = try arguments.linkParameters("parameters")
+        if wishes.isEmpty { wishes = [.balanced] }
+        if let bounds {
+            do throws(BLEError) {
+                wishes = try wishes.map { wish throws(BLEError) in try wish.limited(to: bounds) }
+            } catch {
+                throw UsageError("--limits: \(error.object): \(error.cause)")
+            }
+        }
+        self.wishes = wishes
+    }
+
+    func run(in environment: CommandEnvironment) async throws {
+        let peripheral = try environment.peripheral(peripheral)
+        var wishes = wishes[...]
+        let first = wishes.removeFirst()
+        try await environment.talkingAbout(peripheral) {
+            try await peripheral.withLink(parameters: first) { link in
+                // What comes next is asked for when what was asked for holds.
+                let changes = link.conditionChanges
+                var isWaiting = true
+                try await environment.printAll(changes, limits) { conditions in
+                    if let why = conditions.whyIncomplete { environment.log.detail(why.messageText) }
+                    if let error = conditions.breach?.error { environment.log.say(error.messageText) }
+                    try environment.output.print(conditions.lineJSON, conditions.line)
+                    return true
+                } after: { conditions in
+                    guard isWaiting, conditions.breach == nil, let next = wishes.popFirst() else { return }
+                    isWaiting = !wishes.isEmpty
+                    try await peripheral.prefer(next)
+                }
+            }
+        }
+    }
+}
+
+extension LinkConditions {
+    fileprivate var lineJSON: JSON {
+        var members = json
+        if let rssi { members.append(("rssi", .number(rssi))) }
+        if let breach {
+            members.append(("corrections", .number(breach.corrections)))
+            members.append(("insists", .bool(breach.isFinal)))
+        }
+        return .object(members)
+    }
+
+    fileprivate var line: String {
+        let facts = text ?? "nothing is known of the link"
+        guard let breach else { return facts }
+        return breach.isFinal
+            ? "\(facts): beyond the limits, and stays so"
+            : "\(facts): beyond the limits, asked for the former \(breach.corrections) times"
+    }
+}

@@ -1,0 +1,85 @@
+import BLEStreams
+@preconcurrency import Dispatch
+import Glibc
+
+/// A person at a terminal, who is asked on standard error and answers on standard input.
+struct Terminal: Sendable {
+    /// The one that the command runs at; `nil` where nobody could read a question or answer it.
+    static let standard = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 ? Terminal() : nil
+
+    /// The person's answers to what a pairing asks.
+    ///
+    /// - Parameters:
+    ///   - peripheral: how the other device is called.
+    ///   - claim: what the person is asked for at most; everything unless said otherwise.
+    func pairingAnswers(about peripheral: String, claiming claim: PairingClaim? = nil) -> PairingAnswers {
+        let passkey: @Sendable () async -> UInt32? = { await self.passkey(of: peripheral) }
+        let compares: @Sendable (UInt32) async -> Bool = { await agrees(PairingAnswers.digits($0), peripheral) }
+        let displays: @Sendable (UInt32, Int) async -> Void = { passkey, typed in
+            let digits = PairingAnswers.digits(passkey)
+            say(typed == 0 ? "Type \(digits) on \(peripheral).\n" : "\(typed) of 6 digits typed.\n")
+        }
+        return switch claim {
+        case .display: PairingAnswers(displays: displays)
+        case .yesNo: PairingAnswers(compares: compares, displays: displays)
+        case .keyboard: PairingAnswers(passkey: passkey)
+        case nil: PairingAnswers(passkey: passkey, compares: compares, displays: displays)
+        }
+    }
+
+    private func passkey(of peripheral: String) async -> UInt32? {
+        while true {
+            let line = await ask("Passkey that \(peripheral) shows (an empty line refuses): ")
+            guard let line, !line.isEmpty else {
+                return nil
+            }
+            if let passkey = UInt32(passkey: line) { return passkey }
+            say("A passkey has six digits.\n")
+        }
+    }
+
+    private func agrees(_ digits: String, _ peripheral: String) async -> Bool {
+        while true {
+            guard let line = await ask("Does \(peripheral) show \(digits)? (y/n) ") else { return false }
+            switch line.lowercased() {
+            case "y", "yes": return true
+            case "n", "no": return false
+            default: continue
+            }
+        }
+    }
+
+    /// The line that is typed after the question; `nil` where there is none, or the task is cancelled.
+    private func ask(_ question: String) async -> String? {
+        // What was typed before is no answer to it.
+        tcflush(STDIN_FILENO, TCIFLUSH)
+        say(question)
+        return try? await Self.lines.first()
+    }
+
+    private func say(_ text: String) { _ = writeAll(Array(text.utf8), to: STDERR_FILENO) }
+
+    /// Lines as the terminal hands them over; it ends with the input.
+    private static var lines: BLEStream<String> {
+        BLEStream { feed in
+            let source = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: .global())
+            source.setEventHandler {
+                var octets = [UInt8](repeating: 0, count: 256)
+                let count = read(STDIN_FILENO, &octets, octets.count)
+                guard count > 0 else { return feed.finish() }
+                feed.send(String(decoding: octets.prefix(count).filter { $0 > 32 }, as: UTF8.self))
+            }
+            source.activate()
+            return { source.cancel() }
+        }
+    }
+}
+
+extension UInt32 {
+    /// A passkey as it is shown: six digits, also in groups.
+    init?(passkey text: String) {
+        let digits = text.filter { $0 != " " }
+        guard digits.utf8.count == 6, digits.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
+        self.init(digits)
+    }
+}
