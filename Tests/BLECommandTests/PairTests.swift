@@ -38,6 +38,37 @@ import Testing
         #expect(nobody.status == 1 && nobody.complaint.contains("Nobody") && nobody.complaint.contains("timed out"))
     }
 
+    @Test func `a passkey that the device shows is given beforehand`() async throws {
+        let run = try await CommandRun.run("pair", Demo.update, "--passkey", "123456", "--json")
+        #expect(run.status == 0, "\(run.complaint)")
+        #expect(try object(run.output.first)["authenticated"] as? Bool == true)
+        let wrong = try await CommandRun.run("pair", Demo.update, "--passkey", "654321", "-v")
+        #expect(wrong.status == 1 && wrong.complaint.contains("not the one that is shown"), "\(wrong.complaint)")
+        #expect(!wrong.complaint.contains("654321"))
+    }
+
+    @Test(arguments: [[], ["--just-works"]])
+    func `without a terminal nobody is asked, and the error says what to do`(options: [String]) async throws {
+        let run = try await CommandRun(["pair", Demo.update] + options).end()
+        #expect(run.status == 1 && run.complaint.contains("--passkey"), "\(run.complaint)")
+    }
+
+    @Test(arguments: [["--passkey", "12345"], ["--passkey", "123456", "--just-works"]])
+    func `what can be no passkey is not repeated`(options: [String]) async throws {
+        let run = try await CommandRun(["pair", Demo.values] + options).end()
+        #expect(run.status == 2 && run.complaint.contains("--passkey") && !run.complaint.contains("12345"))
+    }
+
+    @Test(arguments: [["pair", Demo.values], ["serve"]])
+    func `what only somebody at a terminal could do is claimed there`(command: [String]) async throws {
+        for (claim, words) in [("keyboard", "no terminal"), ("telepathy", "display, yes-no, keyboard")] {
+            let run = try await CommandRun(command + ["--claim", claim], simulated: true).end()
+            #expect(run.status == 2 && run.complaint.contains(words), "\(run.complaint)")
+        }
+        let both = try await CommandRun(command + ["--claim", "display", "--just-works"], simulated: true).end()
+        #expect(both.status == 2 && both.complaint.contains("--claim and --just-works exclude each other"))
+    }
+
     @Test(arguments: [
         ["--name-prefix", "Demo"], ["--read", "xyz"], ["--read", "2A37", "--read", "2A38"], ["--timeout", "0"],
     ])

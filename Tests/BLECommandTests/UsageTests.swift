@@ -35,6 +35,8 @@ import Testing
         (["listen"], "listen"),
         (["--frequency", "scan"], "--frequency"),
         (["scan", "--frequency", "11"], "--frequency"),
+        (["adapter", "phys", "--set", "3M"], "3M"),
+        (["adapter", "on", "--set", "1M"], "--set"),
         (["scan", "-vx"], "'-x'"),
         (["scan", "--s", "180D"], "--service or --simulated"),
         (["scan", "now"], "now"),

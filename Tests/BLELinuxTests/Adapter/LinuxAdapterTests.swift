@@ -48,6 +48,30 @@ import Testing
         }
     }
 
+    /// An adapter that is on, or off.
+    private func listed(_ number: UInt16, _ address: UInt64, isUp: Bool = true) -> AdapterFacts {
+        let address = BluetoothAddress(rawValue: address, kind: .public)
+        return AdapterFacts(number: number, address: address, flags: isUp ? 1 : 0, features: [])
+    }
+
+    @Test func `of two adapters with one address the kernel takes the first in its list that is on`() {
+        let (mine, twin) = (listed(0, 0xF0), listed(1, 0xF0))
+        #expect(LinuxAdapter.rival(of: mine, among: [twin, mine]) == twin)
+        #expect(LinuxAdapter.rival(of: mine, among: [mine, twin]) == nil)
+        #expect(LinuxAdapter.rival(of: mine, among: [listed(1, 0xF0, isUp: false), mine]) == nil)
+        #expect(LinuxAdapter.rival(of: mine, among: [listed(1, 0xF1), mine]) == nil)
+        // Controllers without an address of their own are not alike.
+        #expect(LinuxAdapter.rival(of: listed(0, 0), among: [listed(1, 0), listed(0, 0)]) == nil)
+    }
+
+    @Test func `a session does not wait for two adapters to have different addresses`() {
+        let address = BluetoothAddress(rawValue: 0xF0, kind: .public)
+        let error = BLEError.adapterHasTwin("hci0", "hci1", address, operation: "connect", object: "hci0")
+        // A code that is final: nothing that passes by itself.
+        #expect(error.code == .notSupported)
+        #expect(error.cause.contains("through hci1") && error.remedy.contains("Switch hci1 off"))
+    }
+
     @Test func `each state of an adapter has an error with a remedy`() {
         let errors: [(BLEError, BLEError.Code, String)] = [
             (.noAdapter(operation: "scan", object: "hci0"), .adapterNotFound, "Plug one in"),

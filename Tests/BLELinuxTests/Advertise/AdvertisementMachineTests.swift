@@ -106,7 +106,7 @@ import Testing
         var machine = try onAir()
         #expect(machine.centralCame(Self.central) == Output(command: .add(5, payload)))
         #expect(machine.added(nil) == Output())
-        #expect(machine.centralLeft(Self.central) == Output())
+        #expect(machine.linkEnded(Self.central) == Output())
     }
 
     @Test func `where the controller can't do both it waits until the central has left`() throws {
@@ -116,7 +116,7 @@ import Testing
         #expect(machine.added(Self.refused) == Output(timer: .cancel))
         #expect(machine.instance == nil)
         #expect(machine.missedEvents() == Output())
-        #expect(machine.centralLeft(Self.central) == Output(command: .readFeatures))
+        #expect(machine.linkEnded(Self.central) == Output(command: .readFeatures))
         try claim(&machine)
         #expect(machine.added(nil) == Output())
     }
@@ -124,9 +124,36 @@ import Testing
     @Test func `a central that has left before the refusal is not waited for`() throws {
         var machine = try onAir()
         _ = machine.centralCame(Self.central)
-        _ = machine.centralLeft(Self.central)
+        _ = machine.linkEnded(Self.central)
         #expect(machine.added(Self.refused) == Output(command: .readFeatures))
         try putBack(&machine)
+    }
+
+    @Test func `a link that the adapter makes as central is waited for like one to a central`() throws {
+        var machine = try onAir()
+        _ = machine.removed(5)
+        try claim(&machine)
+        #expect(machine.added(Self.refused, isCentral: true) == Output(timer: .cancel))
+        #expect(machine.instance == nil)
+        #expect(machine.linkEnded(Self.central) == Output(command: .readFeatures))
+        try putBack(&machine)
+    }
+
+    @Test func `what was accepted before is not refused for good when that link has just ended`() throws {
+        var machine = try onAir()
+        _ = machine.removed(5)
+        try claim(&machine)
+        #expect(machine.added(Self.refused) == Output(timer: .start(Machine.pause)))
+        #expect(machine.timerFired() == Output(command: .readFeatures))
+        try claim(&machine)
+        #expect(machine.added(nil).report == nil)
+    }
+
+    @Test func `before it was ever on air, a link as central is told`() throws {
+        var machine = choosing()
+        try claim(&machine)
+        let failure = Output.Report.failed(.management(Self.refused))
+        #expect(machine.added(Self.refused, isCentral: true) == Output(timer: .cancel, report: failure))
     }
 
     @Test func `another program's command is waited for`() throws {

@@ -24,7 +24,9 @@ struct PairingAgentTests {
         loop = try EventLoop(name: "test")
         let (meanings, continuation) = AsyncStream<AgentQuestions.Meaning>.makeStream()
         self.meanings = meanings
-        agent = PairingAgent(for: .example, on: "hci1", loop: loop, timeline: timeline) { continuation.yield($0) }
+        agent = PairingAgent(for: .example, on: "hci1", as: .keyboardDisplay, loop: loop, timeline: timeline) {
+            continuation.yield($0)
+        }
     }
 
     private func begin() -> Events<PairingAgent.Outcome> {
@@ -42,7 +44,7 @@ struct PairingAgentTests {
         bus.send(.reply(to: owner.serial, Self.bluetoothd))
         let register = try await bus.next("RegisterAgent")
         #expect(register.destination == "org.bluez" && register.path == "/org/bluez" && register.signature == "os")
-        #expect(register.arguments == [AgentQuestions.path, "NoInputNoOutput"])
+        #expect(register.arguments == [AgentQuestions.path, "KeyboardDisplay"])
         bus.send(.reply(to: register.serial))
         let byDefault = try await bus.next("RequestDefaultAgent")
         #expect(byDefault.arguments == [AgentQuestions.path])
@@ -59,15 +61,49 @@ struct PairingAgentTests {
         try await begun()
         #expect(timeline.delays.isEmpty)
         let question = bus.send(.question("RequestAuthorization", from: Self.bluetoothd, Self.device))
+        var told = meanings.makeAsyncIterator()
+        #expect(await told.next() == .asked(octets: BluetoothAddress.example.rawValue, isConsent: true))
+        loop.enqueue { [agent] in agent.answer(.accept, about: .example) }
         let yes = await answer()
         #expect(yes?.type == 2 && yes?.replySerial == question && yes?.destination == Self.bluetoothd)
-        var told = meanings.makeAsyncIterator()
-        #expect(await told.next() == .agreed)
 
         agent.end()
         #expect(try await bus.next("UnregisterAgent").arguments == [AgentQuestions.path])
         // Then the connection is closed.
         #expect(await answer() == nil)
+    }
+
+    @Test func `a passkey is the answer to the question for one, and goes out once`() async throws {
+        try await begun()
+        let question = bus.send(.question("RequestPasskey", from: Self.bluetoothd, Self.device))
+        var told = meanings.makeAsyncIterator()
+        #expect(await told.next() == .asked(octets: BluetoothAddress.example.rawValue, isConsent: false))
+        loop.enqueue { [agent] in
+            agent.answer(.passkey(4711), about: .example)
+            agent.answer(.passkey(4712), about: .example)
+            agent.end()
+        }
+        let reply = await answer()
+        #expect(reply?.type == 2 && reply?.replySerial == question && reply?.signature == "u")
+        #expect(reply?.body == [0x67, 0x12, 0, 0])
+        #expect(try await bus.next("UnregisterAgent").arguments == [AgentQuestions.path])
+    }
+
+    @Test func `what bluetoothd has withdrawn is not answered any more`() async throws {
+        try await begun()
+        bus.send(.question("RequestPasskey", from: Self.bluetoothd, Self.device))
+        var cancel = WireMessage.question("Cancel", from: Self.bluetoothd, Self.device)
+        (cancel.signature, cancel.arguments) = ("", [])
+        let cancelled = bus.send(cancel)
+        #expect(await answer()?.replySerial == cancelled)
+        var told = meanings.makeAsyncIterator()
+        #expect(await told.next() == .asked(octets: BluetoothAddress.example.rawValue, isConsent: false))
+        #expect(await told.next() == .withdrawn)
+        loop.enqueue { [agent] in
+            agent.answer(.passkey(4711), about: .example)
+            agent.end()
+        }
+        #expect(try await bus.next("UnregisterAgent").arguments == [AgentQuestions.path])
     }
 
     @Test func `it says no for another peer, and to what no agent is asked`() async throws {

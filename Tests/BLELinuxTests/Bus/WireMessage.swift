@@ -8,6 +8,8 @@ struct WireMessage: Hashable {
     /// Types of the arguments: `s` and `o`.
     var signature = ""
     var arguments: [String] = []
+    /// What was read of the arguments, as it came.
+    var body: [UInt8] = []
 
     static func reply(to serial: UInt32, _ arguments: String...) -> WireMessage {
         WireMessage(
@@ -148,6 +150,7 @@ struct WireMessage: Hashable {
             }
         }
         position = (end + 7) / 8 * 8
+        body = Array(octets[position...])
         for kind in signature where kind == "s" || kind == "o" { arguments.append(text()) }
     }
 }

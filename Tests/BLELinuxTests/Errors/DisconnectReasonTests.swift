@@ -43,6 +43,37 @@ import Testing
         #expect(reason.kind == .supervisionTimeout)
     }
 
+    /// What the kernel says on the management socket of a link that was being encrypted.
+    @Test(arguments: [
+        (ENOSYS, ManagementDisconnectReason?.some(.unspecified), DisconnectReason.Kind.authenticationFailed),  // 0x3d
+        (ECONNABORTED, .authenticationFailure, .keyMissing),  // 0x06
+        (EACCES, .authenticationFailure, .keyMissing),
+        (ECONNABORTED, .localHost, .authenticationFailed),
+        (EBADE, nil, .keyMissing),
+        (ETIMEDOUT, .timeout, .supervisionTimeout),
+        (ECONNRESET, .remote, .closedByPeer),
+    ])
+    func `a link that could not be encrypted ended for want of a key, by another key, or otherwise`(
+        _ error: Int32,
+        _ told: ManagementDisconnectReason?,
+        _ kind: DisconnectReason.Kind
+    ) {
+        let reason = DisconnectReason(
+            endOfSocket: SystemError(rawValue: error),
+            hasReceived: true,
+            isAdapterUp: true
+        )
+        #expect(reason.whileEncrypting(told).kind == kind)
+        let failure = BLEError.encryptionFailed(.example, reason.whileEncrypting(told))
+        #expect(failure.reason?.kind == kind)
+        #expect(failure.isFinal == [.keyMissing, .authenticationFailed].contains(kind))
+    }
+
+    @Test func `keys that others have given are named`() {
+        let error = BLEError.encryptionFailed(.example, DisconnectReason(.keyMissing), hasForeignKey: true)
+        #expect(error.cause.contains("bluetoothd") && error.remedy.contains("bluetoothctl remove"))
+    }
+
     @Test func `an end without an error is the peer's`() {
         let reason = DisconnectReason(endOfSocket: nil, hasReceived: true, isAdapterUp: true)
         #expect(reason.kind == .closedByPeer)

@@ -162,6 +162,18 @@ struct SocketLinkTests {
 
     // MARK: The end
 
+    @Test func `a reason that sending was told is not lost: the kernel tells it once`() async throws {
+        let numbers = try SocketPair.numbers()
+        let link = link(over: SharedDescriptor(FileDescriptor(owning: numbers.near)))
+        #expect(link.send([0x02, 23, 0]) == .sent)
+        // What it has not read makes of the far end's close a reset.
+        close(numbers.far)
+        #expect(link.send([0x1E]) == .ended)
+        let receiver = LinkRecorder()
+        link.start(receiver)
+        #expect(await receiver.untilEnd().reason?.systemError == ECONNRESET)
+    }
+
     @Test func `PDUs that came before the end are delivered before it`() async throws {
         let pair = try SocketPair()
         let link = link(over: pair.near)

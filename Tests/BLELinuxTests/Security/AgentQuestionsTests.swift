@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLERadio
 import Testing
 
 @testable import BLELinux
@@ -20,12 +21,38 @@ import Testing
         )
     }
 
-    @Test func `yes to a pairing with the peer`() {
-        let (reply, meaning) = questions.answer(
-            to: question("RequestAuthorization", [.objectPath(Self.device)], signature: "o")
-        )
-        #expect(meaning == .agreed)
-        #expect(reply?.kind == .reply && reply?.replySerial == 42 && reply?.destination == ":1.7")
+    @Test(arguments: [
+        ("RequestAuthorization", [BusMessage.Argument.objectPath(device)], "o", true),
+        ("RequestConfirmation", [.objectPath(device), .unsigned32(123_456)], "ou", false),
+        ("RequestPasskey", [.objectPath(device)], "o", false),
+    ])
+    func `what is about the pairing is a question to the program`(
+        _ member: String,
+        _ arguments: [BusMessage.Argument],
+        _ signature: String,
+        _ isConsent: Bool
+    ) {
+        let message = question(member, arguments, signature: signature)
+        let (reply, meaning) = questions.answer(to: message)
+        #expect(reply == nil && meaning == .asked(octets: BluetoothAddress.example.rawValue, isConsent: isConsent))
+        let no = AgentQuestions.reply(to: message, .refuse(.refused))
+        #expect(no.errorName == "org.bluez.Error.Rejected" && no.replySerial == 42)
+        let yes = AgentQuestions.reply(to: message, member == "RequestPasskey" ? .passkey(7) : .accept)
+        #expect(yes.kind == .reply && yes.replySerial == 42 && yes.destination == ":1.7")
+        #expect(yes.arguments == (member == "RequestPasskey" ? [.unsigned32(7)] : []))
+    }
+
+    @Test func `an answer to another question is a no`() {
+        let authorization = question("RequestAuthorization", [.objectPath(Self.device)], signature: "o")
+        #expect(AgentQuestions.reply(to: authorization, .passkey(7)).kind == .failure)
+        let passkey = question("RequestPasskey", [.objectPath(Self.device)], signature: "o")
+        #expect(AgentQuestions.reply(to: passkey, .accept).kind == .failure)
+    }
+
+    @Test func `a passkey to show is taken note of: the kernel has told it too`() {
+        let arguments: [BusMessage.Argument] = [.objectPath(Self.device), .unsigned32(123_456), .other(113)]
+        let (reply, meaning) = questions.answer(to: question("DisplayPasskey", arguments, signature: "ouq"))
+        #expect(reply?.kind == .reply && meaning == .none)
     }
 
     @Test(arguments: [
@@ -34,8 +61,9 @@ import Testing
         ("RequestAuthorization", [.string(device)], "s"),
         ("RequestAuthorization", [.objectPath(device), .unsigned32(1)], "ou"),
         ("RequestAuthorization", [], ""),
-        ("RequestConfirmation", [.objectPath(device), .unsigned32(123_456)], "ou"),
-        ("RequestPasskey", [.objectPath(device)], "o"),
+        ("RequestConfirmation", [.objectPath("/org/bluez/hci1/dev_00_11_22_33_44_55"), .unsigned32(1)], "ou"),
+        ("RequestPasskey", [.objectPath("/org/bluez/hci1/dev_00_11_22_33_44_55")], "o"),
+        ("RequestPinCode", [.objectPath(device)], "o"),
         ("AuthorizeService", [.objectPath(device), .string("180d")], "os"),
         ("Surprise", [.other(97)], "ay"),
     ])
@@ -63,10 +91,35 @@ import Testing
         #expect(questions.answer(to: message).reply == nil)
     }
 
+    @Test(arguments: [
+        ("org.freedesktop.DBus", ["org.bluez", "", ":1.7"], true),
+        ("org.freedesktop.DBus", ["org.bluez", ":1.3", ":1.7"], true),
+        ("org.freedesktop.DBus", ["org.bluez", ":1.7", ""], false),
+        ("org.freedesktop.DBus", ["org.example", "", ":1.7"], false),
+        ("org.freedesktop.DBus", ["org.bluez", ""], false), (":1.8", ["org.bluez", "", ":1.7"], false),
+    ])
+    func `a bluetoothd that comes is told from one that goes, and from others`(
+        _ sender: String,
+        _ words: [String],
+        _ isArrival: Bool
+    ) {
+        let message = BusMessage(
+            kind: .signal,
+            serial: 3,
+            sender: sender,
+            path: "/org/freedesktop/DBus",
+            interface: "org.freedesktop.DBus",
+            member: "NameOwnerChanged",
+            signature: String(repeating: "s", count: words.count),
+            arguments: words.map { .string($0) }
+        )
+        #expect(BluetoothdWatch.tellsOfArrival(message) == isArrival)
+    }
+
     @Test func `Release and Cancel are acknowledged`() {
         let released = questions.answer(to: question("Release", [], signature: ""))
         #expect(released.meaning == .released && released.reply?.kind == .reply)
         let cancelled = questions.answer(to: question("Cancel", [], signature: ""))
-        #expect(cancelled.meaning == .none && cancelled.reply?.kind == .reply)
+        #expect(cancelled.meaning == .withdrawn && cancelled.reply?.kind == .reply)
     }
 }

@@ -32,26 +32,30 @@ import Testing
         #expect(list.identity.map(\.value) == [SecretKey(octets: 0x40..<0x50)].compactMap { $0 })
     }
 
+    /// Each side of a legacy pairing has given the other a key; which one counts follows from the role on the next link.
+    @Test func `the two keys of a legacy pairing are given back as the kernel made them`() throws {
+        let made = try #require(KernelKeyList(longTerm: Self.legacy + Self.responder, identity: ""))
+        let peer = try #require(made.longTerm[0].address.lowEnergy)
+        let adapter = BluetoothAddress(rawValue: 0xF0F1_F2F3_F4F5, kind: .public)
+        let bond = Bond(peer: peer, adapter: adapter, encryptionKeys: made.longTerm.map { Bond.EncryptionKey($0) })
+        #expect(KernelKeyList([bond]) == made)
+    }
+
     @Test func `keys that go with a link or with an address are left to go`() {
         let list = KernelKeyList(longTerm: Self.ofThisLink + Self.ofPrivateAddress, identity: "")
         #expect(list == KernelKeyList(longTerm: [], identity: []))
     }
 
+    /// Arguments of tests are printed: no key is among them.
     @Test(arguments: [
-        "c4:f2:17:1a:1d:bb",
-        "nonsense\n",
-        legacy.replacing("0x01", with: "0x09"),
-        legacy.replacing("type 1", with: "type 7"),
-        legacy.replacing(" 16 ", with: " 999 "),
-        legacy.replacing("0e0f", with: "0e0"),
-        legacy.replacing("0e0f", with: "0exx"),
-        legacy.replacing("(type 1) 1", with: "(type 1) 2"),
-        legacy.replacing("\n", with: " more\n"),
-        legacy.replacing("c4:f2", with: "c4:zz"),
+        ("0x01", "0x09"), ("type 1", "type 7"), (" 16 ", " 999 "), ("0e0f", "0e0"), ("0e0f", "0exx"),
+        ("(type 1) 1", "(type 1) 2"), ("\n", " more\n"), ("c4:f2", "c4:zz"),
     ])
-    func `a line that is not understood spoils the list`(_ line: String) {
-        #expect(KernelKeyList(longTerm: line, identity: "") == nil)
-        #expect(KernelKeyList(longTerm: "", identity: line) == nil)
+    func `a line that is not understood spoils the list`(_ part: String, _ other: String) {
+        for line in [Self.legacy.replacing(part, with: other), "c4:f2:17:1a:1d:bb", "nonsense\n"] {
+            #expect(KernelKeyList(longTerm: line, identity: "") == nil)
+            #expect(KernelKeyList(longTerm: "", identity: line) == nil)
+        }
     }
 
     @Test func `keys of a bond replace those of its peer and no others`() throws {
@@ -92,6 +96,31 @@ import Testing
         // Taken away since.
         #expect(plan(current: others, areLoaded: true, bluetoothd) == .load(others.replacing(with: own)))
         #expect(plan(current: others.replacing(with: own), bluetoothd) == .nothing)
+    }
+
+    @Test func `other keys of the same peer stay, and ours are not given in their place`() {
+        let foreign = KernelKeyList([.made(with: .example, value: 9)])
+        #expect(foreign.contested(by: KernelKeyList(bonds)).count == 1)
+        #expect(plan(current: foreign, .here) == .nothing)
+        #expect(KernelKeyList(bonds).contested(by: KernelKeyList(bonds)).isEmpty)
+        let both = KernelKeys.plan(
+            for: bonds + [other],
+            current: foreign,
+            areLoaded: false,
+            bluetoothd: .here,
+            claimed: { nil }
+        )
+        #expect(both == .load(foreign.replacing(with: others)))
+    }
+
+    @Test func `keys in whose place a bond was put on purpose are nobody else's`() {
+        var new = Bond.made(with: .example, value: 3)
+        new.formerKeys = bonds[0].encryptionKeys
+        let kernel = KernelKeyList(bonds + [other]).withoutFormerKeys(of: [new])
+        #expect(kernel.longTerm == others.longTerm && kernel.contested(by: KernelKeyList([new])).isEmpty)
+        // Whoever has paired since is left alone.
+        let since = KernelKeyList([.made(with: .example, value: 4)])
+        #expect(since.withoutFormerKeys(of: [new]) == since)
     }
 
     @Test func `where it can not be seen, it is left to bluetoothd, and to one that may be there`() {

@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLERadio
 import Testing
 
 @testable import BLELinux
@@ -6,12 +7,12 @@ import Testing
 @Suite struct PairingRefusalTests {
     private func refusal(
         _ agent: PairingAgent.Outcome,
-        isBluetoothdSeen: Bool = true,
+        bluetoothd: Bluetoothd.Presence = .here,
         _ happened: (inout PairingConsent) -> Void = { _ = $0.kernelAsked() }
     ) -> BLEError {
         var consent = PairingConsent()
         happened(&consent)
-        return .pairingRefused(by: .example, consent: consent, agent: agent, isBluetoothdSeen: isBluetoothdSeen)
+        return .pairingRefused(by: .example, consent: consent, agent: agent, bluetoothd: bluetoothd)
     }
 
     @Test(arguments: [
@@ -46,14 +47,53 @@ import Testing
         let error = refusal(.ready) {
             $0.agentBegan()
             _ = $0.kernelAsked()
-            $0.agentAgreed()
+            _ = $0.agentAsked(isConsent: true)
         }
         #expect(error.cause.contains("the peripheral refused") && !error.description.contains("bluetoothd"))
     }
 
+    @Test func `a link that ends meanwhile is named, and so is a peripheral that does not go on`() {
+        let dropped = BLEError.pairingBroken(with: .example, .remote)
+        #expect(dropped.code == .disconnected && dropped.reason?.kind == .closedByPeer && dropped.pairingFailure == nil)
+        let late = BLEError.pairingBroken(with: .example, .localHost)
+        #expect(late.code == .securityFailed && late.pairingFailure == .timedOut && late.cause.contains("30 s"))
+    }
+
     @Test func `without a bluetoothd, or where nobody was asked, too`() {
-        for error in [refusal(.notNeeded, isBluetoothdSeen: false), refusal(.failed(.noLibrary)) { _ in }] {
+        for error in [refusal(.notNeeded, bluetoothd: .absent), refusal(.failed(.noLibrary)) { _ in }] {
             #expect(error.cause.contains("the peripheral refused") && !error.description.contains("bluetoothd"))
         }
+    }
+
+    @Test func `a bus that nobody listens on any more is no bluetoothd`() {
+        let failure = BusFailure.unreachable("Connection refused")
+        let error = refusal(.failed(failure), bluetoothd: .absent)
+        #expect(error.cause.contains("the peripheral refused") && !error.description.contains("bluetoothd"))
+        // Whoever can't see all processes can't know.
+        #expect(refusal(.failed(failure), bluetoothd: .unknown).cause.contains("bluetoothd"))
+        let wrong = refusal(.failed(failure), bluetoothd: .absent) {
+            _ = $0.kernelAsked(.passkey)
+            _ = $0.answered(.passkey(123_456))
+        }
+        #expect(wrong.pairingFailure == .wrongPasskey)
+    }
+
+    @Test func `a passkey that was entered and did not help is wrong`() {
+        let error = refusal(.notNeeded, bluetoothd: .absent) {
+            _ = $0.kernelAsked(.passkey)
+            _ = $0.answered(.passkey(123_456))
+        }
+        #expect(error.pairingFailure == .wrongPasskey && !"\(error)".contains("123"))
+        let shown = refusal(.notNeeded) { _ = $0.kernelShows(.display(123_456, typed: 0)) }
+        #expect(shown.pairingFailure == .wrongPasskey && !"\(shown)".contains("123"))
+    }
+
+    @Test func `numbers that were the same here and not there are the peripheral's refusal`() {
+        let error = refusal(.ready) {
+            $0.agentBegan()
+            _ = $0.kernelAsked(.comparison(5))
+            _ = $0.answered(.accept)
+        }
+        #expect(error.pairingFailure == .refusedByPeripheral)
     }
 }

@@ -52,7 +52,8 @@ final class KernelDouble: Sendable {
 
     /// Tells something.
     func tell(_ event: UInt8, _ parameters: [UInt8]) throws {
-        try far.shared.descriptor.send([event, 0, 0, 0, UInt8(parameters.count), 0] + parameters)
+        let count = [UInt8(parameters.count & 0xFF), UInt8(parameters.count >> 8)]
+        try far.shared.descriptor.send([event, 0, 0, 0] + count + parameters)
     }
 
     /// A discovery has ended.

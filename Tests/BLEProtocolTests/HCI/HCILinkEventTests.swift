@@ -17,6 +17,7 @@ import Testing
         #expect(table[0x40]?.supervisionTimeout == .seconds(5))
         #expect(table[0x40]?.latency == 0)
         #expect(table[0x40]?.sendingPHY == nil)
+        #expect(table[0x40]?.sendingDataLength == 27 && table[0x40]?.receivingDataLength == 27)
 
         // LE Connection Update Complete: 125 ms, latency 2, 6 s.
         #expect(receive([0x04, 0x3E, 0x0A, 0x03, 0x00, 0x40, 0x00, 0x64, 0x00, 0x02, 0x00, 0x58, 0x02]) == 0x40)
@@ -43,7 +44,7 @@ import Testing
         let packet: [UInt8] =
             [0x04, 0x3E, 0x1F, 0x0A, 0x00, 0x40, 0x00, 0x00, 0x01] + Self.address + resolvable
             + [0x06, 0x00, 0x00, 0x00, 0xF4, 0x01, 0x00]
-        guard case .connected(0x40, let times)? = HCILinkEvent(decoding: packet) else {
+        guard case .connected(0x40, let times, isCentral: true)? = HCILinkEvent(decoding: packet) else {
             Issue.record("not understood")
             return
         }
@@ -58,11 +59,66 @@ import Testing
         #expect(table[0x40]?.sendingPHY == nil)
     }
 
+    /// LE Create Connection: 60 ms every 60 ms, no filter, a random address, own public; 30 to 50 ms, latency 0, 5 s.
+    private static let create: [UInt8] =
+        [0x01, 0x0D, 0x20, 0x19, 0x60, 0x00, 0x60, 0x00, 0x00, 0x01] + address
+        + [0x00, 0x18, 0x00, 0x28, 0x00, 0x00, 0x00, 0xF4, 0x01, 0x00, 0x00, 0x00, 0x00]
+
+    /// LE Extended Create Connection to the same, on 1M.
+    private static let createExtended: [UInt8] =
+        [0x01, 0x43, 0x20, 0x1A, 0x00, 0x00, 0x01] + address
+        + [0x01, 0x60, 0x00, 0x60, 0x00, 0x18, 0x00, 0x28, 0x00, 0x00, 0x00, 0xF4, 0x01, 0x00, 0x00, 0x00, 0x00]
+
+    @Test func `a link that can begin in the way of Bluetooth 4 only is on 1M`() {
+        var table = LinkConditionTable()
+        func receive(_ packet: [UInt8]) { _ = HCILinkEvent(decoding: packet).flatMap { table.received($0) } }
+        receive(Self.create)
+        receive(Self.connected)
+        #expect(table[0x40]?.sendingPHY == .le1M && table[0x40]?.receivingPHY == .le1M)
+        // To whoever advertises on 2M the link is on 2M.
+        receive(Self.createExtended)
+        receive(Self.connected)
+        #expect(table[0x40]?.sendingPHY == nil && table[0x40]?.receivingPHY == nil)
+        // It was the other side that connected.
+        receive(Self.create)
+        var accepted = Self.connected
+        accepted[7] = 0x01
+        receive(accepted)
+        #expect(table[0x40]?.sendingPHY == nil && table[0x40]?.interval == .milliseconds(30))
+    }
+
+    /// LE Read Remote Features Complete of the link 0x0040, with the first two octets of features.
+    private static func features(_ first: UInt8, _ second: UInt8, status: UInt8 = 0) -> [UInt8] {
+        [0x04, 0x3E, 0x0C, 0x04, status, 0x40, 0x00, first, second, 0, 0, 0, 0, 0, 0]
+    }
+
+    @Test func `a link to a peer without other modulations is on 1M`() {
+        // All but 2M (bit 8) and Coded (bit 11); each of them; and what failed.
+        let cases: [([UInt8], LinkConditions.PHY?)] = [
+            (Self.features(0xFF, 0xF6), .le1M), (Self.features(0x00, 0x01), nil), (Self.features(0x00, 0x08), nil),
+            (Self.features(0x01, 0x00, status: 0x1A), nil), (Array(Self.features(0x01, 0x00).dropLast()), nil),
+        ]
+        for (packet, phy) in cases {
+            var table = LinkConditionTable()
+            for packet in [Self.createExtended, Self.connected, packet] {
+                if let event = HCILinkEvent(decoding: packet) { _ = table.received(event) }
+            }
+            #expect(table[0x40]?.sendingPHY == phy && table[0x40]?.receivingPHY == phy, "\(packet)")
+        }
+        // Of a link that was made before anybody listened no more is known than before.
+        var table = LinkConditionTable()
+        if let event = HCILinkEvent(decoding: Self.features(0x01, 0x00)) { #expect(table.received(event) == nil) }
+        #expect(table[0x40] == nil)
+    }
+
     @Test func `failures, other events and what is cut off tell nothing`() {
         var failed = Self.connected
         failed[4] = 0x3E
         #expect(HCILinkEvent(decoding: failed) == nil)
         #expect(HCILinkEvent(decoding: [0x04, 0x0E, 0x04, 0x01, 0x03, 0x0C, 0x00]) == nil)
+        // LE Set Scan Enable, and a command that is cut off.
+        #expect(HCILinkEvent(decoding: [0x01, 0x0C, 0x20, 0x02, 0x01, 0x00]) == nil)
+        #expect(HCILinkEvent(decoding: [0x01, 0x0D]) == nil)
         for length in 0..<Self.connected.count - 1 {
             #expect(HCILinkEvent(decoding: Array(Self.connected.prefix(length))) == nil)
         }

@@ -48,6 +48,7 @@ enum ManagementCommandReading {
             ManagementReadVersion(), ManagementReadCommands(), ManagementReadIndexList(),
             ManagementReadInformation(), ManagementReadExtendedInformation(), ManagementReadExtendedIndexList(),
             ManagementReadAdvertisingFeatures(), ManagementGetPHYConfiguration(), ManagementGetConnections(),
+            ManagementReadExperimentalFeatures(),
         ]
         return questions.first { type(of: $0).opcode == opcode }
     }

@@ -49,6 +49,7 @@ import Testing
 
     @Test func `how long a silent peer is waited for is a default of the kernel, in milliseconds`() {
         expect(ManagementReadDefaultConfiguration(), 0x004B, "")
+        expect(ManagementReadExperimentalFeatures(), 0x0049, "")
         expect(ManagementSetConnectPatience(.seconds(3)), 0x004C, "1b00 02 b80b")
         expect(ManagementSetConnectPatience(.seconds(600)), 0x004C, "1b00 02 ffff")
     }

@@ -119,6 +119,18 @@ import Testing
         #expect(try response(to: ManagementAddPatternsMonitor.self, "0300").handle == 3)
     }
 
+    /// The replies are of BlueZ, tools/mgmt-tester.c.
+    @Test func `of the experimental features the one is read that tells of both roles at once`() throws {
+        let command = ManagementReadExperimentalFeatures.self
+        let privacy = "040013ac4202deb3ea1173c248a1c015 02000000"
+        let roles = "d649b0d128eb27929646c042b5101b67 00000000"
+        #expect(try response(to: command, "0200" + roles + privacy).combinesRoles)
+        #expect(try response(to: command, "0200" + privacy + roles).combinesRoles)
+        #expect(try !response(to: command, "0100" + privacy).combinesRoles)
+        #expect(try !response(to: command, "0000").combinesRoles)
+        #expect(throws: ManagementDecodingError.self) { try response(to: command, "0200" + roles) }
+    }
+
     @Test func `of the kernel's defaults the time for a silent peer is read, where it is there`() throws {
         let others = "0000 02 0000 1f00 01 01"
         let command = ManagementReadDefaultConfiguration.self

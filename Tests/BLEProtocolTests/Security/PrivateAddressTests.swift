@@ -16,6 +16,8 @@ import Testing
         #expect(key.resolves(BluetoothAddress(rawValue: 0x7081_940D_FBAA, kind: .random)))
         #expect(!key.resolves(BluetoothAddress(rawValue: 0x7081_940D_FBAB, kind: .random)))
         #expect(!key.resolves(BluetoothAddress(rawValue: 0x7081_950D_FBAA, kind: .random)))
+        #expect(key.privateAddress(0x30_8194).rawValue == 0x7081_940D_FBAA)
+        #expect(key.privateAddress(.max).subkind == .resolvablePrivate && key.resolves(key.privateAddress(.max)))
         // The same octets as a public address are another device.
         #expect(!key.resolves(BluetoothAddress(rawValue: 0x7081_940D_FBAA, kind: .public)))
     }

@@ -52,6 +52,15 @@ import Testing
         #expect(records.file.compactMap(Packet.init).map(\.isSent) == [false, true, false, true])
     }
 
+    @Test func `what concerns the adapter alone passes through`() async throws {
+        _ = try await recorded { capture, bench in
+            let central = try await Central.open(.radio(CaptureRadio(bench.centralAdapter, capture: capture)))
+            try await central.selectPHYs(PHYSelection([.le1M]))
+            let phys4 = try await central.adapterPHYs()
+            #expect(phys4.selected == PHYSelection([.le1M]))
+        }
+    }
+
     @Test func `two radios share a file with one header`() async throws {
         let records = try await recorded { capture, bench in
             for _ in 1...2 {

@@ -1,5 +1,7 @@
+import BLERadio
 import BLESimulator
 import BLEStreams
+import RadioDoubles
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct CentralTests {
@@ -128,6 +130,37 @@ import Testing
         }
     }
 
+    @Test func `a peripheral whose link another program holds is told of at once, whatever is known of its address`()
+        async throws
+    {
+        try await Bench.run { bench in
+            let (adapter, address) = (bench.centralAdapter, bench.peripheralAdapter.address)
+            for radio in [DeafRadio(radio: adapter), QuietRadio(radio: adapter)] as [any Radio] {
+                let central = try await Central.open(.radio(radio))
+                try await bench.central.peripheral(address).withLink { _ in
+                    let begin = bench.time.now
+                    let error = await bleError { try await central.peripheral("\(address)").withLink { _ in } }
+                    #expect(error?.code == .busy && bench.time.now - begin < .seconds(1), "\(radio)")
+                }
+            }
+        }
+    }
+
+    @Test func `where a link was about to end it is listened for its peripheral all the same`() async throws {
+        try await Bench.run { bench in
+            let central = try await Central.open(.radio(LinkedRadio(radio: bench.centralAdapter)))
+            let absent = try central.peripheral("C0:FF:EE:00:00:01")
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { try? await absent.withLink { _ in } }
+                try? await bench.time.sleep(for: .seconds(4))
+                #expect(!bench.centralAdapter.activity.isScanning)
+                try? await bench.time.sleep(for: .seconds(2))
+                #expect(bench.centralAdapter.activity.isScanning)
+                group.cancelAll()
+            }
+        }
+    }
+
     @Test func `listening for an address can be cancelled, and ends with the time limit`() async throws {
         try await Bench.run { bench in
             let absent = try bench.central.peripheral("C0:FF:EE:00:00:01")
@@ -151,9 +184,12 @@ import Testing
         try await Bench.run { bench in
             bench.air.faults.add(.refuseConnections(3))
             try await bench.peripheral.withLink { link in #expect(link.mtu == 517) }
-            bench.air.faults.add(.refuseConnections(4))
+            bench.air.faults.add(.refuseConnections(8))
+            try await bench.peripheral.withLink { link in #expect(link.mtu == 517) }
+            bench.air.faults.add(.refuseConnections(1000))
             let error = await bleError { try await bench.peripheral.withLink { _ in } }
             #expect(error?.code == .connectionFailed && error?.reason?.kind == .failedToEstablish)
+            #expect(error?.elapsed == .seconds(30))
         }
     }
 
@@ -208,4 +244,36 @@ extension Bench {
             return { timer.cancel() }
         }
     }
+}
+
+/// Whose scans hear nothing.
+private struct QuietRadio: IdleRadio {
+    let radio: SimulatedAdapter
+
+    var timeline: any Timeline { radio.timeline }
+
+    func connect(
+        to peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
+    ) -> RadioActivity { radio.connect(to: peer, result: result) }
+
+    func hasLink(to peer: BluetoothAddress) -> Bool { radio.hasLink(to: peer) }
+}
+
+/// Whose system says that it has a link to everybody.
+private struct LinkedRadio: IdleRadio {
+    let radio: SimulatedAdapter
+
+    var timeline: any Timeline { radio.timeline }
+
+    func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
+        radio.scan(request, events: events)
+    }
+
+    func connect(
+        to peer: BluetoothAddress,
+        result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
+    ) -> RadioActivity { radio.connect(to: peer, result: result) }
+
+    func hasLink(to peer: BluetoothAddress) -> Bool { true }
 }

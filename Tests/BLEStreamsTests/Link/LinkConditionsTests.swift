@@ -92,4 +92,108 @@ import Testing
             }
         }
     }
+
+    // MARK: - Limits
+
+    private static func limited(_ corrections: Int) throws -> ConnectionParameters {
+        let limits = try ConnectionLimits(interval: .milliseconds(20) ... .milliseconds(100), corrections: corrections)
+        return try ConnectionParameters.balanced.limited(to: limits)
+    }
+
+    @Test func `a peripheral that asks for too much is brought back, and the stream tells both`() async throws {
+        try await Bench.run { bench in
+            try await bench.peripheral.withLink(parameters: try Self.limited(3)) { link in
+                async let told = link.conditionChanges.collect(3)
+                try await bench.time.sleep(for: .seconds(1))
+                bench.peripheralAdapter.request(try .slow, from: bench.centralAdapter)
+                let elements = try await told
+                #expect(elements.map(\.interval) == [.milliseconds(50), .seconds(1), .milliseconds(50)])
+                #expect(elements.map(\.breach) == [nil, LimitBreach(corrections: 1, isFinal: false), nil])
+                #expect(Array(try await link.read(Bench.readable)) == [1, 2, 3])
+            }
+        }
+    }
+
+    @Test func `a peripheral that insists gets its way in the end, and that is told once`() async throws {
+        try await Bench.run { bench in
+            try await bench.peripheral.withLink(parameters: try Self.limited(2)) { link in
+                var breaches: [LimitBreach?] = []
+                for try await conditions in link.conditionChanges {
+                    breaches.append(conditions.breach)
+                    if conditions.breach?.isFinal == true { break }
+                    // Whenever it is brought back, it asks again.
+                    if conditions.breach == nil {
+                        bench.peripheralAdapter.request(try .slow, from: bench.centralAdapter)
+                    }
+                }
+                let asked = (1...2).map { LimitBreach(corrections: $0, isFinal: false) }
+                #expect(breaches == [nil, asked[0], nil, asked[1], nil, LimitBreach(corrections: 2, isFinal: true)])
+                let conditions = try await link.conditions()
+                #expect(conditions.interval == .seconds(1))
+                #expect(conditions.breach?.isFinal == true)
+            }
+        }
+    }
+
+    @Test func `limits hold though nobody looks, and what they have cost is forgotten after a minute`() async throws {
+        try await Bench.run { bench in
+            try await bench.peripheral.withLink(parameters: try Self.limited(1)) { link in
+                for _ in 1...3 {
+                    bench.peripheralAdapter.request(try .slow, from: bench.centralAdapter)
+                    try await bench.time.sleep(for: .seconds(70))
+                    #expect(try await link.conditions().interval == .milliseconds(50))
+                }
+            }
+        }
+    }
+
+    @Test func `each link of a session begins with its limits, and with all its corrections`() async throws {
+        try await Bench.run { bench in
+            var plan = SessionPlan(bench.peripheral)
+            plan.parameters = try Self.limited(1)
+            try await bench.central.withSession(plan) { session in
+                for _ in 1...3 {
+                    _ = try await session.read(Bench.readable)
+                    bench.peripheralAdapter.request(try .slow, from: bench.centralAdapter)
+                    try await bench.time.sleep(for: .seconds(2))
+                    let conditions = try await bench.peripheral.withLink { try await $0.conditions() }
+                    #expect(conditions.interval == .milliseconds(50))
+                    #expect(conditions.breach == nil)
+                    bench.air.setSignal(.outOfRange, between: bench.centralAdapter, and: bench.peripheralAdapter)
+                    try await bench.time.sleep(for: .seconds(6))
+                    bench.air.setSignal(.dBm(-60), between: bench.centralAdapter, and: bench.peripheralAdapter)
+                }
+            }
+        }
+    }
+
+    @Test func `what is preferred later replaces the limits, and is not taken for a breach of the former ones`()
+        async throws
+    {
+        try await Bench.run { bench in
+            try await bench.peripheral.withLink(parameters: try Self.limited(3)) { link in
+                try await bench.peripheral.prefer(.lowPower)
+                try await bench.time.sleep(for: .seconds(2))
+                #expect(try await link.conditions().interval == .milliseconds(125))
+                bench.peripheralAdapter.request(try .slow, from: bench.centralAdapter)
+                try await bench.time.sleep(for: .seconds(2))
+                #expect(try await link.conditions().interval == .seconds(1))
+
+                try await bench.peripheral.prefer(Self.limited(3))
+                try await bench.time.sleep(for: .seconds(2))
+                let conditions = try await link.conditions()
+                #expect(conditions.interval == .milliseconds(50))
+                #expect(conditions.breach == nil)
+            }
+        }
+    }
+}
+
+extension ConnectionParameters {
+    /// What a sensor asks for that wants to sleep.
+    fileprivate static var slow: ConnectionParameters {
+        get throws(BLEError) {
+            try ConnectionParameters(interval: .seconds(1) ... .seconds(1), supervisionTimeout: .seconds(6))
+        }
+    }
 }

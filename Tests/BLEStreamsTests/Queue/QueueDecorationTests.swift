@@ -78,8 +78,8 @@ import Testing
                 trouble.slow.withLock { $0 = slow }
                 trouble.refused.withLock { $0 = refused }
                 if slow == .connecting { bench.air.faults.add(.delayConnections(by: Self.slowness).times(1)) }
-                // One more than is repeated at once.
-                if refused == .connecting { bench.air.faults.add(.refuseConnections(4)) }
+                // For a reason that no further try cures.
+                if refused == .connecting { bench.air.faults.add(.refuseConnections(reason: .other)) }
                 if isLost { bench.air.faults.add(.dropLink(insteadOf: .readRequests)) }
                 let read = CommandBlock.block("measure") { link in
                     trouble.reads.withLock { $0 += 1 }

@@ -15,8 +15,8 @@ import Testing
         async throws
     {
         try await Bench.run { bench in
-            // Two whole attempts to connect, of four tries each, and then two links that die in the read.
-            bench.air.faults.add(.refuseConnections(8))
+            // Two whole attempts to connect, and then two links that die in the read.
+            bench.air.faults.add(.refuseConnections(2, reason: .other))
             bench.air.faults.add(.dropLink(insteadOf: .readRequests).times(2))
             try await bench.peripheral.withQueue { queue in
                 let value = try await queue.connecting(timeout: .seconds(5)).run(
@@ -79,7 +79,7 @@ import Testing
                 for (index, command) in compositions.enumerated() {
                     // Without a link, refused for a whole attempt, and then lost in the read.
                     try await queue.run(.disconnect)
-                    if index > 0, index != 3 { bench.air.faults.add(.refuseConnections(4)) }
+                    if index > 0, index != 3 { bench.air.faults.add(.refuseConnections(reason: .other)) }
                     bench.air.faults.add(.dropLink(insteadOf: .readRequests))
                     try await queue.run(command)
                 }

@@ -32,6 +32,27 @@ import Testing
         #expect(machine.scanStopped() == Output())
     }
 
+    @Test func `where somebody is always heard, silence counts from the beginning of a scan`() {
+        var plan = RecoveryPlan(steps: Self.steps, silence: .seconds(60))
+        plan.hearsAlways = true
+        var machine = RecoveryMachine(plan)
+        #expect(machine.scanStarted() == Output(timers: [.start(.silence, .seconds(60))]))
+        let output = machine.timerFired(.silence)
+        #expect(output.reports.first == .noticed(.deaf(.seconds(60))))
+        #expect(output.step == .restartScan)
+    }
+
+    @Test func `a scan that hears in time is watched on, and one that ends is not`() {
+        var plan = RecoveryPlan(steps: Self.steps, silence: .seconds(60))
+        plan.hearsAlways = true
+        var machine = RecoveryMachine(plan)
+        _ = machine.scanStarted()
+        #expect(machine.heard() == Output())
+        #expect(machine.timerFired(.silence) == Output(timers: [.start(.silence, .seconds(60))]))
+        #expect(machine.scanStopped() == Output(timers: [.cancel(.silence)]))
+        #expect(machine.timerFired(.silence) == Output())
+    }
+
     @Test func `what is heard in time is no silence`() {
         var machine = machine()
         _ = machine.scanStarted()
@@ -132,5 +153,24 @@ import Testing
         _ = machine.stepEnded(succeeded: true)
         #expect(machine.scanStopped() == Output(timers: [.cancel(.patience), .start(.rest, .seconds(600))]))
         #expect(machine.timerFired(.patience) == Output())
+    }
+
+    @Test func `where others are missed than those who are connected to, silence counts at once`() {
+        var machine = machine()
+        #expect(machine.scanStarted(missesOthers: true) == Output(timers: [.start(.silence, .seconds(60))]))
+        #expect(machine.timerFired(.silence).reports.first == .noticed(.deaf(.seconds(60))))
+    }
+
+    @Test func `a link that is made proves that the adapter hears`() {
+        var machine = machine()
+        #expect(machine.linked() == Output())
+        _ = machine.scanStarted(missesOthers: true)
+        #expect(machine.linked() == Output())
+        #expect(machine.timerFired(.silence) == Output(timers: [.start(.silence, .seconds(60))]))
+        (machine, _) = deafMachine()
+        #expect(machine.isStepUnderWay && machine.linked() == Output())
+        _ = machine.stepEnded(succeeded: true)
+        #expect(!machine.isStepUnderWay)
+        #expect(machine.linked().reports == [.recovered(after: 1)])
     }
 }

@@ -65,7 +65,7 @@ import Testing
             #expect(heard.end.withLock { $0 } == nil)
             #expect(
                 heard.troubles.withLock { $0 } == [
-                    "the adapter hears nothing for 10.0 seconds, though it did before", "step 1: the scan begins again",
+                    "the adapter hears nothing for 10.0 seconds", "step 1: the scan begins again",
                     "the adapter is well again after 1 step",
                 ]
             )
@@ -137,6 +137,42 @@ import Testing
         }
     }
 
+    @Test func `a program that serves too is told that its own plan has switched the adapter off, and serves again`()
+        async throws
+    {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let central = try await Central.open(.radio(bench.centralAdapter), recovery: Self.plan)
+            let ends = Recorder<BLEError>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    while true {
+                        do {
+                            try await LocalPeripheral(name: "Beside") {}.run(on: bench.centralAdapter)
+                        } catch let end as BLEError {
+                            ends.add(end)
+                        }
+                        for try await state in central.adapterStates where state == .poweredOn { break }
+                    }
+                }
+                group.addTask { for try await _ in central.scan(duplicates: true) {} }
+                let plan = SessionPlan(bench.peripheral).subscribing(to: Bench.notifying)
+                try await central.withSession(plan) { session in
+                    _ = try await session.notifications(of: Bench.notifying).collect(3)
+                    bench.centralAdapter.goDeaf(untilPowerCycle: true)
+                    _ = try await central.adapterStates.first { $0 == .poweredOff }
+                    // The session's link comes back by itself, and the peripheral can be connected to again.
+                    _ = try await session.notifications(of: Bench.notifying).collect(3)
+                }
+                let visitor = try await Central.open(.radio(bench.air.adapter()))
+                try await visitor.peripheral(bench.centralAdapter.address).withLink { _ in }
+                group.cancelAll()
+            }
+            let end = try #require(ends.all.first)
+            #expect(ends.all.count == 1 && end.code == .adapterPoweredOff)
+            #expect(end.cause.contains("recovery plan"))
+        }
+    }
+
     @Test func `a program switches its adapter`() async throws {
         try await Bench.run { bench in
             try await bench.central.setPowered(false)
@@ -146,6 +182,86 @@ import Testing
             bench.centralAdapter.block()
             let error = await bleError { try await bench.central.setPowered(true) }
             #expect(error?.code == .adapterBlocked)
+        }
+    }
+
+    @Test func `a program switches its adapter off and on, and is told what is seen`() async throws {
+        try await Bench.run { bench in
+            let seen = Recorder<String>()
+            try await bench.central.powerCycle { seen.add("\($0.name) \($0.state)") }
+            let name = bench.centralAdapter.name
+            #expect(seen.all == ["\(name) poweredOff", "\(name) poweredOn"])
+            try await bench.central.setPowered(false)
+            try await bench.central.powerCycle()
+            #expect(bench.central.adapter.state == .poweredOn)
+            bench.centralAdapter.block()
+            let error = await bleError { try await bench.central.powerCycle() }
+            #expect(error?.code == .adapterBlocked && error?.operation == "switch off")
+        }
+    }
+
+    @Test func `whoever gives up waiting for a power cycle leaves no adapter behind that is off`() async throws {
+        try await Bench.run { bench in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let off = Ending<Void>()
+                group.addTask {
+                    await #expect(throws: CancellationError.self) {
+                        try await bench.central.powerCycle { if $0.state == .poweredOff { off.end() } }
+                    }
+                }
+                try await off.wait(on: bench.air.timeline)
+                group.cancelAll()
+                try await group.waitForAll()
+            }
+            _ = try await bench.central.adapterStates.timeout(.seconds(5)).first { $0 == .poweredOn }
+        }
+    }
+
+    @Test func `where switching off does not help either the adapter is reset, and the scan goes on`() async throws {
+        var plan = Self.plan
+        plan.steps = [.powerCycle, .reset]
+        try await scanning(plan) { bench, heard in
+            bench.centralAdapter.hang(powerCycles: .max)
+            try await bench.time.sleep(for: .seconds(60))
+            #expect(heard.anything())
+            #expect(heard.end.withLock { $0 } == nil)
+            let troubles = heard.troubles.withLock { $0 }
+            #expect(troubles.contains("step 2: the adapter is reset"))
+            #expect(troubles.last == "the adapter is well again after 2 steps")
+        }
+    }
+
+    @Test func `an adapter that can't be reset says what to do, and is left alone once no step is left`() async throws {
+        var plan = Self.plan
+        plan.steps = [.reset, .powerCycle, .reset]
+        try await scanning(plan) { bench, heard in
+            bench.centralAdapter.settings.canBeReset = false
+            bench.centralAdapter.goDeaf(untilPowerCycle: true)
+            try await bench.time.sleep(for: .seconds(40))
+            #expect(heard.anything())
+            let troubles = heard.troubles.withLock { $0 }
+            let failure = troubles.first { $0.contains("that failed") }
+            #expect(failure?.contains("nothing to reset") == true && failure?.contains("canBeReset") == true)
+            #expect(troubles.last == "the adapter is well again after 2 steps")
+            bench.centralAdapter.hang(powerCycles: .max)
+            try await bench.time.sleep(for: .seconds(3600))
+            #expect(heard.troubles.withLock { $0 }.filter { $0.hasPrefix("step") }.count == 3)
+        }
+    }
+
+    @Test func `a program resets its adapter, and is told what is seen`() async throws {
+        try await Bench.run { bench in
+            let seen = Recorder<AdapterState>()
+            bench.centralAdapter.hang(powerCycles: .max)
+            try await bench.central.reset { seen.add($0.state) }
+            #expect(seen.all == [.absent, .poweredOn])
+            try await bench.peripheral.withLink { _ in }
+            try await bench.central.setPowered(false)
+            try await bench.central.reset()
+            #expect(bench.central.adapter.state == .poweredOff)
+            bench.centralAdapter.settings.canBeReset = false
+            let error = await bleError { try await bench.central.reset() }
+            #expect(error?.code == .notSupported && error?.remedy.isEmpty == false)
         }
     }
 }

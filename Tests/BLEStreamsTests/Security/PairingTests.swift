@@ -105,12 +105,30 @@ struct PairingTests {
             bench.peripheralAdapter.forgetBonds()
             let error = await #expect(throws: BLEError.self) { try await bench.peripheral.withLink { _ in } }
             #expect(error?.code == .securityFailed && error?.remedy.contains("unpair") == true, "\(error as Any)")
+            #expect(error?.reason?.kind == .keyMissing && error?.cause.contains("no longer has") == true)
             try await bench.peripheral.unpair()
             #expect(!bench.peripheral.isBonded)
             try await bench.peripheral.withLink { link in
                 try await link.pair()
                 #expect(link.security.isEncrypted)
             }
+        }
+    }
+
+    @Test func `a peripheral that was paired with anew since has other keys, and is told as such`() async throws {
+        try await withBench { bench in
+            let (old, new) = (PeerStore.inMemory(), PeerStore.inMemory())
+            let address = bench.peripheralAdapter.address
+            for store in [old, new] {
+                bench.centralAdapter.forgetBonds()
+                bench.peripheralAdapter.forgetBonds()
+                let central = try await Central.open(.radio(bench.centralAdapter), store: store)
+                try await central.peripheral(address).withLink { try await $0.pair() }
+            }
+            let central = try await Central.open(.radio(bench.centralAdapter), store: old)
+            let error = await #expect(throws: BLEError.self) { try await central.peripheral(address).withLink { _ in } }
+            #expect(error?.code == .securityFailed && error?.reason?.kind == .authenticationFailed)
+            #expect(error?.cause.contains("has other keys") == true && error?.operation == "connect")
         }
     }
 

@@ -25,7 +25,9 @@ import Testing
 
     private static func pair(_ bench: Bench) async throws {
         try await reply { finish in
-            bench.centralAdapter.pair(with: bench.peripheralAdapter.address) { finish($0.map { _ in }) }
+            bench.centralAdapter.pair(with: bench.peripheralAdapter.address, asking: .justWorks) { outcome in
+                finish(outcome.map { _ in })
+            }
         }
     }
 

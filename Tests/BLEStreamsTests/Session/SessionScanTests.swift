@@ -38,8 +38,9 @@ import Testing
 
         func pair(
             with peer: BluetoothAddress,
+            asking interview: PairingInterview,
             result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
-        ) -> RadioActivity { radio.pair(with: peer, result: result) }
+        ) -> RadioActivity { radio.pair(with: peer, asking: interview, result: result) }
 
         func restore(_ bonds: [Bond], result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
             radio.restore(bonds, result: result)

@@ -48,7 +48,7 @@ struct PeerStoreTests {
         }
     }
 
-    @Test(arguments: ["", "{", "[]", #"{"version":1}"#, #"{"version":2,"peer":"x","record":{}}"#])
+    @Test(arguments: ["", "{", "[]", #"{"version":1}"#, #"{"version":3,"peer":"x","record":{}}"#])
     func `a file that makes no sense is set aside, and the rest goes on`(contents: String) async throws {
         try await withFolder { folder in
             let name = "\(folder)/C4-F2-17-1A-1D-BB-random.json"

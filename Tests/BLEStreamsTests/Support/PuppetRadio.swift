@@ -3,11 +3,12 @@ import BLESimulator
 import BLEStreams
 import Synchronization
 
-/// A simulated adapter whose advertising and listening a test can take away, each by itself.
+/// A simulated adapter whose advertising, listening and pairing a test can take away, each by itself.
 final class PuppetRadio: Radio {
     private struct State {
         var listening: (@Sendable (ListenEvent) -> Void)?
         var advertising: (@Sendable (AdvertiseEvent) -> Void)?
+        var receiving: (@Sendable (PairingReceptionEvent) -> Void)?
         var links: [any ATTLink] = []
     }
 
@@ -22,6 +23,8 @@ final class PuppetRadio: Radio {
     func tellListener(_ event: ListenEvent) { state.withLock { $0.listening }?(event) }
 
     func tellAdvertiser(_ event: AdvertiseEvent) { state.withLock { $0.advertising }?(event) }
+
+    func tellPairingReceiver(_ event: PairingReceptionEvent) { state.withLock { $0.receiving }?(event) }
 
     var timeline: any Timeline { adapter.timeline }
     var adapterInfo: AdapterInfo { adapter.adapterInfo }
@@ -53,5 +56,13 @@ final class PuppetRadio: Radio {
     ) -> RadioActivity {
         state.withLock { $0.advertising = events }
         return adapter.advertise(request, events: events)
+    }
+
+    func receivePairings(
+        _ reception: PairingReception,
+        events: @escaping @Sendable (PairingReceptionEvent) -> Void
+    ) -> RadioActivity {
+        state.withLock { $0.receiving = events }
+        return adapter.receivePairings(reception, events: events)
     }
 }

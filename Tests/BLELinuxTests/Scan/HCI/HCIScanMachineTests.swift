@@ -1,3 +1,5 @@
+import BLEProtocol
+import BLERadio
 import Testing
 
 @testable import BLELinux
@@ -84,5 +86,103 @@ import Testing
         _ = machine.commandEnded(opcode: 0x1002, status: 0x01, returned: [])
         #expect(machine.commandEnded(opcode: 0x200B, status: 0x12, returned: []) == Output(report: .failed(0x12)))
         #expect(machine.cancel() == Output())
+    }
+
+    // MARK: - An attempt that began before the scan
+
+    @Test func `a scan that begins while the kernel connects sends nothing before that is over`() {
+        var machine = HCIScanMachine()
+        #expect(machine.begin(whileConnecting: true) == Output(timer: HCIScanMachine.presumedConnect))
+        #expect(machine.connectionAttemptEnded() == Output(timer: HCIScanMachine.quiet))
+        #expect(machine.timerFired() == Output(command: .readSupportedCommands))
+    }
+
+    @Test func `where somebody is heard the kernel only waits, unless its command comes at once`() {
+        var machine = HCIScanMachine()
+        _ = machine.begin(whileConnecting: true)
+        #expect(machine.heard() == Output(timer: HCIScanMachine.quiet))
+        // The timer that runs isn't put off by all who are heard.
+        #expect(machine.heard() == Output())
+        var connecting = machine
+        #expect(machine.timerFired() == Output(command: .readSupportedCommands))
+        _ = connecting.commandStarted(opcode: 0x200D)
+        #expect(connecting.timerFired() == Output(timer: HCIScanMachine.connectDeadline))
+        #expect(connecting.connectionAttemptEnded() == Output(timer: HCIScanMachine.quiet))
+        #expect(connecting.timerFired() == Output(command: .readSupportedCommands))
+    }
+
+    @Test func `an attempt that waits for its peer for long does not hold the scan up for long`() {
+        var machine = HCIScanMachine()
+        _ = machine.begin(whileConnecting: true)
+        #expect(machine.timerFired() == Output(command: .readSupportedCommands))
+        #expect(machine.heard() == Output())
+    }
+
+    @Test func `a kernel that sets up its scan makes no connection`() {
+        var machine = HCIScanMachine()
+        _ = machine.begin(whileConnecting: true)
+        #expect(machine.commandEnded(opcode: 0x200B, status: 0, returned: []) == Output(timer: HCIScanMachine.quiet))
+        #expect(machine.heard() == Output())
+    }
+
+    @Test func `a connection that begins between two commands of the scan is left in peace`() {
+        var machine = HCIScanMachine()
+        _ = machine.begin()
+        _ = machine.commandStarted(opcode: 0x200D)
+        let asked = machine.commandEnded(opcode: 0x1002, status: 0, returned: commands(extended: false))
+        #expect(asked == Output(timer: HCIScanMachine.quiet))
+        #expect(machine.connectionAttemptEnded() == Output(timer: HCIScanMachine.quiet))
+        #expect(machine.timerFired() == Output(command: .setParameters(.legacy)))
+        _ = machine.commandStarted(opcode: 0x200D)
+        #expect(machine.commandEnded(opcode: 0x200B, status: 0, returned: []) == Output(timer: HCIScanMachine.quiet))
+        #expect(machine.cancel() == Output())
+    }
+
+    // MARK: - Under whose address
+
+    private static let adapter = AdapterFacts(
+        number: 0,
+        address: BluetoothAddress(rawValue: 0xF0, kind: .public),
+        flags: 1,
+        features: []
+    )
+
+    @Test(
+        arguments: [
+            (true, ManagementSettings.powered, .active(.public)),
+            (true, [.powered, .privacy], .active(.random)),
+            (true, [.powered, .staticAddress], .active(.random)),
+            // Nothing is known of it.
+            (true, nil, .active(.random)),
+            (false, [.powered, .privacy], .passive), (false, .powered, .passive), (false, nil, .passive),
+        ] as [(Bool, ManagementSettings?, HCIScanMachine.Manner)]
+    )
+    func `an active scan keeps the host's address to itself where the host does`(
+        _ isActive: Bool,
+        _ settings: ManagementSettings?,
+        _ manner: HCIScanMachine.Manner
+    ) {
+        #expect(HCIScanMachine.Manner(ScanRequest(isActive: isActive), Self.adapter, settings) == manner)
+    }
+
+    @Test func `a controller without a public address uses its random one`() {
+        var adapter = Self.adapter
+        adapter.address = BluetoothAddress(rawValue: 0, kind: .public)
+        #expect(HCIScanMachine.Manner(ScanRequest(), adapter, .powered) == .active(.random))
+    }
+
+    @Test(arguments: [false, true])
+    func `where the controller has no random address nothing is sent`(_ isRefusedAtOnce: Bool) {
+        var machine = HCIScanMachine(.active(.random))
+        _ = machine.begin()
+        _ = machine.commandEnded(opcode: 0x1002, status: 0, returned: commands(extended: false))
+        if !isRefusedAtOnce { _ = machine.commandEnded(opcode: 0x200B, status: 0, returned: []) }
+        let opcode: UInt16 = isRefusedAtOnce ? 0x200B : 0x200C
+        #expect(
+            machine.commandEnded(opcode: opcode, status: 0x12, returned: []) == Output(command: .setParameters(.legacy))
+        )
+        #expect(machine.manner == .passive)
+        #expect(machine.commandEnded(opcode: 0x200B, status: 0, returned: []) == Output(command: .enable(.legacy)))
+        #expect(machine.commandEnded(opcode: 0x200C, status: 0, returned: []) == Output(report: .listening))
     }
 }

@@ -14,6 +14,19 @@ import Testing
         bearer.expectSends("52020007")
     }
 
+    @Test func `what is held waits, and confirmations go on`() {
+        var bearer = Bearer()
+        _ = bearer.begin(ReadValue(handle: 1))
+        _ = bearer.begin(WriteCommand(handle: 2, value: [7]))
+        bearer.client.isHeld = true
+        #expect(bearer.client.nextPDU() == nil && !bearer.client.hasSomethingToSend)
+        bearer.receive("1d030001")
+        bearer.expectSends("1e")
+        #expect(bearer.client.nextPDU() == nil)
+        bearer.client.isHeld = false
+        bearer.expectSends("52020007", "0a0100")
+    }
+
     @Test func `an answer that is faster than the radio's word ends the request, and no time runs`() {
         var bearer = Bearer()
         let first = bearer.begin(ReadValue(handle: 1))

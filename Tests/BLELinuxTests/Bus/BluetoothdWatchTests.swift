@@ -1,0 +1,86 @@
+import BLEProtocol
+import BLERadio
+import RadioContract
+import Testing
+
+@testable import BLELinux
+
+/// Whether a bluetoothd that starts is noticed, on a bus that is made by hand.
+@Suite(
+    .timeLimit(.minutes(1)),
+    .enabled("libdbus-1.so.3 is not installed on this machine") { LibDBus.shared != nil }
+)
+struct BluetoothdWatchTests {
+    private let bus: FakeBus
+    private let loop: EventLoop
+    private let watch = BluetoothdWatch()
+
+    init() throws {
+        bus = try FakeBus(on: EventLoop(name: "test-bus"))
+        loop = try EventLoop(name: "test")
+    }
+
+    /// Watches until the bus has been told what to tell.
+    private func begun() async throws -> Events<Void> {
+        let arrivals = Events<Void> { [watch, bus, loop] yield in
+            loop.enqueue {
+                watch.begin(over: bus.bus, loop: loop, timeline: HandTimeline()) { yield(()) }
+            }
+            return RadioActivity { watch.end() }
+        }
+        bus.send(.reply(to: try await bus.next("Hello").serial, ":1.9"))
+        let match = try await bus.next("AddMatch")
+        #expect(match.arguments.count == 1 && match.arguments[0].contains("arg0='org.bluez'"))
+        #expect(match.arguments[0].contains("member='NameOwnerChanged'"))
+        bus.send(.reply(to: match.serial))
+        return arrivals
+    }
+
+    private func tell(_ arguments: [String], from sender: String = "org.freedesktop.DBus") {
+        bus.send(
+            WireMessage(
+                type: 4,
+                path: "/org/freedesktop/DBus",
+                interface: "org.freedesktop.DBus",
+                member: "NameOwnerChanged",
+                sender: sender,
+                signature: String(repeating: "s", count: arguments.count),
+                arguments: arguments
+            )
+        )
+    }
+
+    @Test func `one that comes is told, and one that takes another's place; not one that goes, nor anybody else`()
+        async throws
+    {
+        let arrivals = try await begun()
+        tell(["org.bluez", ":1.7", ""])
+        tell(["org.bluez.obex", "", ":1.8"])
+        tell(["org.bluez", "", ":1.8"], from: ":1.66")
+        tell(["org.bluez"])
+        tell(["org.bluez", "", ":1.7"])
+        #expect(await arrivals.next() != nil)
+        tell(["org.bluez", ":1.7", ":1.8"])
+        #expect(await arrivals.next() != nil)
+        // What was told in between would have come by now.
+        #expect(arrivals.count == 2)
+    }
+
+    @Test func `its connection is closed in the end`() async throws {
+        let arrivals = try await begun()
+        arrivals.activity.cancel()
+        var messages = bus.messages.makeAsyncIterator()
+        #expect(await messages.next() == nil)
+    }
+
+    @Test func `one that was ended before the bus has answered keeps no connection`() async throws {
+        loop.enqueue { [watch, bus, loop] in
+            watch.begin(over: bus.bus, loop: loop, timeline: HandTimeline()) {}
+        }
+        let hello = try await bus.next("Hello")
+        watch.end()
+        bus.send(.reply(to: hello.serial, ":1.9"))
+        var messages = bus.messages.makeAsyncIterator()
+        #expect(await messages.next() == nil)
+    }
+}

@@ -1,0 +1,172 @@
+import BLEProtocol
+import BLERadio
+import RadioDoubles
+import Synchronization
+import Testing
+
+@testable import BLELinux
+
+/// A reset from the order to the adapter that is back, with a system and an adapter that a test has made.
+@Suite(.timeLimit(.minutes(1))) struct AdapterResetTests {
+    /// An adapter that goes away and comes back as a test says.
+    private final class Adapter: IdleRadio {
+        private struct State {
+            var info = AdapterInfo(name: "hci0", address: nil, state: .poweredOn)
+            var observers = Observers<@Sendable (AdapterInfo) -> Void>()
+            var switchings: [Bool] = []
+            var refusals: [BLEError] = []
+        }
+
+        private let state = Mutex(State())
+        let hands = HandTimeline()
+        var timeline: any Timeline { hands }
+        var adapterInfo: AdapterInfo { state.withLock { $0.info } }
+        var switchings: [Bool] { state.withLock { $0.switchings } }
+        var isWatched: Bool { state.withLock { !$0.observers.isEmpty } }
+
+        func refuse(_ errors: [BLEError]) { state.withLock { $0.refusals = errors } }
+
+        func become(_ now: AdapterState, _ name: String = "hci0") {
+            let info = AdapterInfo(name: name, address: nil, state: now)
+            let observers = state.withLock { state in
+                state.info = info
+                return state.observers.all
+            }
+            for observer in observers { observer(info) }
+        }
+
+        func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
+            let (id, info) = state.withLock { ($0.observers.add(events), $0.info) }
+            events(info)
+            return RadioActivity { [self] in _ = state.withLock { $0.observers.remove(id) } }
+        }
+
+        func setPowered(
+            _ isOn: Bool,
+            result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+        ) -> RadioActivity {
+            let (refusal, name) = state.withLock { state in
+                state.switchings.append(isOn)
+                return (state.refusals.isEmpty ? nil : state.refusals.removeFirst(), state.info.name)
+            }
+            if let refusal {
+                result(.failure(refusal))
+            } else {
+                become(isOn ? .poweredOn : .poweredOff, name)
+                result(.success(()))
+            }
+            return RadioActivity {}
+        }
+    }
+
+    private static let dongle = USBDevice(bus: 1, number: 4, vendor: "0a12", product: "0001")
+
+    private let adapter = Adapter()
+
+    /// Runs a reset whose order is carried out by the closure; what came of it, `nil` while it goes on.
+    private func reset(
+        find: @escaping @Sendable (String) throws(USBDevice.OtherBus) -> USBDevice = { _ in dongle },
+        _ order: @escaping @Sendable (Adapter) throws(SystemError) -> Void
+    ) -> @Sendable () -> Result<Void, BLEError>? {
+        let outcome = Ending<Result<Void, BLEError>>()
+        let system = AdapterReset.System(
+            find: find,
+            order: { [adapter] (_) throws(SystemError) in try order(adapter) },
+            runApart: { body in body() }
+        )
+        AdapterReset(adapter, system: system) { outcome.end($0) }.begin()
+        return { outcome.reason }
+    }
+
+    private func error(_ outcome: Result<Void, BLEError>?) -> BLEError? {
+        if case .failure(let error)? = outcome { error } else { nil }
+    }
+
+    private func isGood(_ outcome: Result<Void, BLEError>?) -> Bool {
+        if case .success? = outcome { true } else { false }
+    }
+
+    @Test(arguments: ["hci0", "hci1"])
+    func `an adapter that was on comes back, under whichever name, and is switched on`(_ name: String) {
+        let outcome = reset { $0.become(.absent) }
+        #expect(outcome() == nil)
+        adapter.become(.unknown, name)
+        adapter.become(.poweredOff, name)
+        #expect(isGood(outcome()) && adapter.adapterInfo.state == .poweredOn && adapter.adapterInfo.name == name)
+        // Nothing is left behind.
+        #expect(!adapter.isWatched && adapter.hands.delays.isEmpty)
+    }
+
+    @Test func `one that is back when the order returns was away all the same`() {
+        let outcome = reset { adapter in
+            adapter.become(.absent)
+            adapter.become(.poweredOff)
+        }
+        #expect(isGood(outcome()) && adapter.switchings == [true, true])
+    }
+
+    @Test func `one that never comes back is said to be gone`() {
+        let outcome = reset { $0.become(.absent) }
+        adapter.hands.fire(.seconds(20))
+        let error = error(outcome())
+        #expect(error?.code == .adapterNotFound && error?.cause.contains("has not come back") == true)
+        #expect(!adapter.isWatched && adapter.hands.delays.isEmpty)
+    }
+
+    @Test(arguments: [SystemError.accessDenied, .notPermitted])
+    func `without the right to do it the error names file and remedy`(_ refusal: SystemError) {
+        let outcome = reset { (_) throws(SystemError) in throw refusal }
+        let error = error(outcome())
+        #expect(error?.code == .permissionDenied && error?.systemError == refusal.rawValue)
+        #expect(error?.cause.contains("/dev/bus/usb/001/004") == true)
+        #expect(error?.remedy.contains("ATTR{idVendor}==\"0a12\", ATTR{idProduct}==\"0001\"") == true)
+        #expect(adapter.adapterInfo.state == .poweredOn)
+    }
+
+    @Test func `who may not switch on resets nothing`() {
+        adapter.refuse([.missingCapability(.networkAdministration, operation: "switch on", object: "hci0")])
+        let outcome = reset { _ in Issue.record("it was ordered") }
+        #expect(error(outcome())?.code == .permissionDenied)
+    }
+
+    @Test func `one that takes no commands yet is told again`() {
+        let outcome = reset { adapter in
+            adapter.refuse([.adapterNotReady("hci0", operation: "switch on", object: "hci0")])
+            adapter.become(.poweredOff)
+        }
+        #expect(outcome() == nil)
+        adapter.hands.fire(.milliseconds(500))
+        #expect(isGood(outcome()) && adapter.adapterInfo.state == .poweredOn)
+    }
+
+    @Test func `a container without the device's file, and a device that refuses, say so`() {
+        #expect(error(reset { (_) throws(SystemError) in throw .noEntry }())?.remedy.contains("docker") == true)
+        let refused = error(reset { (_) throws(SystemError) in throw .busy }())
+        #expect(refused?.code == .systemFailure && refused?.remedy.contains("Unplug") == true)
+    }
+
+    @Test(
+        arguments: [
+            (USBDevice.OtherBus(), "virtual", "program again"),
+            (.init(name: "tty", device: "ttyAMA0"), "tty", "hciattach"),
+            (
+                .init(name: "serial", device: "serial0-0", driver: "hci_uart_bcm"), "serial",
+                "echo serial0-0 | sudo tee /sys/bus/serial/drivers/hci_uart_bcm/unbind"
+            ),
+            (.init(name: "sdio"), "sdio", "modprobe"),
+        ]
+    )
+    func `a controller that is no USB device has nothing to reset`(
+        _ bus: USBDevice.OtherBus,
+        _ cause: String,
+        _ remedy: String
+    ) {
+        let find: @Sendable (String) throws(USBDevice.OtherBus) -> USBDevice = { (_) throws(USBDevice.OtherBus) in
+            throw bus
+        }
+        let outcome = reset(find: find) { _ in Issue.record("it was ordered") }
+        let error = error(outcome())
+        #expect(error?.code == .notSupported && error?.cause.contains("nothing to reset") == true)
+        #expect(error?.cause.contains(cause) == true && error?.remedy.contains(remedy) == true)
+    }
+}

@@ -1,0 +1,57 @@
+import BLEProtocol
+import BLERadio
+import RadioDoubles
+import Testing
+
+@testable import BLELinux
+
+/// What is seen by the kernel's word that an adapter doesn't do its work.
+@Suite(.timeLimit(.minutes(1))) struct SymptomWatchTests {
+
+    private let kernel: KernelDouble
+    private let watch: SymptomWatch
+
+    init() throws {
+        kernel = try KernelDouble()
+        watch = SymptomWatch(management: kernel.management, loop: kernel.loop, timeline: kernel.timeline)
+    }
+
+    /// Until the watch has taken what the kernel told last: it hears of it before this observer does.
+    private func tell(discovering isOn: Bool) async throws {
+        let heard = Events<Bool> { tell in
+            kernel.management.observe { events in
+                for case .discovering(_, let isOn) in events.map(\.event) { tell(isOn) }
+            }
+        }
+        try kernel.tell(0x13, [6, isOn ? 1 : 0])
+        #expect(await heard.next() == isOn)
+    }
+
+    @Test func `a discovery that goes on for a minute is a symptom`() async throws {
+        let symptoms = Events<AdapterSymptom> { watch.observe($0) }
+        try await tell(discovering: true)
+        #expect(kernel.timeline.delays == [.seconds(60)])
+        kernel.timeline.fire(.seconds(60))
+        #expect(await symptoms.next() == .scanWithoutEnd(.seconds(60)))
+    }
+
+    @Test func `a discovery that ends is none, and the next one is timed anew`() async throws {
+        try await tell(discovering: true)
+        try await tell(discovering: false)
+        #expect(kernel.timeline.delays.isEmpty)
+        try await tell(discovering: true)
+        try await tell(discovering: true)
+        // One timer, whatever came before.
+        #expect(kernel.timeline.delays == [.seconds(60)])
+    }
+
+    @Test func `a command without an answer of the controller is a symptom, and a refused one is none`() async throws {
+        let symptoms = Events<AdapterSymptom> { watch.observe($0) }
+        kernel.management.submit(ManagementStopDiscovery()) { _ in }
+        _ = try await kernel.answer(.busy)
+        kernel.management.submit(ManagementStartDiscovery()) { _ in }
+        // What the kernel makes of a controller's silence.
+        _ = try await kernel.answer(.authenticationFailed)
+        #expect(await symptoms.next() == .unanswered("Start Discovery"))
+    }
+}

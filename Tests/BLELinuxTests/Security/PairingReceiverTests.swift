@@ -1,0 +1,331 @@
+import BLEProtocol
+import BLERadio
+import RadioContract
+import Synchronization
+import Testing
+
+@testable import BLELinux
+
+/// A central pairs with this machine: what the kernel asks, and what it is answered; there is no bluetoothd.
+@Suite(.timeLimit(.minutes(2))) struct PairingReceiverTests {
+    private static let passkey: UInt32 = 624_813
+    private static let octets = (0..<4).map { UInt8(truncatingIfNeeded: passkey >> (8 * $0)) }
+
+    /// Who is asked, and what it says each time.
+    private final class Program: Sendable {
+        private let asked = Mutex<[PairingQuestion]>([])
+        private let answers: [PairingAnswer]
+
+        init(_ answers: [PairingAnswer]) { self.answers = answers }
+
+        var questions: [PairingQuestion] { asked.withLock { $0 } }
+
+        func reception(_ capability: PairingCapability) -> PairingReception {
+            PairingReception(capability) { [self] _ in
+                PairingInterview(capability) { [self] question, reply in
+                    asked.withLock { $0.append(question) }
+                    for answer in answers { reply(answer) }
+                }
+            }
+        }
+    }
+
+    /// A kernel, and a program that receives pairings.
+    private final class Bench: Sendable {
+        let kernel: KernelDouble
+        let keys: KernelKeys
+        let receiver: PairingReceiver
+        let events: Events<PairingReceptionEvent>
+        private let program: Program
+
+        var questions: [PairingQuestion] { program.questions }
+
+        /// - Parameter capability: `nil` refuses pairings.
+        init(_ capability: PairingCapability?, answers: [PairingAnswer] = []) throws {
+            let (kernel, program) = (try KernelDouble(), Program(answers))
+            let keys = KernelKeys(management: kernel.management)
+            (self.kernel, self.keys, self.program) = (kernel, keys, program)
+            let address = BluetoothAddress(rawValue: 0xA0, kind: .public)
+            let facts = AdapterFacts(number: 0, address: address, flags: 0, features: [])
+            let leftovers = Leftovers(folder: nil, boot: "")
+            let surroundings = PairingReceiver.Surroundings(
+                management: kernel.management,
+                keys: keys,
+                settings: PairingSettings(management: kernel.management, leftovers: leftovers) { facts },
+                adapter: "hci0",
+                facts: { facts },
+                leftovers: leftovers,
+                bus: SystemBus(address: "unix:path=/nowhere/bus"),
+                bluetoothd: .absent,
+                loop: kernel.loop,
+                timeline: kernel.timeline
+            )
+            var made: PairingReceiver?
+            events = Events { yield in
+                let receiver = PairingReceiver(
+                    capability.map { program.reception($0) } ?? .refused,
+                    in: surroundings,
+                    failure: { BLEError(.systemFailure, operation: "test", cause: "\($0)") },
+                    sink: EventSink(yield)
+                )
+                made = receiver
+                kernel.loop.enqueue { receiver.begin() }
+                return RadioActivity { receiver.cancel() }
+            }
+            receiver = try #require(made)
+        }
+
+        /// Lets it begin, on an adapter where all is as a pairing needs it.
+        func begin(current: ManagementSettings = [.powered, .bondable, .secureConnections]) async throws {
+            #expect(try await kernel.answer(with: Self.information(current))?.opcode == .readInformation)
+        }
+
+        static func information(_ current: ManagementSettings) -> [UInt8] {
+            var writer = ByteWriter()
+            writer.deviceAddress(0xA0)
+            for _ in 0..<3 { writer.uint8(0) }
+            let all: ManagementSettings = [.powered, .bondable, .secureConnections]
+            writer.uint32(all.rawValue)
+            writer.uint32(current.rawValue)
+            return writer.bytes + [UInt8](repeating: 0, count: 3 + 249 + 11)
+        }
+
+        /// - Parameter isInitiator: whether this machine has connected, not the peer.
+        func connect(isInitiator: Bool = false) throws {
+            try tell(0x0B, [isInitiator ? 8 : 0, 0, 0, 0, 0, 0])
+        }
+
+        /// Tells what concerns the peer.
+        func tell(_ event: UInt8, _ rest: [UInt8]) throws {
+            var writer = ByteWriter()
+            writer.managementAddress(ManagementAddress(.example))
+            try kernel.tell(event, writer.bytes + rest)
+        }
+
+        func tellKey(kind: UInt8, initiator: UInt8 = 0, isKept: Bool = true) throws {
+            var writer = ByteWriter()
+            writer.uint8(isKept ? 1 : 0)
+            writer.managementAddress(ManagementAddress(.example))
+            let key = [UInt8](repeating: 0, count: 10) + Array(1...16)
+            try kernel.tell(0x0A, writer.bytes + [kind, initiator, 16] + key)
+        }
+
+        /// What the kernel hears next, after the receiver had its chance to say something.
+        func nextCommand() async -> ManagementOpcode? { await kernel.next()?.opcode }
+
+    }
+
+    private func begun(
+        _ capability: PairingCapability? = .keyboardDisplay,
+        answers: [PairingAnswer] = []
+    ) async throws -> Bench {
+        let bench = try Bench(capability, answers: answers)
+        if capability != nil { try await bench.begin() }
+        #expect(try await bench.kernel.answer()?.opcode == .setIOCapability)
+        guard case .started = await bench.events.next() else {
+            Issue.record("not started")
+            return bench
+        }
+        return bench
+    }
+
+    @Test func `a bluetoothd that comes while it gets ready is told behind that`() async throws {
+        let bench = try Bench(.displayOnly)
+        let information = await bench.kernel.next()
+        bench.kernel.loop.enqueue { bench.receiver.bluetoothdCame() }
+        let opcode = ManagementOpcode.readInformation.rawValue
+        let current = Bench.information([.powered, .bondable, .secureConnections])
+        try bench.kernel.tell(1, [UInt8(opcode & 0xFF), UInt8(opcode >> 8), 0] + current)
+        #expect(information?.opcode == .readInformation)
+        #expect(try await bench.kernel.answer()?.opcode == .setIOCapability)
+        try await bench.begin()
+        #expect(try await bench.kernel.answer()?.opcode == .setIOCapability)
+        guard case .started = await bench.events.next() else {
+            Issue.record("not started")
+            return
+        }
+    }
+
+    @Test func `just works is agreed to, and the bond is told`() async throws {
+        let bench = try await begun(.noInputNoOutput)
+        try bench.connect()
+        try bench.tell(0x0F, [1, 0, 0, 0, 0])
+        #expect(await bench.nextCommand() == .userConfirmationReply)
+        try bench.tellKey(kind: 2)
+        guard case .paired(.example, let bond?) = await bench.events.next() else {
+            Issue.record("not paired")
+            return
+        }
+        #expect(bond.peer == .example && !bond.isAuthenticated && bench.questions.isEmpty)
+        #expect(bench.keys.isKnown(.example))
+    }
+
+    @Test(
+        arguments: [
+            (0x0F, [0] + octets, .accept, 0x1C), (0x0F, [0] + octets, .refuse(.refused), 0x1D),
+            (0x10, [], .passkey(passkey), 0x1E), (0x10, [], .refuse(.unanswered), 0x1F),
+        ] as [(UInt8, [UInt8], PairingAnswer, UInt16)]
+    )
+    func `what is asked is put to the program, and its answer to the kernel`(
+        _ event: UInt8,
+        _ rest: [UInt8],
+        _ answer: PairingAnswer,
+        _ opcode: UInt16
+    ) async throws {
+        let bench = try await begun(answers: [answer])
+        try bench.connect()
+        try bench.tell(event, rest)
+        #expect(await bench.nextCommand()?.rawValue == opcode)
+        #expect(bench.questions == [event == 0x10 ? .passkey : .comparison(Self.passkey)])
+        guard case .refuse(let reason) = answer else { return }
+        try bench.tell(0x11, [5])
+        guard case .failed(.example, let error) = await bench.events.next() else {
+            Issue.record("not failed")
+            return
+        }
+        #expect(error.pairingFailure == reason && error.code == .securityFailed && !error.remedy.isEmpty)
+    }
+
+    @Test func `a passkey is shown; a central that gives up or enters another one is told`() async throws {
+        let bench = try await begun()
+        try bench.connect()
+        try bench.tell(0x17, Self.octets + [0])
+        try bench.tell(0x11, [5])
+        guard case .failed(_, let error) = await bench.events.next() else {
+            Issue.record("not failed")
+            return
+        }
+        #expect(error.pairingFailure == .wrongPasskey && bench.questions == [.display(Self.passkey, typed: 0)])
+        try bench.tell(0x17, Self.octets + [0])
+        try bench.tell(0x0C, [1])
+        guard case .failed(_, let left) = await bench.events.next() else {
+            Issue.record("not failed")
+            return
+        }
+        #expect(left.pairingFailure == .refusedByCentral)
+    }
+
+    @Test func `a central that does not go on is no central that refuses`() async throws {
+        let bench = try await begun()
+        try bench.connect()
+        try bench.tell(0x17, Self.octets + [0])
+        // The kernel itself has dropped the link.
+        try bench.tell(0x0C, [2])
+        guard case .failed(_, let error) = await bench.events.next() else {
+            Issue.record("not failed")
+            return
+        }
+        #expect(error.pairingFailure == .timedOut && error.cause.contains("30 s"))
+    }
+
+    @Test func `a pairing that this machine has begun is somebody else's`() async throws {
+        let bench = try await begun()
+        try bench.connect(isInitiator: true)
+        try bench.tell(0x0F, [1, 0, 0, 0, 0])
+        try bench.tellKey(kind: 2)
+        try bench.tell(0x11, [5])
+        try bench.tell(0x0C, [1])
+        try bench.connect()
+        try bench.tell(0x0F, [1, 0, 0, 0, 0])
+        #expect(await bench.nextCommand() == .userConfirmationReply)
+        // The next command would be a second answer.
+        bench.kernel.management.submit(ManagementReadInformation()) { _ in }
+        #expect(await bench.nextCommand() == .readInformation)
+    }
+
+    @Test func `the two keys of a legacy pairing make one bond`() async throws {
+        let bench = try await begun()
+        try bench.connect()
+        try bench.tellKey(kind: 0)
+        try bench.tellKey(kind: 0, initiator: 1)
+        guard case .paired(_, let bond?) = await bench.events.next() else {
+            Issue.record("not paired")
+            return
+        }
+        #expect(bond.encryptionKeys.map(\.initiator) == [0, 1])
+    }
+
+    @Test func `a central that does not bond has paired without a bond`() async throws {
+        let bench = try await begun()
+        try bench.connect()
+        try bench.tellKey(kind: 2, isKept: false)
+        guard case .paired(.example, nil) = await bench.events.next() else {
+            Issue.record("not paired")
+            return
+        }
+    }
+
+    @Test func `who refuses says no, also to what the kernel has agreed to unasked`() async throws {
+        let bench = try await begun(nil)
+        try bench.connect()
+        try bench.tell(0x0F, [1, 0, 0, 0, 0])
+        #expect(await bench.nextCommand() == .userConfirmationNegativeReply)
+        try bench.tellKey(kind: 2)
+        #expect(await bench.nextCommand() == .unpairDevice)
+        guard case .failed(_, let error) = await bench.events.next() else {
+            Issue.record("not failed")
+            return
+        }
+        #expect(error.pairingFailure == .refused && !bench.keys.isKnown(.example))
+    }
+
+    @Test func `a bond that somebody made sure of is not replaced by just works`() async throws {
+        let bench = try await begun()
+        try bench.connect()
+        try bench.tellKey(kind: 3)
+        guard case .paired = await bench.events.next() else {
+            Issue.record("not paired")
+            return
+        }
+        try bench.tell(0x0F, [1, 0, 0, 0, 0])
+        #expect(await bench.nextCommand() == .userConfirmationNegativeReply)
+        try bench.tell(0x11, [5])
+        guard case .failed(_, let error) = await bench.events.next() else {
+            Issue.record("not failed")
+            return
+        }
+        #expect(error.pairingFailure == .wouldWeakenBond)
+    }
+
+    @Test func `so is none that was given to the kernel again`() async throws {
+        let bench = try await begun()
+        let key = Bond.EncryptionKey(
+            kind: 3,
+            initiator: 0,
+            size: 16,
+            diversifier: 0,
+            random: 0,
+            value: try #require(SecretKey(octets: Array(1...16)))
+        )
+        let bond = Bond(
+            peer: .example,
+            adapter: BluetoothAddress(rawValue: 0xA0, kind: .public),
+            encryptionKeys: [key]
+        )
+        let current = KernelKeyList([bond])
+        bench.keys.load([bond], on: "hci0", current: current, bluetoothd: .absent) { _ in }
+        try bench.connect()
+        try bench.tell(0x0F, [1, 0, 0, 0, 0])
+        #expect(await bench.nextCommand() == .userConfirmationNegativeReply)
+    }
+
+    @Test func `what was off is switched on, and off again in the end`() async throws {
+        let bench = try Bench(.displayOnly)
+        try await bench.begin(current: [.powered])
+        let settings: [UInt8] = [0, 0, 0, 0]
+        let on = [try await bench.kernel.answer(with: settings), try await bench.kernel.answer(with: settings)]
+        #expect(on.map { $0?.opcode } == [.setBondable, .setSecureConnections])
+        #expect(on.allSatisfy { $0?.parameters == [1] })
+        #expect(try await bench.kernel.answer()?.parameters == [0])
+        guard case .started = await bench.events.next() else {
+            Issue.record("not started")
+            return
+        }
+        bench.events.activity.cancel()
+        let capability = try await bench.kernel.answer()
+        #expect(capability?.opcode == .setIOCapability && capability?.parameters == [3])
+        let off = [try await bench.kernel.answer(with: settings), try await bench.kernel.answer(with: settings)]
+        #expect(off.map { $0?.opcode } == [.setBondable, .setSecureConnections])
+        #expect(off.allSatisfy { $0?.parameters == [0] })
+    }
+}

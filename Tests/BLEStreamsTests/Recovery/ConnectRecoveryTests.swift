@@ -1,0 +1,135 @@
+import BLERadio
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// Adapters that are ill under programs that only connect.
+@Suite struct ConnectRecoveryTests {
+    private static let plan = RecoveryPlan(
+        steps: [.restartScan, .powerCycle],
+        silence: .seconds(5),
+        patience: .seconds(5),
+        rest: .seconds(600),
+        hearsAlways: true
+    )
+
+    /// Runs a body with a central of that plan, and what it tells of troubles meanwhile.
+    private func connecting(
+        _ plan: RecoveryPlan = plan,
+        _ body: @escaping @Sendable (Bench, Central, Recorder<String>) async throws -> Void
+    ) async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let central = try await Central.open(.radio(bench.centralAdapter), recovery: plan)
+            let troubles = Recorder<String>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await trouble in central.adapterTroubles { troubles.add("\(trouble)") }
+                }
+                try await bench.time.sleep(for: .seconds(1))
+                try await body(bench, central, troubles)
+                group.cancelAll()
+            }
+            #expect(!bench.centralAdapter.activity.isScanning)
+        }
+    }
+
+    @Test func `a deaf adapter is noticed and cured by a connect alone, which goes on`() async throws {
+        try await connecting { bench, central, troubles in
+            bench.centralAdapter.goDeaf(untilPowerCycle: true)
+            let peripheral = central.peripheral(bench.peripheralAdapter.address)
+            try await peripheral.withLink(timeout: .seconds(30)) { link in
+                _ = try await link.read(Bench.readable)
+            }
+            #expect(
+                troubles.all == [
+                    "the adapter hears nothing for 5.0 seconds", "step 1: the scan begins again",
+                    "step 2: the adapter is switched off and on", "the adapter is well again after 2 steps",
+                ]
+            )
+        }
+    }
+
+    @Test func `so is one that hangs, and a session comes back by itself`() async throws {
+        try await connecting { bench, central, troubles in
+            let plan = SessionPlan(central.peripheral(bench.peripheralAdapter.address)).subscribing(to: Bench.notifying)
+            bench.centralAdapter.hang()
+            try await central.withSession(plan) { session in
+                _ = try await session.notifications(of: Bench.notifying).collect(3)
+            }
+            #expect(troubles.all.first == "the adapter does not answer Start Discovery")
+            #expect(troubles.all.contains("step 1: the adapter is switched off and on"))
+        }
+    }
+
+    @Test func `a peripheral that is away is no deaf adapter`() async throws {
+        try await connecting { bench, central, troubles in
+            let absent = central.peripheral(bench.air.adapter().address)
+            let error = await bleError { try await absent.withLink(timeout: .seconds(60)) { _ in } }
+            #expect(error?.code == .timedOut)
+            #expect(troubles.all.isEmpty)
+        }
+    }
+
+    @Test func `where nobody was heard before silence means nothing, unless the plan says that somebody is there`()
+        async throws
+    {
+        var plan = Self.plan
+        plan.hearsAlways = false
+        try await connecting(plan) { bench, central, troubles in
+            bench.centralAdapter.goDeaf(untilPowerCycle: true)
+            let peripheral = central.peripheral(bench.peripheralAdapter.address)
+            let error = await bleError { try await peripheral.withLink(timeout: .seconds(60)) { _ in } }
+            #expect(error?.code == .timedOut)
+            #expect(troubles.all.isEmpty)
+        }
+    }
+
+    @Test func `who has heard others than the peripheral before misses them`() async throws {
+        var plan = Self.plan
+        plan.hearsAlways = false
+        try await connecting(plan) { bench, central, troubles in
+            // The one that is heard isn't the one that is connected to.
+            _ = try await central.scan().first()
+            bench.centralAdapter.goDeaf(untilPowerCycle: true)
+            let absent = central.peripheral(bench.air.adapter().address)
+            let error = await bleError { try await absent.withLink(timeout: .seconds(60)) { _ in } }
+            #expect(error?.code == .timedOut)
+            #expect(troubles.all.last == "the adapter is well again after 2 steps")
+        }
+    }
+
+    @Test func `attempts one after the other tell of a trouble once, and are quiet after the last step`() async throws {
+        var plan = Self.plan
+        plan.steps = [.powerCycle]
+        try await connecting(plan) { bench, central, troubles in
+            bench.centralAdapter.hang(powerCycles: .max)
+            let peripheral = central.peripheral(bench.peripheralAdapter.address)
+            for _ in 0..<40 { _ = await bleError { try await peripheral.withLink(timeout: .seconds(10)) { _ in } } }
+            let steps = troubles.all.filter { $0.hasPrefix("step") }
+            #expect(steps.count == 1)
+            #expect(troubles.all.filter { $0.contains("helped") }.count == 1)
+        }
+    }
+
+    @Test func `a deaf one of several is cured beside attempts through another one`() async throws {
+        try await Bench.run(serve: Bench.sendForEver) { bench in
+            let second = bench.air.adapter()
+            let both = AdapterChoice.joined([.radio(bench.centralAdapter), .radio(second)])
+            let central = try await Central.open(both, recovery: Self.plan)
+            let troubles = Recorder<String>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await trouble in central.adapterTroubles { troubles.add("\(trouble)") }
+                }
+                try await bench.time.sleep(for: .seconds(1))
+                bench.centralAdapter.goDeaf(untilPowerCycle: true)
+                let absent = central.peripheral(bench.air.adapter().address)
+                _ = await bleError { try await absent.withLink(timeout: .seconds(90)) { _ in } }
+                group.cancelAll()
+            }
+            let name = bench.centralAdapter.name
+            #expect(troubles.all.last == "\(name): the adapter is well again after 2 steps")
+            #expect(troubles.all.allSatisfy { $0.hasPrefix("\(name): ") })
+        }
+    }
+}

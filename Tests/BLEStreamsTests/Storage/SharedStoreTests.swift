@@ -1,0 +1,144 @@
+import BLEProtocol
+import BLERadio
+import Foundation
+import RadioDoubles
+import Testing
+
+@testable import BLEStreams
+
+/// Several programs, a full disk that has room again, and other users of the machine.
+@Suite(.timeLimit(.minutes(5))) struct SharedStoreTests {
+    private let peer = StoreChild.peer
+    private let other = StoreChild.other
+    private let name = "C4-F2-17-1A-1D-BB-random.json"
+
+    @Test(.enabled(if: StoreChild.canFollow, "this system lets nobody follow a child"))
+    func `programs that write at once, for one device and for several, lose nothing of each other's`()
+        async throws
+    {
+        try await StoreChild.with { child in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 1...8 {
+                    group.addTask {
+                        let end = try child.run(UInt8(number))
+                        #expect(end.status == 0, "\(end.errors)")
+                    }
+                    let bond = Bond.planted(UInt8(number), with: device(number))
+                    group.addTask { await child.remember(bond) }
+                }
+                try await group.waitForAll()
+            }
+            #expect((1...8).contains(try #require(try child.number())))
+            for number in 1...8 { #expect(try child.number(of: device(number)) == UInt8(number)) }
+        }
+    }
+
+    private func device(_ number: Int) -> BluetoothAddress {
+        BluetoothAddress(rawValue: 0xC000_0000_0000 + UInt64(number), kind: .random)
+    }
+
+    @Test func `a bond that could not be written is known meanwhile, and is written when that is possible again`()
+        async throws
+    {
+        try await StoreChild.with { child in
+            // What is in the way of the folder is as good as a full disk.
+            let parent = (child.folder as NSString).deletingLastPathComponent
+            try Data().write(to: URL(filePath: parent))
+            let warnings = Recorder<BLEError>()
+            let store = PeerStore(folder: child.folder) { warnings.add($0) }
+            store.remember(.planted(1, with: peer))
+            store.update(peer) { $0.services = ServicesRecord(databaseHash: Data(), services: []) }
+            await store.flush()
+            await store.flush()
+            #expect(warnings.all.count == 1, "told once: \(warnings.all)")
+            #expect(store.bonds(with: peer) == [.planted(1, with: peer)] && store.peers() == [peer])
+            #expect(store.record(of: peer).services == nil, "found out afresh")
+            for number: UInt8 in 2...100 {
+                store.remember(.planted(number, with: peer))
+                await store.flush()
+            }
+            try FileManager.default.removeItem(atPath: parent)
+            await store.flush()
+            #expect(try child.number() == 100)
+        }
+    }
+
+    @Test(arguments: [0o640, 0o604, 0o644])
+    func `a file that others can read is theirs no more, and the bond goes on, with a warning`(mode: Int) async throws {
+        try await StoreChild.with { child in
+            await child.remember(.planted(1, with: peer))
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: "\(child.folder)/\(name)")
+            let warnings = Recorder<BLEError>()
+            let store = PeerStore(folder: child.folder) { warnings.add($0) }
+            #expect(store.bonds(with: peer) == [.planted(1, with: peer)])
+            #expect(warnings.all.map(\.cause) == ["other users could read it until now"])
+            #expect(warnings.all.first?.remedy.contains("pair again") == true)
+            try child.expectSecrecy("mode \(mode)")
+            #expect(try child.number() == 1, "warned once")
+        }
+    }
+
+    @Test(arguments: [0o620, 0o602, 0o666])
+    func `a file that others can write is not used, and not replaced`(mode: Int) async throws {
+        try await StoreChild.with { child in
+            await child.remember(.planted(1, with: peer), .planted(9, with: other))
+            let path = "\(child.folder)/\(name)"
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+            let before = try Data(contentsOf: URL(filePath: path))
+            try await expectRefusal(path, in: child, "other users may write it", "Run `chmod 600 '\(path)'`")
+            #expect(try Data(contentsOf: URL(filePath: path)) == before)
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root gives a file away"))
+    func `a file of another user is not used, and not replaced`() async throws {
+        try await StoreChild.with { child in
+            await child.remember(.planted(1, with: peer), .planted(9, with: other))
+            let path = "\(child.folder)/\(name)"
+            try #require(chown(path, 12_345, 12_345) == 0)
+            try await expectRefusal(path, in: child, "it belongs to user 12345", "Run `chown 0 '\(path)'`")
+        }
+    }
+
+    @Test func `what is no file is not waited for`() async throws {
+        try await StoreChild.with { child in
+            await child.remember(.planted(9, with: other))
+            let path = "\(child.folder)/\(name)"
+            try #require(mkfifo(path, 0o600) == 0)
+            try await expectRefusal(path, in: child, "it is no file", "Move it away.")
+        }
+    }
+
+    private func expectRefusal(_ path: String, in child: StoreChild, _ cause: String, _ remedy: String) async throws {
+        let warnings = Recorder<BLEError>()
+        let store = PeerStore(folder: child.folder) { warnings.add($0) }
+        #expect(store.bonds(with: peer).isEmpty)
+        store.update(peer) { $0.services = ServicesRecord(databaseHash: Data(), services: []) }
+        await store.flush()
+        let warning = try #require(warnings.all.first)
+        #expect(warning.object == path && warning.cause.hasPrefix(cause) && warning.remedy.hasPrefix(remedy))
+        #expect(warnings.all.count == 1, "\(warnings.all)")
+        #expect(store.bonds(with: other) == [.planted(9, with: other)])
+    }
+
+    @Test(
+        .enabled(if: geteuid() == 0, "only root makes links of other users"),
+        arguments: ["state", "state/blestreams"]
+    )
+    func `a link of another user in place of the folder, or above it, is not followed`(place: String) async throws {
+        try await StoreChild.with { child in
+            await child.remember(.planted(1, with: peer))
+            let parent = String(child.folder.dropLast("state/blestreams".count))
+            try FileManager.default.moveItem(atPath: parent + place, toPath: parent + "elsewhere")
+            let target = place.contains("/") ? "../elsewhere" : "elsewhere"
+            try #require(symlink(target, parent + place) == 0)
+            #expect(try child.number() == 1, "one's own link is a choice")
+            try #require(lchown(parent + place, 12_345, 12_345) == 0)
+            let warnings = Recorder<BLEError>()
+            let store = PeerStore(folder: child.folder) { warnings.add($0) }
+            #expect(store.bonds(with: peer).isEmpty)
+            #expect(warnings.all.map(\.cause) == ["it is a symbolic link of user 12345"])
+            #expect(warnings.all.first?.object == parent + place)
+        }
+    }
+}

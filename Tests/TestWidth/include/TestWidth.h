@@ -1,0 +1,1 @@
+// Nothing to call: what there is happens when the tests are loaded.
