@@ -52,9 +52,9 @@ enum Package {
         var snippets = try Snippet.all(in: text(of: "README.md"), of: "README.md", isCode: false)
         for top in ["Sources", "Examples"] {
             let files = FileManager.default.enumerator(atPath: folder.appending(path: top).path)
-            for case let path as String in files ?? .init() where path.hasSuffix(".swift") {
+            for case let path as String in files ?? .init() where [".swift", ".md"].contains(where: path.hasSuffix) {
                 let file = "\(top)/\(path)"
-                snippets += Snippet.all(in: try text(of: file), of: file, isCode: true)
+                snippets += Snippet.all(in: try text(of: file), of: file, isCode: path.hasSuffix(".swift"))
             }
         }
         return snippets.sorted { ($0.file, $0.line) < ($1.file, $1.line) }
