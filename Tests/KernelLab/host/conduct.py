@@ -18,6 +18,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from host import matrix, table
 from host.verdict import Verdict, judge
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +27,9 @@ KERNEL_TESTS = "kernel-tests"
 RUNS_KEPT = 10
 SECONDS_KEPT = 3 * 3600
 SELF_TEST = "peers"
+# Debian 13's, on its kernel, before everything that meets one.
+NEWER_BLUETOOTHD, LINE_OF_NEWER_BLUETOOTHD, BLUETOOTHD_MARK = "5.82", "6.12", "bluetoothd"
+ZOO, MATRIX, ESSENTIAL = "zoo", "matrix", "essential"
 # By themselves, and only where the variable is set: whatever else runs would be measured too, or the build takes long.
 ON_REQUEST = {"speed": "LAB_SPEED", "deployment": "LAB_STATIC"}
 # The guest's own deadline: far beyond what a busy machine needs, since it only ever ends what hangs.
@@ -33,6 +37,8 @@ ON_REQUEST = {"speed": "LAB_SPEED", "deployment": "LAB_STATIC"}
 SECONDS = int(os.environ.get("BLESTREAMS_LAB_SECONDS", "1200"))
 # Guests spend much of their time waiting for the kernel's own timers, so three share two processors well.
 GUESTS_AT_ONCE = 3
+# Into how many guests a bench goes that is run whole: each has to be done long before its deadline.
+PARTS = {ZOO: GUESTS_AT_ONCE, MATRIX: 2 * GUESTS_AT_ONCE}
 
 
 @dataclass(frozen=True)
@@ -43,10 +49,18 @@ class Guest:
     mark: str  # only tests with this mark; empty: all
     bench: str
     expected: list[str]
+    bluetoothd: str = ""  # the release where it isn't this machine's
+    part: str = ""  # I/N: of the zoo's profiles, or the matrix's parts, every Nth from the Ith on
 
     @property
     def folder(self) -> str:
-        return f"{self.line}-{self.bench.replace('/', '-')}"
+        return f"{self.line}-{self.title.replace('/', '-').replace(' ', '-')}"
+
+    @property
+    def title(self) -> str:
+        """The bench, and what is its own about this guest."""
+        part = f" {self.part.replace('/', ' of ')}" if self.part else ""
+        return self.bench + part + (f" with bluetoothd {self.bluetoothd}" if self.bluetoothd else "")
 
 
 def guests_of(line: str, only: str | None, self_test: bool) -> list[Guest]:
@@ -54,7 +68,22 @@ def guests_of(line: str, only: str | None, self_test: bool) -> list[Guest]:
     line, _, mark = line.partition(":")
     if only or self_test:
         mark = ""
-    return [Guest(line, mark, bench, tests) for bench, tests in benches(only, self_test, mark).items()]
+    chosen = benches(only, self_test, mark)
+    guests = [Guest(line, mark or mark_of(bench, only), bench, tests) for bench, tests in chosen.items()]
+    if line == LINE_OF_NEWER_BLUETOOTHD and not (only or self_test or mark or os.environ.get("LAB_BLUETOOTHD")):
+        guests += [
+            Guest(line, BLUETOOTHD_MARK, bench, tests, NEWER_BLUETOOTHD)
+            for bench, tests in benches(None, False, BLUETOOTHD_MARK).items()
+        ]
+    return guests
+
+
+def whole_of(bench: str, line: str, only: str | None) -> list[Guest]:
+    """The whole zoo, or matrix, on a kernel, in several guests; or what of it matches."""
+    line = line.partition(":")[0]
+    parts = [f"{number}/{PARTS[bench]}" for number in range(PARTS[bench])] if not only else [""]
+    guests = [Guest(line, "", bench, collect(bench, only, "", part), part=part) for part in parts]
+    return [guest for guest in guests if guest.expected]
 
 
 def benches(only: str | None, self_test: bool, mark: str) -> dict[str, list[str]]:
@@ -67,11 +96,16 @@ def benches(only: str | None, self_test: bool, mark: str) -> dict[str, list[str]
             continue
         if folder in ON_REQUEST and not os.environ.get(ON_REQUEST[folder]):
             continue
-        if tests := collect(folder, only, mark):
+        if tests := collect(folder, only, mark or mark_of(folder, only)):
             chosen[folder] = tests
     if not only and not self_test and not mark:
         chosen |= {suite: [] for suite in kernel_suites()}
     return chosen
+
+
+def mark_of(folder: str, only: str | None) -> str:
+    """Of the zoo, and of the matrix, a part is enough for every run."""
+    return ESSENTIAL if folder in (ZOO, MATRIX) and not only else ""
 
 
 def kernel_suites() -> list[str]:
@@ -80,10 +114,11 @@ def kernel_suites() -> list[str]:
     return [f"{KERNEL_TESTS}/{path.stem}" for path in tests]
 
 
-def collect(folder: str, only: str | None, mark: str) -> list[str]:
+def collect(folder: str, only: str | None, mark: str, part: str = "") -> list[str]:
     command = [sys.executable, "-B", "-m", "pytest", "--collect-only", "-q", f"scenarios/{folder}"]
     command += (["-k", only] if only else []) + (["-m", mark] if mark else [])
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    environment = os.environ | {"LAB_PART": part}
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
     if result.returncode not in (0, 5):  # 5: nothing collected
         sys.exit(f"lab: the scenarios can't be read\n{result.stdout}{result.stderr}")
     return [line for line in result.stdout.splitlines() if "::" in line and not line.startswith(("=", " "))]
@@ -99,7 +134,11 @@ def guest_script(cache: Path, guest: Guest, only: str | None) -> str:
         "LAB_CACHE": str(cache),
         "LAB_KERNEL": guest.line,
         "LAB_MARK": guest.mark,
-        "LAB_PRODUCTS": str(PACKAGE / ".build" / "debug"),
+        "LAB_PRODUCTS": os.environ.get("LAB_PRODUCTS") or str(PACKAGE / ".build" / "debug"),
+        "LAB_BLUETOOTHD": os.environ.get("LAB_BLUETOOTHD", "") or guest.bluetoothd,
+        "LAB_PART": guest.part,
+        "LAB_PROFILE": os.environ.get("LAB_PROFILE", ""),
+        "LAB_HOUR": os.environ.get("LAB_HOUR", ""),
         "LAB_SPEED": os.environ.get("LAB_SPEED", ""),
         "LAB_STATIC": os.environ.get("LAB_STATIC", ""),
     }
@@ -139,11 +178,11 @@ def examine(cache: Path, guest: Guest, only: str | None, out: Path, is_live: boo
     """Runs one bench on one kernel and tells how it went."""
     out.mkdir()
     start = time.monotonic()
-    title = f"\n=== {guest.bench} on Linux {guest.line}\n"
+    title = f"\n=== {guest.title} on Linux {guest.line}\n"
     if is_live:
         print(title, end="", flush=True)
     boot(cache, guest, only, out, is_live)
-    verdict = judge(out, guest.line, guest.bench, guest.expected, time.monotonic() - start)
+    verdict = judge(out, guest.line, guest.title, guest.expected, time.monotonic() - start)
     said = "" if is_live else title + (out / "log").read_text(errors="replace")
     report = out / "report"
     if report.exists():
@@ -168,11 +207,17 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, required=True)
     parser.add_argument("--only")
     parser.add_argument("--self-test", action="store_true")
+    parser.add_argument("--zoo", action="store_true")
+    parser.add_argument("--matrix", action="store_true")
+    parser.add_argument("--accept", action="store_true")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("lines", nargs="+")
     options = parser.parse_args()
 
-    guests = [guest for line in options.lines for guest in guests_of(line, options.only, options.self_test)]
+    if whole := ZOO if options.zoo else MATRIX if options.matrix else None:
+        guests = [guest for line in options.lines for guest in whole_of(whole, line, options.only)]
+    else:
+        guests = [guest for line in options.lines for guest in guests_of(line, options.only, options.self_test)]
     if not guests:
         print(f"lab: no scenario matches '{options.only}'", file=sys.stderr)
         return 1
@@ -194,7 +239,15 @@ def main() -> int:
     print("\n=== Kernel lab")
     for verdict in verdicts:
         print(verdict.line())
+    # Once more behind the table: who sees no more than the end of a long log sees why.
+    for verdict in verdicts:
+        for trouble in verdict.troubles:
+            print(f"TROUBLE on {verdict.line_name}, {verdict.bench}: {trouble}")
     good = all(verdict.good for verdict in verdicts)
+    if options.matrix:
+        good &= matrix.settle([results / guest.folder for guest in guests], options.accept)
+    if options.zoo:
+        good &= table.settle([results / guest.folder for guest in guests], options.accept)
     if good and not options.keep:
         shutil.rmtree(results)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import shlex
 import signal
 import stat
@@ -25,7 +26,9 @@ CRASH = ("Fatal error", "Crash:", "stack dump", "Segmentation fault", "Illegal i
 class Run:
     """One run of the command, from its start on."""
 
-    def __init__(self, arguments: tuple[str, ...], prefix: list[str], program: Path = PROGRAM):
+    def __init__(
+        self, arguments: tuple[str, ...], prefix: list[str], program: Path = PROGRAM, at_terminal: bool = False
+    ):
         self.arguments = [str(argument) for argument in arguments]
         self.output = {"stdout": "", "stderr": ""}
         self.ended: set[str] = set()
@@ -33,31 +36,66 @@ class Run:
         self.attention = threading.Event()
         self.attention.set()
         self.started = time.monotonic()
+        self.terminal, end = pty.openpty() if at_terminal else (None, None)
         self.process = subprocess.Popen(
             [*prefix, str(program), *self.arguments],
-            stdin=subprocess.DEVNULL,
+            stdin=end if at_terminal else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=end if at_terminal else subprocess.PIPE,
             text=True,
             errors="replace",
             cwd="/",
         )
+        if at_terminal:
+            os.close(end)
         self.readers = [
-            threading.Thread(target=self.read, args=(name, pipe), daemon=True)
-            for name, pipe in (("stdout", self.process.stdout), ("stderr", self.process.stderr))
+            threading.Thread(target=self.read, args=("stdout", self.process.stdout), daemon=True),
+            threading.Thread(target=self.read_terminal, daemon=True)
+            if at_terminal
+            else threading.Thread(target=self.read, args=("stderr", self.process.stderr), daemon=True),
         ]
         for reader in self.readers:
             reader.start()
 
     def read(self, name: str, pipe) -> None:
-        for line in pipe:
-            self.attention.wait()
-            with self.changed:
-                self.output[name] += line
-                self.changed.notify_all()
+        with pipe:  # so that thousands of runs hold no descriptors
+            for line in pipe:
+                self.attention.wait()
+                with self.changed:
+                    self.output[name] += line
+                    self.changed.notify_all()
         with self.changed:
             self.ended.add(name)
             self.changed.notify_all()
+
+    def read_terminal(self) -> None:
+        """What is said at its terminal, also what ends with no line: a question."""
+        while True:
+            try:
+                octets = os.read(self.terminal, 4096)
+            except OSError:  # nobody has the other end any more
+                octets = b""
+            with self.changed:
+                self.output["stderr"] += octets.decode(errors="replace")
+                if not octets:
+                    self.ended.add("stderr")
+                self.changed.notify_all()
+            if not octets:
+                os.close(self.terminal)
+                return
+
+    def wait_question(self, text: str, times: int = 1) -> None:
+        """Waits until it has asked that at its terminal, so often; what is typed before is no answer."""
+        deadline = time.monotonic() + PATIENCE
+        with self.changed:
+            while self.stderr.count(text) < times:
+                remaining = deadline - time.monotonic()
+                assert "stderr" not in self.ended and remaining > 0, f"not asked {text!r}\n{self}"
+                self.changed.wait(remaining)
+
+    def type(self, text: str) -> None:
+        """Types a line at the terminal."""
+        os.write(self.terminal, text.encode() + b"\n")
 
     @property
     def stdout(self) -> str:
@@ -80,12 +118,13 @@ class Run:
                 assert name not in self.ended and remaining > 0, f"no line {count} on {name}\n{self}"
                 self.changed.wait(remaining)
 
-    def wait_text(self, text: str, name: str = "stdout", within: float = PATIENCE) -> None:
-        """Waits until it has said that; what was looked at already is not looked at again, however much it says."""
+    def wait_text(self, text: str, name: str = "stdout", within: float = PATIENCE, after: int = 0) -> None:
+        """Waits until it has said that, behind so many characters; what was looked at already is not looked at again, however
+        much it says."""
         deadline = time.monotonic() + within
         seen = 0
         with self.changed:
-            while self.output[name].find(text, max(0, seen - len(text))) < 0:
+            while self.output[name].find(text, max(after, seen - len(text))) < 0:
                 seen = len(self.output[name])
                 remaining = deadline - time.monotonic()
                 assert name not in self.ended and remaining > 0, f"no {text!r} on {name}\n{self}"
@@ -169,6 +208,13 @@ class Ble:
         self.runs.append(run)
         return run
 
+    def start_at_terminal(self, *arguments) -> Run:
+        """As a person does it: what it asks is answered with `type`."""
+        common = ("--adapter", self.adapter) if self.adapter else ()
+        run = Run((*arguments, *common), self.prefix, at_terminal=True)
+        self.runs.append(run)
+        return run
+
     def program(self, name: str, *arguments) -> Run:
         """Starts another of the package's programs, which takes the default adapter."""
         run = Run(arguments, self.prefix, PRODUCTS / name)
@@ -198,10 +244,11 @@ class Ble:
             assert found, f"the message does not say {' or '.join(choices)}\n{run}"
         return run
 
-    def unprivileged(self) -> Ble:
-        """The same command as somebody without any capability."""
+    def unprivileged(self, capability: str | None = None) -> Ble:
+        """The same command as somebody without any capability, or with this one alone."""
         let_everybody_run(PROGRAM)
-        twin = Ble(self.adapter, UNPRIVILEGED)
+        alone = [f"--inh-caps=-all,+{capability}", f"--ambient-caps=+{capability}"]
+        twin = Ble(self.adapter, UNPRIVILEGED if capability is None else [*UNPRIVILEGED[:-1], *alone])
         twin.runs = self.runs
         return twin
 

@@ -19,9 +19,13 @@ COMMAND_COMPLETE = 0x0001
 COMMAND_STATUS = 0x0002
 INDEX_ADDED = 0x0004
 INDEX_REMOVED = 0x0005
+NEW_SETTINGS = 0x0006
+NEW_LONG_TERM_KEY = 0x000A
 DEVICE_CONNECTED = 0x000B
 DEVICE_DISCONNECTED = 0x000C
+USER_CONFIRMATION_REQUEST = 0x000F
 DISCOVERING = 0x0013
+UNCONFIGURED_INDEX_ADDED = 0x001D
 ADVERTISING_ADDED = 0x0023
 ADVERTISING_REMOVED = 0x0024
 ADV_MONITOR_ADDED = 0x002B
@@ -29,13 +33,18 @@ ADV_MONITOR_ADDED = 0x002B
 READ_INDEX_LIST = 0x0003
 READ_INFO = 0x0004
 SET_POWERED = 0x0005
+SET_BONDABLE = 0x0009
 SET_LE = 0x000D
 DISCONNECT = 0x0014
 LOAD_LONG_TERM_KEYS = 0x0013
+LOAD_IDENTITY_KEYS = 0x0030
 GET_CONNECTIONS = 0x0015
 UNPAIR = 0x001B
+USER_CONFIRMATION_REPLY = 0x001C
 START_DISCOVERY = 0x0023
 STOP_DISCOVERY = 0x0024
+SET_SECURE_CONNECTIONS = 0x002D
+SET_PRIVACY = 0x002F
 READ_ADVERTISING_FEATURES = 0x003D
 ADD_ADVERTISING = 0x003E
 REMOVE_ADVERTISING = 0x003F
@@ -45,6 +54,7 @@ REMOVE_ADV_MONITOR = 0x0053
 POWERED_BIT = 1 << 0
 LE_ONLY = b"\x06"
 
+FAILED = 0x03
 BUSY = 0x0A
 REJECTED = 0x0B
 NOT_PAIRED = 0x06
@@ -133,6 +143,14 @@ class Management:
     def settings(self, index: int) -> int:
         return struct.unpack_from("<I", self.command(READ_INFO, index), 13)[0]
 
+    def wait_settings(self, index: int, wanted: int) -> None:
+        """Until somebody else has changed the settings to have those."""
+
+        def has(code: int, source: int, data: bytes) -> bool:
+            return (code, source) == (NEW_SETTINGS, index) and struct.unpack("<I", data)[0] & wanted == wanted
+
+        self.wait(has)
+
     def index_of(self, address: str, within: float = 60) -> int:
         """The adapter with that address, waiting for it where it is not there yet."""
         while True:
@@ -141,10 +159,30 @@ class Management:
                     return index
             self.wait(lambda code, index, data: code == INDEX_ADDED, within)
 
+    def wait_index(self, index: int, within: float = 60) -> None:
+        """Until the kernel has set that adapter up."""
+        while index not in self.indices():
+            self.wait(lambda code, source, data: code == INDEX_ADDED, within)
+
+    def wait_unconfigured(self, within: float = 60) -> int:
+        """The adapter that the kernel has set up and finds unconfigured."""
+        return self.wait(lambda code, index, data: code == UNCONFIGURED_INDEX_ADDED, within)[1]
+
     def power(self, index: int, on: bool) -> None:
         if on:
             self.command(SET_LE, index, b"\x01")
-        self.command(SET_POWERED, index, bytes([on]))
+        # Told to switch on one that it still closes, the kernel says that it is done, and leaves it off.
+        for _ in range(3):
+            settings = struct.unpack("<I", self.command(SET_POWERED, index, bytes([on])))[0]
+            if bool(settings & POWERED_BIT) == on:
+                return
+        raise ManagementError(SET_POWERED, FAILED)
+
+    def privacy(self, index: int, on: bool) -> None:
+        """Has the adapter use private addresses, or its own. It is off and on again then."""
+        self.power(index, False)
+        self.command(SET_PRIVACY, index, bytes([on]) + bytes(range(1, 17)))
+        self.power(index, True)
 
     def advertise(self, index: int, instance: int = 1) -> None:
         """Has the adapter advertise, connectable, a service: until it is switched off, or bluetoothd comes."""
@@ -158,6 +196,16 @@ class Management:
 
     # Bonds
 
+    def bond(self, index: int, is_secure: bool) -> None:
+        """Has the kernel keep bonds that others ask for, with LE Secure Connections or by legacy pairing."""
+        self.command(SET_BONDABLE, index, b"\x01")
+        self.command(SET_SECURE_CONNECTIONS, index, bytes([is_secure]))
+
+    def confirm(self, index: int) -> None:
+        """Agrees to the next pairing without numbers that somebody else begins."""
+        request = self.wait(lambda code, source, data: (code, source) == (USER_CONFIRMATION_REQUEST, index))
+        self.command(USER_CONFIRMATION_REPLY, index, request[2][:7])
+
     def unpair(self, index: int, address: str) -> None:
         """Has the kernel forget a random address's keys, where it has any, and drops a connection to it."""
         try:
@@ -170,15 +218,28 @@ class Management:
         """Takes the keys of all bonds from the kernel, as a restart does."""
         self.command(LOAD_LONG_TERM_KEYS, index, b"\x00\x00")
 
+    def forget_identities(self, index: int) -> None:
+        """Takes the keys of all private addresses from the kernel, as a restart does."""
+        self.command(LOAD_IDENTITY_KEYS, index, b"\x00\x00")
+
     def load_key(self, index: int, address: str) -> None:
         """Gives the kernel a random address's key, and takes all others away, as any program can."""
         key = address_octets(address) + bytes([RANDOM, 0, 1, 16]) + bytes(10) + bytes(range(16))
         self.command(LOAD_LONG_TERM_KEYS, index, b"\x01\x00" + key)
 
+    def wait_new_key(self, index: int) -> None:
+        """Until a pairing has made a long-term key."""
+        self.wait(lambda code, source, data: (code, source) == (NEW_LONG_TERM_KEY, index))
+
     def keys(self, index: int) -> set[str]:
         """The peers whose long-term keys the kernel has."""
         lines = Path(f"/sys/kernel/debug/bluetooth/hci{index}/long_term_keys").read_text().splitlines()
         return {line.split()[0].upper() for line in lines}
+
+    def key_kinds(self, index: int) -> set[str]:
+        """Of which kinds they are: 0x01 and 0x02 of the two roles after a legacy pairing, 0x03 of Secure Connections."""
+        lines = Path(f"/sys/kernel/debug/bluetooth/hci{index}/long_term_keys").read_text().splitlines()
+        return {line.split()[4] for line in lines}
 
     # What a test must find undone
 
@@ -200,7 +261,9 @@ class Management:
                 self.wait_discovering(index, on=False, within=20)
             except TimeoutError:
                 return True
-        # The reply comes before the kernel counts the discovery as running: stopped at once, it would refuse.
+        # The reply comes before the kernel counts the discovery as running: stopped at once, it would refuse. What was told
+        # before the reply was about somebody else's.
+        self.events = [event for event in self.events if event[0] != DISCOVERING]
         self.wait_discovering(index, on=True)
         self.command(STOP_DISCOVERY, index, LE_ONLY)
         self.wait_discovering(index, on=False)
@@ -208,7 +271,7 @@ class Management:
 
     def wait_discovering(self, index: int, on: bool, within: float = 60) -> None:
         """Until the kernel says that discovery has begun, or has ended."""
-        self.wait(lambda code, source, data: (code, source, data[1]) == (DISCOVERING, index, on), within)
+        self.wait(lambda code, source, data: (code, source) == (DISCOVERING, index) and data[1] == on, within)
 
     def monitors(self, index: int) -> int:
         """How many advertisement monitors somebody has left behind."""

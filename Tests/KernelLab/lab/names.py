@@ -2,6 +2,10 @@
 
 # hci0 in the guest: the kernel's adapter, whose controller is Bumble's (peers/air.py).
 CENTRAL = "F0:F1:F2:F3:F4:F5"
+# Another address that the same controller is given.
+WRITTEN = "F0:F1:F2:F3:F4:FA"
+# A second one, where two are joined (peers/joined.py).
+SECOND_CENTRAL = "F0:F1:F2:F3:F4:F8"
 
 # Two peripherals on that air. NEAR has the GATT server; FAR only advertises and can't be connected to.
 NEAR = "C4:F2:17:1A:1D:BB"
@@ -12,6 +16,11 @@ FAR_NAME = "Lab Beacon"
 FAR_RSSI = -87
 
 
+def is_private(address: str) -> bool:
+    """Whether it is a resolvable private address, by its two highest bits."""
+    return int(address[:2], 16) >> 6 == 0b01
+
+
 def crowd(number: int) -> str:
     """The address of a further sensor, of which there are none until a scenario wants them."""
     return f"C4:F2:17:1A:20:{number:02X}"
@@ -19,6 +28,23 @@ def crowd(number: int) -> str:
 
 # An address of the right form that nobody has.
 ABSENT = "C0:00:00:00:00:01"
+
+# The sensors of peers/field.py.
+FIELD = {
+    "ours": "C4:F2:17:1A:30:01",
+    "theirs": "C4:F2:17:1A:30:02",
+    "other": "C4:F2:17:1A:30:03",
+    "visitor": "C4:F2:17:1A:31:00",
+}
+
+
+def visitor(number: int) -> str:
+    """One of the addresses under which the visitor comes."""
+    return f"C4:F2:17:1A:{0x40 + number // 256:02X}:{number % 256:02X}"
+
+
+# The central beside the adapter that can't have both roles (peers/one_role.py).
+ONE_ROLE_CENTRAL = "E0:00:00:00:00:10"
 
 # Heard once where a scenario wants it, and never there.
 GHOST = "C0:00:00:00:00:02"
@@ -51,6 +77,7 @@ BROKEN = vendor(0x0016)  # subscribe: BROKEN_CHUNKS chunks of MTU-3, then the pe
 SILENT = vendor(0x0017)  # a read of it is never answered, but for `silence off`
 INDICATED = vendor(0x0018)  # subscribe: INDICATIONS values, each after the last one's confirmation
 SECRET = vendor(0x0019)  # read on an encrypted link only
+NUMBERS = vendor(0x001A)  # subscribe: a number as u32, one more with each notification
 UNKNOWN = vendor(0x0099)  # not there
 
 # Firmware: MCUmgr's service, and that of the package's plain protocol.

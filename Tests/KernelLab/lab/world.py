@@ -11,6 +11,7 @@ from pathlib import Path
 from lab import names
 from lab.mgmt import Management
 from lab.peer import PATIENCE, Peer
+from peers import zoo
 
 OUT = Path("/out")
 RUN = Path("/run/lab")
@@ -75,17 +76,39 @@ class Process:
         self.reader.join(PATIENCE)
 
 
-class BumbleWorld:
-    """The Bumble peripherals of peers/peripheral.py and the kernel adapter that hears them, powered on."""
+def start_bluetoothd(*arguments: str) -> Process:
+    """The daemon of the release that the run chose: this machine's, or Debian 13's in a root of its own."""
+    program = "/usr/libexec/bluetooth/bluetoothd"
+    if not (release := os.environ.get("LAB_BLUETOOTHD")):
+        return Process("bluetoothd", program, "--nodetach", *arguments)
+    root = Path(os.environ["LAB_CACHE"], f"bluetoothd-{release}")
+    for folder in ("proc", "sys", "dev", "run", "var/lib/bluetooth"):
+        if not os.path.ismount(root / folder):
+            subprocess.run(["mount", "--rbind", f"/{folder}", str(root / folder)], check=True)
+    return Process("bluetoothd", "chroot", str(root), program, "--nodetach", *arguments)
 
-    def __init__(self):
+
+class BumbleWorld:
+    """The Bumble peripherals of peers/peripheral.py and the kernel adapter that hears them, powered on.
+
+    The adapter's controller, or the peripheral, is as a profile of the zoo has it: the one given, or the run's.
+    """
+
+    def __init__(self, profile: str | None = None):
+        self.profile = zoo.named(profile or os.environ.get("LAB_PROFILE") or zoo.PLAIN.name)
         path = str(RUN / "peripheral.sock")
-        self.process = Process("peripheral", sys.executable, "-m", "peers.peripheral", path)
-        self.process.wait_line(" ready ")
+        self.process = Process("peripheral", sys.executable, "-m", "peers.peripheral", path, self.profile.name)
+        ready = self.process.wait_line(" ready ")
         self.peer = Peer(path)
         self.management = Management()
-        self.index = self.management.index_of(names.CENTRAL)
-        self.management.power(self.index, True)
+        self.index = int(ready.rpartition("=hci")[2])
+        self.management.wait_index(self.index)
+        for index in self.management.indices() if self.profile.plugs else [self.index]:
+            self.management.power(index, True)
+        if self.profile.is_late:
+            # What a kernel has just registered it keeps open for two seconds, and asks for nothing anew.
+            self.management.power(self.index, False)
+            self.management.power(self.index, True)
 
     @property
     def adapter(self) -> str:
@@ -100,6 +123,37 @@ class BumbleWorld:
             return True if listening[-1:] != ["1"] and links[-1:] != ["connected"] else None
 
         self.peer.until(silent, "waiting for the radio to be silent", PATIENCE)
+
+    def stop(self) -> None:
+        self.peer.close()
+        self.management.close()
+        self.process.stop()
+
+
+class JoinedWorld:
+    """The two kernel adapters of peers/joined.py and the sensors that both hear, powered on."""
+
+    def __init__(self):
+        path = str(RUN / "joined.sock")
+        self.process = Process("joined", sys.executable, "-m", "peers.joined", path)
+        self.process.wait_line(" ready ")
+        self.peer = Peer(path)
+        self.management = Management()
+        self.power()
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What the kernel calls the adapters at the moment."""
+        return {"first": self.adapter_at(names.CENTRAL), "second": self.adapter_at(names.SECOND_CENTRAL)}
+
+    def adapter_at(self, address: str) -> str:
+        """What it calls the one with this address."""
+        return f"hci{self.management.index_of(address)}"
+
+    def power(self, *addresses: str) -> None:
+        """Switches adapters on, which are off when they are plugged in."""
+        for address in addresses or (names.CENTRAL, names.SECOND_CENTRAL):
+            self.management.power(self.management.index_of(address), True)
 
     def stop(self) -> None:
         self.peer.close()
@@ -132,7 +186,7 @@ class BluetoothdWorld:
         self.pair = VirtualPair(power=False)
         self.bus = Process("dbus", "dbus-daemon", "--system", "--nofork", "--nopidfile", "--print-address=1")
         self.bus.wait_line("unix:")
-        self.daemon = Process("bluetoothd", "/usr/libexec/bluetooth/bluetoothd", "--nodetach")
+        self.daemon = start_bluetoothd()
         path = str(RUN / "bluez.sock")
         server = f"hci{self.pair.server}"
         client = f"hci{self.pair.client}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import dataclass
 
 from bumble import hci, ll
 from bumble.controller import Controller, LegacyAdvertiser
@@ -17,6 +18,8 @@ from bumble.host import Host
 from bumble.link import LocalLink
 
 VENDOR_PACKET = 0xFF
+EXTERNAL_CONFIGURATION = 0x40  # of /dev/vhci: the adapter is unconfigured until somebody says that it is not
+NO_ADDRESS = hci.Address("00:00:00:00:00:00")
 GHOST_SECONDS = 0.2  # after the beginning of a scan: not while the kernel is still setting it up
 Report = hci.HCI_LE_Advertising_Report_Event
 Connectable = hci.HCI_LE_Set_Advertising_Parameters_Command.AdvertisingType.ADV_IND
@@ -25,28 +28,44 @@ Connectable = hci.HCI_LE_Set_Advertising_Parameters_Command.AdvertisingType.ADV_
 class Link(LocalLink):
     """Finds controllers by their addresses, and names a sender by the address its connection was made with."""
 
+    unheard: hci.Address | None = None  # nothing that this one sends on a link arrives
+
     def find_le_controller(self, address):
-        return next((c for c in self.controllers if address in (c.random_address, c.public_address)), None)
+        """By the address of a link first: a controller may have been given another one since."""
+        return next(
+            (c for c in self.controllers if any(link.self_address == address for link in c.le_connections.values())),
+            None,
+        ) or next((c for c in self.controllers if address in (c.random_address, c.public_address)), None)
+
+    def send_advertising_pdu(self, sender, packet):
+        """A request to connect follows its advertisement at once: who stops advertising in between would be thought to be
+        connected, for ever."""
+        if not isinstance(packet, ll.ConnectInd):
+            return super().send_advertising_pdu(sender, packet)
+        for controller in self.controllers:
+            if controller != sender:
+                controller.on_ll_advertising_pdu(packet)
 
     def send_acl_data(self, sender, destination, transport, data):
         if transport != PhysicalTransport.LE:
             return super().send_acl_data(sender, destination, transport, data)
         connection = sender.le_connections.get(destination)
         receiver = self.find_le_controller(destination)
+        if connection and connection.self_address == self.unheard:
+            return
         if connection and receiver:
             loop = asyncio.get_running_loop()
             loop.call_soon(receiver.on_link_acl_data, connection.self_address, transport, data)
 
-    def lose(self, address) -> bool:
-        """Breaks the link to the peripheral as a supervision timeout does: nobody said goodbye."""
+    def lose(self, address, reason=hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR) -> bool:
+        """Breaks the link to the peripheral: nobody said goodbye, and both controllers notice for this reason."""
         peripheral = self.find_le_controller(address)
         connection = peripheral and next(iter(peripheral.le_connections.values()), None)
         if not connection:
             return False
         central = self.find_le_controller(connection.peer_address)
-        timeout = hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR
-        central.on_le_disconnected(central.le_connections[address], timeout)
-        peripheral.on_le_disconnected(connection, timeout)
+        central.on_le_disconnected(central.le_connections[connection.self_address], reason)
+        peripheral.on_le_disconnected(connection, reason)
         return True
 
 
@@ -92,6 +111,12 @@ class AirController(Controller):
         )
         self.le_legacy_advertiser = Advertiser(self)
 
+    def claim_simple_pairing(self, on: bool):
+        """As controllers do that have classic Bluetooth too: without it the kernel makes no out-of-band data. It asks when the
+        adapter is switched on."""
+        feature = hci.LmpFeatureMask.SECURE_SIMPLE_PAIRING_CONTROLLER_SUPPORT
+        self.lmp_features = self.lmp_features | feature if on else self.lmp_features & ~feature
+
     def on_ll_advertising_pdu(self, packet):
         if isinstance(packet, ll.ConnectInd):
             super().on_ll_advertising_pdu(packet)
@@ -106,22 +131,35 @@ class AirController(Controller):
         self.on_le_disconnected(connection, hci.HCI_ErrorCode.CONNECTION_TERMINATED_BY_LOCAL_HOST_ERROR)
 
 
+@dataclass(frozen=True)
+class Ghost:
+    """Who is heard once, and never again."""
+
+    address: hci.Address
+    data: bytes = b"\x02\x01\x06"
+    response: bytes | None = None
+
+
 class CentralController(AirController):
-    """The kernel's side: scans and connects. `on_scanning(on, active)` hears when the radio begins or ends to listen.
+    """Scans and connects, and is connected to. `on_scanning(on, active)` hears when the radio begins or ends to listen.
 
     Honours the scanner's filter of duplicates: what it has reported it reports again only when scanning is enabled anew.
+    `on_meddling(opcode)` hears of commands that come while it makes a connection.
     """
 
     def __init__(self, name, on_scanning, on_connecting=lambda peer: None, **arguments):
         self.reported: set[tuple[hci.Address, bytes]] = set()
         self.on_scanning = on_scanning
         self.on_connecting = on_connecting
-        self.ghosts: list[hci.Address] = []
+        self.on_meddling = lambda opcode: None
+        self.ghosts: list[Ghost] = []
         super().__init__(name, **arguments)
 
     def on_ll_advertising_pdu(self, packet):
         if isinstance(packet, ll.AdvInd | ll.AdvNonConnInd):
             self.on_advertisement(packet, self.link.find_le_controller(packet.advertiser_address))
+        else:
+            super().on_ll_advertising_pdu(packet)
 
     def on_advertisement(self, packet, sender):
         connectable = isinstance(packet, ll.AdvInd)
@@ -132,7 +170,8 @@ class CentralController(AirController):
                 response = sender.le_legacy_advertiser.scan_response_data
                 self.report(Report.EventType.SCAN_RSP, packet.advertiser_address, response, sender.rssi)
         wanted = self.pending_le_connection
-        if connectable and wanted and wanted.peer_address == packet.advertiser_address:
+        is_there = sender.le_legacy_advertiser.enabled or any(set.enabled for set in sender.advertising_sets.values())
+        if connectable and is_there and wanted and wanted.peer_address == packet.advertiser_address:
             self.create_le_connection(packet.advertiser_address)
 
     def is_duplicate(self, packet) -> bool:
@@ -151,22 +190,37 @@ class CentralController(AirController):
         """Bumble's goes on scanning, and then refuses the kernel's parameters for the next scan."""
         self.le_scan_enable = False
         self.pending_le_connection = None
+        self.random_address = NO_ADDRESS
         return super().on_hci_reset_command(command)
 
+    def on_packet(self, packet):
+        if packet[0] == hci.HCI_COMMAND_PACKET and self.pending_le_connection:
+            self.on_meddling(int.from_bytes(packet[1:3], "little"))
+        return super().on_packet(packet)
+
     def on_hci_le_set_scan_enable_command(self, command):
-        self.reported.clear()
-        if bool(command.le_scan_enable) != self.le_scan_enable:
-            self.on_scanning(command.le_scan_enable, self.le_scan_type)
-        if command.le_scan_enable:
-            asyncio.get_running_loop().call_later(GHOST_SECONDS, self.hear_ghosts)
+        """Nobody scans under a random address that was never set (Core Specification, Vol 4, Part E, 7.8.11)."""
+        is_nameless = self.le_scan_own_address_type == hci.AddressType.RANDOM_DEVICE and self.random_address == NO_ADDRESS
+        if command.le_scan_enable and is_nameless:
+            return hci.HCI_StatusReturnParameters(hci.HCI_ErrorCode.INVALID_COMMAND_PARAMETERS_ERROR)
+        self.listening_changes(bool(command.le_scan_enable))
         return super().on_hci_le_set_scan_enable_command(command)
+
+    def listening_changes(self, on: bool) -> None:
+        self.reported.clear()
+        if on != self.le_scan_enable:
+            self.on_scanning(int(on), self.le_scan_type)
+        if on:
+            asyncio.get_running_loop().call_later(GHOST_SECONDS, self.hear_ghosts)
 
     def hear_ghosts(self):
         """A single advertisement of each who has left then, heard by whoever listens at this moment or next."""
         if self.le_scan_enable:
             ghosts, self.ghosts = self.ghosts, []
             for ghost in ghosts:
-                self.report(Report.EventType.ADV_IND, ghost, b"\x02\x01\x06", self.rssi)
+                self.report(Report.EventType.ADV_IND, ghost.address, ghost.data, self.rssi)
+                if ghost.response is not None and self.le_scan_type == 1:
+                    self.report(Report.EventType.SCAN_RSP, ghost.address, ghost.response, self.rssi)
 
     def on_hci_le_create_connection_command(self, command):
         self.on_connecting(command.peer_address)
@@ -215,11 +269,12 @@ class KernelHost:
         self.sink = None
         self.plug()
 
-    def plug(self):
+    def plug(self, options=0):
+        """With options for /dev/vhci (drivers/bluetooth/hci_vhci.c, __vhci_create_device)."""
         self.file = os.open("/dev/vhci", os.O_RDWR | os.O_NONBLOCK)
         self.index = None
         asyncio.get_running_loop().add_reader(self.file, self.on_readable)
-        os.write(self.file, bytes([VENDOR_PACKET, 0]))
+        os.write(self.file, bytes([VENDOR_PACKET, options]))
 
     def unplug(self):
         if self.file is not None:
@@ -242,10 +297,12 @@ class KernelHost:
             self.sink.on_packet(packet)
 
 
-def kernel_adapter(link: Link, address: str, on_scanning, on_connecting) -> CentralController:
+def kernel_adapter(
+    link: Link, address: str, on_scanning, on_connecting, kind: type[CentralController] = CentralController
+) -> CentralController:
     """Makes an adapter of the kernel whose controller is on the link."""
     kernel = KernelHost()
-    controller = CentralController(
+    controller = kind(
         "central",
         on_scanning,
         on_connecting,

@@ -7,30 +7,46 @@ Says `ready`, then `notified central=N uuid=… hex=…` for each value that com
 
     connect N ADDRESS       connects to a public address, negotiates the MTU, discovers; answers with the MTU
     open N ADDRESS          connects, and asks for nothing; `discover N` asks then
+    exchange N              negotiates the MTU; answers with it
+    meet N                  connects to whoever advertises, and discovers; answers with the address, and with who that is: itself,
+                            or the identity behind it where it is known
+    greet N ADDRESS         connects, and negotiates the MTU; answers with it
+    become N ADDRESS        is another device from now on, with that static address
     tree N                  services, characteristics and their properties as JSON
     read N UUID             the whole value in hexadecimal
     write N UUID HEX        with response
     command N UUID HEX      without response
     flood N UUID COUNT      so many values of four octets, without response, as fast as the server reads them
+    stream N UUID SECONDS   a number of four octets each so many seconds, with response, each one more than the last
+    still N                 ends that; answers with the last number
     subscribe N UUID        notifications; `indicate N UUID` for indications
-    disconnect N
+    disconnect N            `leave N` where the link may have ended already
+    manner N HOW [WORD...]  how it pairs, as peers/peripheral.py has it: `none` at the start; `types N WORD` is what somebody does
+    veil N                  has a private address from now on, which it answers; `unveil N` ends that
+    share N                 what it tells out of band, in hexadecimal; `hear N HEX`: what it is told so. `manner` ends both
+    simple on|off           whether the kernel's controller on that air says that it can do Secure Simple Pairing
+    pair N                  begins to pair; says `paired central=N` or `unpaired central=N reason=…`
+    encrypt N               with the keys of the bond; `forget N` loses them
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import sys
 
 from bumble.core import UUID, PhysicalTransport
 from bumble.device import Device, DeviceConfiguration, Peer
-from bumble.hci import Address
+from bumble.hci import Address, HCI_LE_Set_Random_Address_Command
+from bumble.keys import MemoryKeyStore
 from bumble.transport import open_transport
 
 from lab import names
 from peers import air
 from peers.control import Control
+from peers.person import Person
 
 
 class Central:
@@ -38,22 +54,71 @@ class Central:
         self.number, self.device, self.control = number, device, control
         self.connection = None
         self.peer = None
+        self.streamed = 0
+        self.streaming = None
+        self.writing = asyncio.Lock()
+        self.pairing = None
+        self.person = Person(self.say, "none")
+        device.keystore = MemoryKeyStore()
+        device.pairing_config_factory = lambda _: self.person.config
 
     async def open(self, address: str) -> None:
-        self.connection = await self.device.connect(f"{address}/P", transport=PhysicalTransport.LE)
-        self.connection.on("disconnection", lambda reason: self.say("disconnected", reason=f"0x{reason:02x}"))
+        await self.link(Address(address, Address.PUBLIC_DEVICE_ADDRESS))
+
+    async def link(self, address: Address) -> None:
+        self.connection = await self.device.connect(address, transport=PhysicalTransport.LE)
+        self.gone = asyncio.Event()
+        self.connection.on("disconnection", self.on_disconnection)
+
+    def on_disconnection(self, reason: int) -> None:
+        self.gone.set()
+        self.say("disconnected", reason=f"0x{reason:02x}")
+
+    async def leave(self) -> None:
+        """Whoever ends the link: Bumble waits for ever for the end of one that has just ended."""
+        if not self.gone.is_set():
+            leaving = asyncio.ensure_future(self.connection.disconnect())
+            await self.gone.wait()
+            leaving.cancel()
+
+    async def greet(self, address: str) -> str:
+        await self.open(address)
+        return await self.exchange()
+
+    async def become(self, address: str) -> None:
+        own = self.device.static_address = self.device.random_address = Address(address, Address.RANDOM_DEVICE_ADDRESS)
+        await self.device.send_sync_command(HCI_LE_Set_Random_Address_Command(random_address=own))
 
     async def connect(self, address: str) -> str:
         await self.open(address)
         return await self.discover()
 
-    async def discover(self) -> str:
+    async def meet(self) -> str:
+        heard = asyncio.get_running_loop().create_future()
+
+        def on_advertisement(advertisement) -> None:
+            if advertisement.is_connectable and not heard.done():
+                heard.set_result(advertisement.address)
+
+        self.device.on("advertisement", on_advertisement)
+        await self.device.start_scanning()
+        address = await heard
+        await self.device.stop_scanning()
+        self.device.remove_listener("advertisement", on_advertisement)
+        await self.link(address)
+        await self.discover()
+        return " ".join(a.to_string(with_type_qualifier=False) for a in (address, self.connection.peer_address))
+
+    async def exchange(self) -> str:
         self.peer = Peer(self.connection)
-        mtu = await self.peer.request_mtu(517)
+        return str(await self.peer.request_mtu(517))
+
+    async def discover(self) -> str:
+        mtu = await self.exchange()
         await self.peer.discover_services()
         for service in self.peer.services:
             await service.discover_characteristics()
-        return str(mtu)
+        return mtu
 
     def say(self, event: str, **facts) -> None:
         self.control.say(event, central=self.number, **facts)
@@ -88,6 +153,65 @@ class Central:
             if number % 100 == 99:
                 await name.read_value()
 
+    async def stream(self, uuid: str, seconds: str) -> None:
+        found = self.find(uuid)
+
+        async def write() -> None:
+            while True:
+                await asyncio.sleep(float(seconds))
+                async with self.writing:
+                    await found.write_value((self.streamed + 1).to_bytes(4, "big"), with_response=True)
+                    self.streamed += 1
+
+        self.streaming = asyncio.ensure_future(write())
+
+    async def still(self) -> str:
+        """Between two writes; one that failed is told."""
+        async with self.writing:
+            self.streaming.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self.streaming
+        return str(self.streamed)
+
+    async def manner(self, how: str, *words: str) -> None:
+        self.person = Person(self.say, how, *words)
+
+    async def types(self, word: str) -> None:
+        self.person.typed.put_nowait(word)
+
+    async def veil(self) -> str:
+        return await self.rename(Address.generate_private_address(self.device.irk))
+
+    async def unveil(self) -> str:
+        return await self.rename(self.device.static_address)
+
+    async def rename(self, address: Address) -> str:
+        await self.device.send_sync_command(HCI_LE_Set_Random_Address_Command(random_address=address))
+        self.device.random_address = address
+        return address.to_string(with_type_qualifier=False)
+
+    async def share(self) -> str:
+        return self.person.share()
+
+    async def hear(self, octets: str) -> None:
+        self.person.hear(octets)
+
+    async def pair(self) -> None:
+        async def end() -> None:
+            try:
+                await self.connection.pair()
+                self.say("paired")
+            except Exception as error:  # the scenario has to hear of it, whatever it is
+                self.say("unpaired", reason=f"{type(error).__name__}:{error}")
+
+        self.pairing = asyncio.ensure_future(end())
+
+    async def encrypt(self) -> None:
+        await self.connection.encrypt()
+
+    async def forget(self) -> None:
+        self.device.keystore = MemoryKeyStore()
+
     async def subscribe(self, uuid: str, prefer_notify: bool) -> None:
         characteristic = self.find(uuid)
         await characteristic.discover_descriptors()
@@ -106,12 +230,64 @@ async def devices(adapters: list[str], kept: list):
         for number in range(2):
             configuration = DeviceConfiguration()
             configuration.name, configuration.address = f"Central {number}", addresses[number]
+            configuration.irk = bytes([number + 1] * 16)
             yield Device(config=configuration, host=air.bumble_central(link, configuration.name))
         return
     for number, adapter in enumerate(adapters):
         transport = await open_transport(f"hci-socket:{adapter}")
         kept.append(transport)
         yield Device.with_hci(f"Central {number}", addresses[number], transport.source, transport.sink)
+
+
+async def on_air(link: air.Link, control: Control) -> Central:
+    """One on an air where others are."""
+    configuration = DeviceConfiguration()
+    configuration.name = "Central"
+    configuration.address = Address("E0:00:00:00:00:00", Address.RANDOM_DEVICE_ADDRESS)
+    host = air.bumble_central(link, configuration.name)
+    central = Central(0, Device(config=configuration, host=host), control)
+    await central.device.power_on()
+    return central
+
+
+def commands(centrals: list[Central]) -> dict:
+    """What the centrals are told by those numbers."""
+
+    async def disconnect(number: str) -> None:
+        await centrals[int(number)].connection.disconnect()
+
+    async def tree(number: str) -> str:
+        return centrals[int(number)].tree()
+
+    return {
+        "connect": lambda number, address: centrals[int(number)].connect(address),
+        "open": lambda number, address: centrals[int(number)].open(address),
+        "exchange": lambda number: centrals[int(number)].exchange(),
+        "meet": lambda number: centrals[int(number)].meet(),
+        "greet": lambda number, address: centrals[int(number)].greet(address),
+        "become": lambda number, address: centrals[int(number)].become(address),
+        "discover": lambda number: centrals[int(number)].discover(),
+        "tree": tree,
+        "read": lambda number, uuid: centrals[int(number)].read(uuid),
+        "write": lambda number, uuid, value: centrals[int(number)].write(uuid, value, True),
+        "command": lambda number, uuid, value: centrals[int(number)].write(uuid, value, False),
+        "flood": lambda number, uuid, count: centrals[int(number)].flood(uuid, count),
+        "stream": lambda number, uuid, seconds: centrals[int(number)].stream(uuid, seconds),
+        "still": lambda number: centrals[int(number)].still(),
+        "subscribe": lambda number, uuid: centrals[int(number)].subscribe(uuid, True),
+        "indicate": lambda number, uuid: centrals[int(number)].subscribe(uuid, False),
+        "disconnect": disconnect,
+        "leave": lambda number: centrals[int(number)].leave(),
+        "manner": lambda number, *words: centrals[int(number)].manner(*words),
+        "types": lambda number, word: centrals[int(number)].types(word),
+        "veil": lambda number: centrals[int(number)].veil(),
+        "unveil": lambda number: centrals[int(number)].unveil(),
+        "share": lambda number: centrals[int(number)].share(),
+        "hear": lambda number, octets: centrals[int(number)].hear(octets),
+        "pair": lambda number: centrals[int(number)].pair(),
+        "encrypt": lambda number: centrals[int(number)].encrypt(),
+        "forget": lambda number: centrals[int(number)].forget(),
+    }
 
 
 async def main(socket: str, adapters: list[str]) -> None:
@@ -123,25 +299,10 @@ async def main(socket: str, adapters: list[str]) -> None:
         await device.power_on()
         centrals.append(Central(number, device, control))
 
-    async def disconnect(number: str) -> None:
-        await centrals[int(number)].connection.disconnect()
+    async def simple(state: str) -> None:
+        kept[0].claim_simple_pairing(state == "on")
 
-    async def tree(number: str) -> str:
-        return centrals[int(number)].tree()
-
-    control.commands |= {
-        "connect": lambda number, address: centrals[int(number)].connect(address),
-        "open": lambda number, address: centrals[int(number)].open(address),
-        "discover": lambda number: centrals[int(number)].discover(),
-        "tree": tree,
-        "read": lambda number, uuid: centrals[int(number)].read(uuid),
-        "write": lambda number, uuid, value: centrals[int(number)].write(uuid, value, True),
-        "command": lambda number, uuid, value: centrals[int(number)].write(uuid, value, False),
-        "flood": lambda number, uuid, count: centrals[int(number)].flood(uuid, count),
-        "subscribe": lambda number, uuid: centrals[int(number)].subscribe(uuid, True),
-        "indicate": lambda number, uuid: centrals[int(number)].subscribe(uuid, False),
-        "disconnect": disconnect,
-    }
+    control.commands |= commands(centrals) | {"simple": simple}
     await control.serve(socket)
     control.say("ready", centrals=len(centrals))
     await asyncio.get_running_loop().create_future()

@@ -51,4 +51,5 @@ class Control:
         try:
             return f"ok {await self.commands[words[0]](*words[1:]) or ''}".strip()
         except Exception as error:  # the scenario has to hear of it, whatever it is
-            return f"error {type(error).__name__}: {error}"
+            # On one line, whatever it has to say.
+            return f"error {type(error).__name__}: {' '.join(str(error).split())}"

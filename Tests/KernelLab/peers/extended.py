@@ -11,29 +11,16 @@ import asyncio
 import logging
 import sys
 
-from bumble import hci
-
 from peers import air
 from peers.control import Control
+from peers.zoo.bluetooth5 import CONNECTABLE, LEGACY, ExtendedAdvertising, properties
 
-CONNECTABLE, LEGACY = 1 << 0, 1 << 4
-LEGACY_ROOM = 31
-SETS = 5
-
-
-class ExtendedController(air.AirController):
-    """Bumble's extended advertising, which takes as much for a legacy set as a real controller does, and no more."""
+class ExtendedController(ExtendedAdvertising):
+    """Says what is switched on."""
 
     def __init__(self, name, control: Control, **arguments):
         super().__init__(name, **arguments)
         self.control = control
-        self.le_features |= hci.LeFeatureMask.LE_EXTENDED_ADVERTISING
-
-    def on_hci_le_set_extended_advertising_data_command(self, command):
-        chosen = self.advertising_sets.get(command.advertising_handle)
-        if chosen and properties(chosen) & LEGACY and len(command.advertising_data) > LEGACY_ROOM:
-            return hci.HCI_StatusReturnParameters(hci.HCI_ErrorCode.INVALID_COMMAND_PARAMETERS_ERROR)
-        return super().on_hci_le_set_extended_advertising_data_command(command)
 
     def on_hci_le_set_extended_advertising_enable_command(self, command):
         for handle in command.advertising_handles if command.enable else []:
@@ -46,15 +33,6 @@ class ExtendedController(air.AirController):
                 hex=bytes(chosen.data).hex() or "-",
             )
         return super().on_hci_le_set_extended_advertising_enable_command(command)
-
-    def on_hci_le_read_number_of_supported_advertising_sets_command(self, command):
-        answer = super().on_hci_le_read_number_of_supported_advertising_sets_command(command)
-        answer.num_supported_advertising_sets = SETS
-        return answer
-
-
-def properties(chosen) -> int:
-    return int(chosen.parameters.advertising_event_properties)
 
 
 async def main(socket: str, address: str) -> None:

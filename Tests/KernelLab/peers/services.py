@@ -6,8 +6,9 @@ import asyncio
 import struct
 
 from bumble import att
+from bumble.core import UUID
 from bumble.device import Connection, Device
-from bumble.gatt import Characteristic, CharacteristicValue, Descriptor, Service
+from bumble.gatt import GATT_CLIENT_CHARACTERISTIC_CONFIGURATION_DESCRIPTOR, Characteristic, CharacteristicValue, Descriptor, Service
 
 from lab import names
 from peers.control import Control
@@ -26,6 +27,8 @@ class Services:
         self.device = device
         self.control = control
         self.tasks: set[asyncio.Task] = set()
+        # What an attribute asks for beyond its permissions, by its handle.
+        self.guards: dict[int, str] = {}
         self.labels: dict[int, str] = {}
         notifier = Notifier(device, self.start)
         self.losing = Losing(lose)
@@ -43,6 +46,7 @@ class Services:
         """Values as they were at the start."""
         self.values = {"value": names.VALUE_BYTES, "long": names.LONG_BYTES}
         self.silent = True
+        self.guards = {}
         self.losing.places = []
         for firmware in self.firmware:
             firmware.restore()
@@ -75,6 +79,34 @@ class Services:
                 names.SECRET_BYTES,
             ),
         ]
+
+    # Who may
+
+    def guard(self, what: str, level: str) -> None:
+        """Has the value of SECRET, or the switch of the heart rate's notifications, ask for a level of security."""
+        if what == "secret":
+            wanted = next(c for c in self.characteristics() if c.uuid == UUID(names.SECRET)).handle
+        else:
+            switches = GATT_CLIENT_CHARACTERISTIC_CONFIGURATION_DESCRIPTOR
+            behind = (a for a in self.device.gatt_server.attributes if a.handle > self.heart_rate.handle)
+            wanted = next(a.handle for a in behind if a.type == switches)
+        self.guards[wanted] = level
+
+    def characteristics(self):
+        return (attribute for attribute in self.device.gatt_server.attributes if isinstance(attribute, Characteristic))
+
+    def refuses(self, connection: Connection, handle: int) -> bool:
+        """Whether a request for an attribute is answered with Insufficient Authentication."""
+        level = self.guards.get(handle)
+        if level is None or not connection.is_encrypted:
+            return level is not None
+        return level == "authenticated" and not self.is_authenticated()
+
+    def is_authenticated(self) -> bool:
+        """Whether somebody has made sure of a bond. Bumble itself takes each encrypted link for authenticated."""
+        bonds = self.device.keystore.all_keys.values()
+        keys = [key for bond in bonds for key in (bond.ltk, bond.ltk_central, bond.ltk_peripheral) if key]
+        return any(key.authenticated for key in keys)
 
     # What characteristics do
 

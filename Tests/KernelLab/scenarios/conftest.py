@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lab.ble import Ble
+from lab.leaks import Witness
 from lab.world import OUT, BluetoothdWorld, BumbleWorld
 
 
@@ -62,12 +63,22 @@ def ble(request):
     worlds = [request.getfixturevalue(name) for name in ("bumble", "bluetoothd") if name in request.fixturenames]
     command = Ble(worlds[0].adapter if worlds else None)
     request.node.ble = command
+    witness = Witness()
     yield command
     with (OUT / "ble.log").open("a") as log:
         print(f"# {request.node.name}", file=log)
         for run in command.runs:
             run.kill()
             print(run, file=log)
+    witness.expect_silence(command.runs)
+    witness.close()
+
+
+def pytest_collection_modifyitems(items):
+    """Names the scenarios that meet a bluetoothd, for those who have another one."""
+    for item in items:
+        if {"bluetoothd", "bluetoothd_central"} & set(item.fixturenames):
+            item.add_marker("bluetoothd")
 
 
 @pytest.hookimpl(wrapper=True)

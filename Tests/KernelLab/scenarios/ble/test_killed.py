@@ -33,3 +33,18 @@ def test_a_monitor_that_is_taken_away_is_added_again(ble, bumble):
         management.wait_monitor_added(index)
         run.interrupt()
         run.end()
+
+
+@pytest.mark.parametrize("again", ["scanned_for", "by_address"])
+def test_stuck_after_a_crash(ble, bumble, again):
+    """A program that is killed leaves no connection behind: its device is found, and connected to, by the next one."""
+    mark = bumble.peer.mark()
+    run = ble.start("notify", names.NEAR, "2A37", "--json")
+    run.wait_lines()
+    run.kill()
+    if again == "scanned_for":
+        # It advertises once the kernel has dropped the link, of which nobody is left.
+        found = ble.good("scan", "--json", "--service", "180D", "--count", "1", "--timeout", "60")
+        assert [sighting["address"] for sighting in found.sightings] == [names.NEAR]
+        assert bumble.peer.since(mark, "disconnected")
+    assert ble.good("read", names.NEAR, names.BODY_SENSOR_LOCATION, "--json").values == [b"\x01"]

@@ -3,6 +3,7 @@
 import pytest
 
 from lab import names
+from lab.ble import Ble
 
 
 def test_an_unknown_characteristic(ble, bumble):
@@ -56,3 +57,20 @@ def test_an_adapter_switched_off_under_a_stream(ble, bumble):
     bumble.management.power(bumble.index, False)
     assert run.end().status == 1, run
     assert run.stderr.strip(), run
+
+
+def test_an_adapter_without_an_address(ble, bumble):
+    """The kernel lists it as unconfigured. Nobody can configure one of /dev/vhci: its setup makes it unconfigured each time."""
+    bumble.peer.command("unplug")
+    bumble.peer.command("plug", "unconfigured")
+    try:
+        adapter = Ble(f"hci{bumble.management.wait_unconfigured()}")
+        ble.runs = adapter.runs
+        for command in (["scan", "--timeout", "5"], ["adapter", "on"]):
+            run = adapter.bad(*command, status=1, says=["unconfigured"])
+            assert "btmgmt --index" in run.stderr and "public-addr" in run.stderr, run
+    finally:
+        bumble.peer.command("unplug")
+        bumble.peer.command("plug")
+        bumble.index = bumble.management.index_of(names.CENTRAL)
+        bumble.management.power(bumble.index, True)

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from lab import names
-from lab.ble import PATIENCE
+from lab.ble import PATIENCE, Ble
 from lab.world import OUT
 
 REQUESTS = ("0x02", "0x04", "0x06", "0x08", "0x0a", "0x0c", "0x0e", "0x10", "0x12", "0x20")
@@ -82,7 +82,8 @@ def test_an_adapter_that_is_switched_off_and_on(ble, bumble):
     check(run, 1)
 
 
-def test_an_adapter_that_comes_back_under_another_number(ble, bumble):
+def test_adapter_gone(ble, bumble):
+    """It is unplugged, and comes back under another number."""
     run = follow(ble)
     wait_more(run)
     before = bumble.index
@@ -110,6 +111,32 @@ def test_an_adapter_that_comes_back_under_another_number(ble, bumble):
         bumble.peer.command("plug")
         bumble.index = bumble.management.index_of(names.CENTRAL)
         bumble.management.power(bumble.index, True)
+
+
+@pytest.mark.parametrize("choice", ["name", "all"])
+def test_an_adapter_whose_address_is_written(ble, bumble, choice):
+    """It has another address when it is switched on again, as one that a program at boot gives its own; it was never gone."""
+    command = ble if choice == "name" else Ble("all")
+    run = follow(command)
+    try:
+        wait_more(run)
+        for address in (names.WRITTEN, names.CENTRAL):
+            mark = bumble.peer.mark()
+            bumble.management.power(bumble.index, False)
+            bumble.peer.wait("disconnected", mark)
+            bumble.peer.command("address", address)
+            bumble.management.power(bumble.index, True)
+            assert bumble.management.address(bumble.index) == address
+            began = time.monotonic()
+            bumble.peer.wait("cccd", mark, char="heart-rate", on=1)
+            note(f"address written ({choice}): subscribed after {time.monotonic() - began:.2f} s")
+            wait_more(run)
+        run.interrupt()
+        assert run.end().status == 130, run
+        check(run, 2)
+    finally:
+        if command is not ble:
+            ble.runs.extend(command.runs)
 
 
 def adapter_with_number(number, within=PATIENCE):

@@ -1,9 +1,13 @@
-"""bluetoothd's own discovery beside `ble scan`: it gets its turn."""
+"""bluetoothd's own discovery beside `ble`: each gets its turn."""
 
 import subprocess
+import sys
 import time
 
-from lab.world import OUT
+from lab import names
+from lab.world import OUT, Process
+
+PEER = names.BTVIRT_SERVER
 
 CALL = ["dbus-send", "--system", "--print-reply", "--reply-timeout=60000", "--dest=org.bluez"]
 
@@ -13,6 +17,26 @@ def start_discovery(adapter: str) -> float:
     start = time.monotonic()
     subprocess.run([*CALL, f"/org/bluez/{adapter}", "org.bluez.Adapter1.StartDiscovery"], check=True, timeout=60)
     return time.monotonic() - start
+
+
+def test_in_progress(ble, bluetoothd):
+    """Two scans and a connection beside bluetoothd's own discovery, which goes on: nobody is told to come later."""
+    client = Process("discovering", sys.executable, "-m", "peers.bluez_discovery", bluetoothd.adapter)
+    try:
+        client.wait_line("discovering")
+        scans = [ble.start("scan", "--json") for _ in range(2)]
+        for scan in scans:
+            scan.wait_text(PEER)
+        assert ble.good("read", PEER, names.BLUEZ_SHORT, "--json").values == [names.BLUEZ_SHORT_BYTES]
+        for scan in scans:
+            assert scan.status is None, scan
+            scan.interrupt()
+            assert scan.end().status == 130, scan
+        for run in ble.runs:
+            assert "progress" not in run.stderr and "busy" not in run.stderr, run
+        assert client.process.poll() is None and "discovering ended\n" not in client.lines
+    finally:
+        client.stop()
 
 
 def test_start_discovery_has_its_turn_beside_a_scan(ble, bluetoothd):

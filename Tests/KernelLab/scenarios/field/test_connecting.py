@@ -8,6 +8,7 @@ times with and without the nuisance.
 import pytest
 
 from lab import faults, names
+from lab.att import LE_RANDOM, Client
 
 TYPED = f"{names.NEAR}/random"
 READ = (names.BODY_SENSOR_LOCATION, "--json")
@@ -96,6 +97,22 @@ def may_give_up():
         pytest.skip(f"{fault.name}: {fault.what}")
 
 
+def test_scan_stops_when_connecting(ble, bumble):
+    """The kernel ends a discovery when it connects; the scan goes on by itself, while the link stands and after."""
+    scan = ble.start("scan", "--json", "--duplicates", "--name-prefix", names.FAR_NAME)
+    scan.wait_lines()
+    mark = bumble.peer.mark()
+    link = ble.start("notify", names.NEAR, "2A37", "--json")
+    link.wait_lines()
+    bumble.peer.wait("scanning", mark, on=0)
+    scan.wait_lines(scan.stdout.count("\n") + 20)
+    assert link.status is None, link
+    link.interrupt()
+    link.end()
+    scan.wait_lines(scan.stdout.count("\n") + 20)
+    stop_scan(scan)
+
+
 SCAN = ("scan", "--json", "--service", "180D", "--count", "1", *PATIENT)
 
 
@@ -118,6 +135,19 @@ def test_a_peer_that_is_heard_once_and_then_silent_holds_nobody_up(ble, bumble, 
 
 
 @pytest.mark.usefixtures("may_give_up")
+def test_connection_abort_by_local_host(ble, bumble):
+    """A link that is lost before it was used is made again, until the time limit; then the error says what to do."""
+    bumble.peer.command("abort", "5")
+    run = ble.good("read", TYPED, *READ, *PATIENT)
+    assert run.values == [b"\x01"], run
+    assert len(bumble.peer.since(bumble.mark, "connected")) == 6
+    bumble.peer.command("abort", "99")
+    says = [names.NEAR, "established", ("closer", "try again")]
+    run = ble.bad("read", TYPED, *READ, "--timeout", "12", status=1, says=says)
+    assert run.seconds >= 11, run
+
+
+@pytest.mark.usefixtures("may_give_up")
 def test_the_time_limit_is_the_callers(ble, bumble):
     bumble.peer.command("ghost", names.GHOST)
     run = ble.bad("read", f"{names.GHOST}/random", *READ, "--timeout", "12", says=["timed out"])
@@ -135,3 +165,21 @@ def test_a_peer_that_advertises_seldom_is_connected_to(ble, bumble, tell, second
     assert run.end().values == [b"\x01"], run
     attempts = len(bumble.peer.since(mark, "connecting"))
     tell(f"advertising every {seconds} s: {run.seconds:.2f} s, {attempts} attempt(s)")
+
+
+@pytest.mark.parametrize("address", [names.NEAR, TYPED], ids=["kind-unknown", "kind-known"])
+def test_a_link_of_another_program_is_named_at_once(ble, bumble, address):
+    """It doesn't advertise then; who would listen for it to learn its kind would wait for nothing."""
+    with Client(names.CENTRAL, names.NEAR, LE_RANDOM) as other:
+        other.exchange_mtu()
+        mark = bumble.peer.mark()
+        run = ble.bad("read", address, names.BODY_SENSOR_LOCATION, status=1, says=["taken", "disconnect"])
+        assert names.NEAR in run.stderr and not bumble.peer.since(mark, "scanning"), run
+
+
+def test_a_session_says_who_holds_the_link_that_it_waits_for(ble, bumble):
+    with Client(names.CENTRAL, names.NEAR, LE_RANDOM) as other:
+        other.exchange_mtu()
+        follow = ("notify", TYPED, names.HEART_RATE_MEASUREMENT, "--reconnect", "--timeout", "5")
+        run = ble.bad(*follow, status=1, says=["taken", "disconnect"])
+        assert "did not accept" not in run.stderr, run

@@ -1,56 +1,23 @@
-"""Pairing without numbers: the bond is kept by the command, used by its next run, and removed again."""
+"""Pairing, without numbers and with: the bond is kept by the command, used by its next run, and removed again."""
 
 import json
 import os
-import shutil
 import stat
 import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
 
 from lab import names
-from lab.world import Process
+from lab.neighbour import Neighbour
 
 # Whether the kernel asks the programs on this machine to confirm a pairing without numbers that one of them began.
 ASKS = os.environ.get("LAB_KERNEL") != "6.1"
 
 
-class Neighbour:
-    """bluetoothd beside the command, with nobody whom it could ask, and no bonds at first."""
-
-    def __init__(self, bumble):
-        self.bumble = bumble
-        Path("/run/dbus").mkdir(exist_ok=True)
-        for folder in Path("/var/lib/bluetooth").iterdir():
-            shutil.rmtree(folder)
-        self.bus = Process("dbus", "dbus-daemon", "--system", "--nofork", "--nopidfile", "--print-address=1")
-        self.bus.wait_line("unix:")
-        self.start()
-
-    def start(self) -> None:
-        debug = "--debug=src/agent.c:src/adapter.c"
-        self.daemon = Process("bluetoothd", "/usr/libexec/bluetooth/bluetoothd", "--nodetach", debug)
-        self.daemon.wait_line("sap-server")
-        # It has replaced the kernel's keys then.
-        self.daemon.wait_line(f"LTKs loaded for hci{self.bumble.index}")
-        self.bumble.management.power(self.bumble.index, True)
-
-    def restart(self) -> None:
-        self.daemon.stop()
-        self.start()
-
-    def stop(self) -> None:
-        for process in (self.daemon, self.bus):
-            process.stop()
-        self.bumble.management.power(self.bumble.index, True)
-
-
 @pytest.fixture
 def bluetoothd(bumble):
-    neighbour = Neighbour(bumble)
+    neighbour = Neighbour(bumble.management, bumble.index)
+    neighbour.start()
     yield neighbour
     neighbour.stop()
 
@@ -58,10 +25,8 @@ def bluetoothd(bumble):
 @pytest.fixture
 def other_agent(bluetoothd):
     """An agent that somebody else has registered, the default one; it would say no."""
-    agent = Process("agent", sys.executable, "-m", "peers.bluez_agent")
-    agent.wait_line("ready")
-    yield agent
-    agent.stop()
+    bluetoothd.register_agent()
+    return bluetoothd.agent
 
 
 @pytest.fixture
@@ -77,6 +42,7 @@ def strangers(bumble, tmp_path, monkeypatch):
     """No bonds anywhere, before and after; answers the folder in which the command keeps its own."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     yield tmp_path / "blestreams"
+    bumble.peer.command("manner none")
     bumble.peer.command("forget")
     bumble.management.unpair(bumble.index, names.NEAR)
 
@@ -150,13 +116,37 @@ def test_no_bond_to_remove(ble, bumble, strangers):
     ble.bad("unpair", names.NEAR, status=1, says=["no bond"])
 
 
-def test_beside_a_bluetoothd_without_an_agent(ble, bumble, strangers, bluetoothd):
-    """bluetoothd is asked as every program on the management socket is, and has nobody to ask: so it asks us."""
+def test_no_agent(ble, bumble, strangers, bluetoothd):
+    """bluetoothd has no agent. It is asked as every program on the management socket is, and would say no: so it asks us."""
     ble.good("pair", names.NEAR)
     assert ble.good("read", names.NEAR, names.SECRET, "--json").values == [names.SECRET_BYTES]
     if ASKS:
         bluetoothd.daemon.wait_line("Calling Agent.RequestAuthorization")
     bluetoothd.daemon.wait_line("unregister_agent")
+
+
+def test_a_bond_that_is_removed_beside_bluetoothd_stays_removed(ble, bumble, strangers, bluetoothd):
+    """bluetoothd has kept it too, and gives its keys to the kernel again whenever it starts."""
+    ble.good("pair", names.NEAR)
+    ble.good("unpair", names.NEAR)
+    bluetoothd.restart()
+    assert names.NEAR not in bumble.management.keys(bumble.index)
+
+
+def test_a_pairing_that_is_broken_off_leaves_no_keys(ble, bumble, strangers, bluetoothd):
+    """The command goes on for a while when the keys are made, so that the link outlasts bluetoothd's look at them."""
+    bumble.management.forget_events()
+    run = ble.start("pair", names.NEAR)
+    bumble.management.wait_new_key(bumble.index)
+    run.interrupt()
+    assert run.end().status == 130, run
+    bumble.wait_silence()
+    assert names.NEAR not in bumble.management.keys(bumble.index)
+    assert ble.good("bonds", "--json").records == []
+    bluetoothd.restart()
+    assert names.NEAR not in bumble.management.keys(bumble.index)
+    bumble.peer.command("forget")
+    ble.good("pair", names.NEAR)
 
 
 def test_beside_a_bluetoothd_with_an_agent_of_somebody_else(ble, bumble, strangers, other_agent, bluetoothd):
@@ -217,3 +207,98 @@ def test_keys_of_another_program_stay(ble, bumble, strangers):
 def test_a_bluetoothd_that_can_not_be_told_is_named(ble, bumble, strangers, bluetoothd, monkeypatch):
     monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nowhere/bus")
     ble.bad("pair", names.NEAR, status=1, says=["bluetoothd", "no agent", "/nowhere/bus", "default-agent"])
+
+
+PASSKEY = "062481"
+# With and without LE Secure Connections.
+manners = pytest.mark.parametrize("words", ["", " legacy"], ids=["secure", "legacy"])
+
+
+def is_authenticated(run) -> bool:
+    assert run.status == 0, f"ble was to succeed\n{run}"
+    assert PASSKEY not in run.stdout
+    record = run.records[-1]
+    return record["encrypted"] and record["authenticated"]
+
+
+@pytest.mark.parametrize("forgets", [False, True], ids=["kept", "given again"])
+def test_the_next_link_after_a_legacy_pairing(ble, bumble, strangers, forgets):
+    """Each side has given the other a key; the one that the peripheral gave counts."""
+    bumble.peer.command("manner none legacy")
+    ble.good("pair", names.NEAR)
+    if forgets:
+        bumble.management.forget_keys(bumble.index)
+    assert ble.good("read", names.NEAR, names.SECRET, "--json").values == [names.SECRET_BYTES]
+
+
+@manners
+def test_a_passkey_that_the_peripheral_shows(ble, bumble, strangers, words):
+    bumble.peer.command(f"manner shows {PASSKEY}{words}")
+    run = ble.good("pair", names.NEAR, "--passkey", PASSKEY, "--json", "-v")
+    assert is_authenticated(run) and PASSKEY not in run.stderr
+    assert ble.good("read", names.NEAR, names.SECRET, "--json").values == [names.SECRET_BYTES]
+
+
+@manners
+def test_a_passkey_that_is_wrong(ble, bumble, strangers, words):
+    bumble.peer.command(f"manner shows {PASSKEY}{words}")
+    run = ble.bad("pair", names.NEAR, "--passkey", "123450", status=1, says=["passkey", "six digits"])
+    assert "123450" not in run.stderr
+    assert ble.good("bonds", "--json").records == []
+
+
+@manners
+def test_a_person_enters_what_the_peripheral_shows(ble, bumble, strangers, words):
+    bumble.peer.command(f"manner shows {PASSKEY}{words}")
+    run = ble.start_at_terminal("pair", names.NEAR, "--json")
+    run.wait_question("shows (")
+    run.type("62481")
+    run.wait_question("shows (", times=2)
+    assert "six digits" in run.stderr
+    run.type(PASSKEY)
+    assert is_authenticated(run.end())
+
+
+@manners
+def test_a_person_types_on_the_peripheral(ble, bumble, strangers, words):
+    bumble.peer.command(f"manner enters{words}")
+    run = ble.start_at_terminal("pair", names.NEAR, "--json")
+    run.wait_question(f" on {names.NEAR}.")
+    bumble.peer.command(f"types {run.stderr.split('Type ')[1][:6]}")
+    assert is_authenticated(run.end())
+
+
+def test_a_person_refuses(ble, bumble, strangers):
+    bumble.peer.command(f"manner shows {PASSKEY}")
+    run = ble.start_at_terminal("pair", names.NEAR)
+    run.wait_question("shows (")
+    run.type("")
+    assert run.end().status == 1 and "refused" in run.stderr, run
+
+
+def test_a_passkey_beside_bluetoothd(ble, bumble, strangers, bluetoothd):
+    bumble.peer.command(f"manner shows {PASSKEY}")
+    assert is_authenticated(ble.good("pair", names.NEAR, "--passkey", PASSKEY, "--json"))
+    bluetoothd.daemon.wait_line("Calling Agent.RequestPasskey")
+    bluetoothd.daemon.wait_line("unregister_agent")
+
+
+def test_numbers_are_compared_beside_bluetoothd(ble, bumble, strangers, bluetoothd):
+    bumble.peer.command("manner compares")
+    run = ble.start_at_terminal("pair", names.NEAR, "--json")
+    run.wait_question("(y/n)")
+    bumble.peer.command("types yes")
+    run.type("y")
+    assert is_authenticated(run.end())
+    bluetoothd.daemon.wait_line("Calling Agent.RequestConfirmation")
+
+
+def test_a_value_that_needs_it_beside_bluetoothd(ble, bumble, strangers, bluetoothd):
+    """Paired for when it is read; the keys are bluetoothd's too, and the next runs ask nobody."""
+    bumble.peer.command(f"manner shows {PASSKEY}")
+    read = ("read", names.NEAR, names.SECRET, "--json")
+    assert ble.good(*read, "--passkey", PASSKEY).values == [names.SECRET_BYTES]
+    bluetoothd.daemon.wait_line("unregister_agent")
+    assert ble.good(*read).values == [names.SECRET_BYTES]
+    bluetoothd.restart()
+    assert ble.good(*read).values == [names.SECRET_BYTES]

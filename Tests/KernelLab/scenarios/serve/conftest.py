@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from contextlib import contextmanager
@@ -13,38 +12,13 @@ from lab import names
 from lab.ble import Ble
 from lab.mgmt import Management
 from lab.peer import PATIENCE, Peer
-from lab.world import RUN, Process
+from lab.served import Served
+from lab.world import RUN, Process, start_bluetoothd
 
 
 AIR_ADDRESS = "F0:F1:F2:F3:F4:F6"
+ONE_ROLE_ADDRESS = "F0:F1:F2:F3:F4:F8"
 EXTENDED_ADDRESS = "F0:F1:F2:F3:F4:F7"
-
-
-class Served:
-    """One run of `ble serve`, and what it has printed so far."""
-
-    def __init__(self, run):
-        self.run = run
-        run.wait_lines()
-        assert self.events[0]["event"] == "serving", run
-
-    @property
-    def events(self) -> list[dict]:
-        return [json.loads(line) for line in self.run.stdout.splitlines()]
-
-    def wait(self, event: str, **facts) -> dict:
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            seen = self.events
-            for found in seen:
-                if found["event"] == event and all(found.get(key) == value for key, value in facts.items()):
-                    return found
-            assert time.monotonic() < deadline, f"no {event} {facts}\n{self.run}"
-            self.run.wait_lines(len(seen) + 1)
-
-    def stop(self) -> None:
-        self.run.interrupt()
-        assert self.run.end().status == 130, self.run
 
 
 class World:
@@ -56,14 +30,15 @@ class World:
         self.address = address
         self.index = self.management.index_of(address)
 
-    def start(self, ble: Ble, *arguments) -> Served:
+    def start(self, ble: Ble, *arguments, at_terminal: bool = False) -> Served:
         command = Ble(f"hci{self.index}")
         ble.runs = command.runs
-        return Served(command.start("serve", *arguments, "--json"))
+        start = command.start_at_terminal if at_terminal else command.start
+        return Served(start("serve", *arguments, "--json"))
 
     @contextmanager
-    def serving(self, ble: Ble, *arguments):
-        served = self.start(ble, *arguments)
+    def serving(self, ble: Ble, *arguments, at_terminal: bool = False):
+        served = self.start(ble, *arguments, at_terminal=at_terminal)
         try:
             yield served
             served.stop()
@@ -102,6 +77,30 @@ def bumble_centrals():
     world.stop()
 
 
+@pytest.fixture
+def dbus():
+    """The bus that bluetoothd needs."""
+    bus = Process("dbus", "dbus-daemon", "--system", "--nofork", "--nopidfile", "--print-address=1")
+    bus.wait_line("unix:")
+    yield bus
+    bus.stop()
+
+
+@pytest.fixture(scope="module")
+def one_role():
+    """An adapter that can't be central and peripheral at once, with a central and a sensor about."""
+    path = str(RUN / "one_role.sock")
+    process = Process("one_role", sys.executable, "-m", "peers.one_role", path, ONE_ROLE_ADDRESS)
+    process.wait_line(" ready ")
+    world = World(process, ONE_ROLE_ADDRESS)
+    world.client = world.index
+    world.management.power(world.index, True)
+    world.peer = Peer(path)
+    yield world
+    world.peer.close()
+    world.stop()
+
+
 @pytest.fixture(scope="module")
 def extended():
     """An adapter with extended advertising, whose controller says what is on air; nobody listens to it."""
@@ -133,13 +132,24 @@ def bumble_central():
 
 
 @pytest.fixture(scope="module")
+def kernel_central():
+    """The kernel on both of btvirt's adapters; nobody but `ble` uses them."""
+    world = World(Process("btvirt", "btvirt", "-L", "-l2"), names.BTVIRT_SERVER)
+    world.client = world.management.index_of(names.BTVIRT_CLIENT)
+    for index in (world.index, world.client):
+        world.management.power(index, True)
+    yield world
+    world.stop()
+
+
+@pytest.fixture(scope="module")
 def bluetoothd_central():
     """bluetoothd on both adapters: the central on one, and beside `ble serve` on the other."""
     world = World(Process("btvirt", "btvirt", "-L", "-l2"), names.BTVIRT_SERVER)
     world.client = world.management.index_of(names.BTVIRT_CLIENT)
     bus = Process("dbus", "dbus-daemon", "--system", "--nofork", "--nopidfile", "--print-address=1")
     bus.wait_line("unix:")
-    daemon = Process("bluetoothd", "/usr/libexec/bluetooth/bluetoothd", "--nodetach")
+    daemon = start_bluetoothd()
     path = str(RUN / "bluez_central.sock")
     central = Process("bluez_central", sys.executable, "-m", "peers.bluez_central", path, f"hci{world.client}")
     central.wait_line(" ready ")

@@ -1,7 +1,13 @@
 """`ble serve` beside a bluetoothd that advertises, and that is restarted."""
 
 from lab.mgmt import ADVERTISING_ADDED, ADVERTISING_REMOVED
-from lab.world import Process
+from lab.world import start_bluetoothd
+
+
+def kill(daemon):
+    """One that ends as it should switches the adapter off that it has switched on."""
+    daemon.process.kill()
+    daemon.stop()
 
 
 def test_its_advertisement_stays_beside_those_of_bluetoothd(bluetoothd_central, ble):
@@ -28,15 +34,12 @@ def test_a_bluetoothd_that_starts_takes_it_away_and_it_comes_back(bluetoothd_cen
     management.forget_events()
     with bluetoothd_central.serving(ble):
         ours = management.wait_advertising(index, ADVERTISING_ADDED)
-        # One that ends as it should switches the adapter off that it has switched on.
-        bluetoothd_central.daemon.process.kill()
-        bluetoothd_central.daemon.stop()
+        kill(bluetoothd_central.daemon)
         # The next one removes all where it sees one, and sees none with a number higher than there are instances.
         management.advertise(index)
-        daemon = Process("bluetoothd", "/usr/libexec/bluetooth/bluetoothd", "--nodetach")
+        daemon = start_bluetoothd()
         try:
             assert {management.wait_advertising(index, ADVERTISING_REMOVED) for _ in range(2)} == {1, ours}
             assert management.wait_advertising(index, ADVERTISING_ADDED) == ours
         finally:
-            daemon.process.kill()
-            daemon.stop()
+            kill(daemon)

@@ -1,11 +1,12 @@
-"""`ble serve` killed without a chance to take its advertisement down, and one whose advertisement others take away."""
+"""`ble serve` killed without a chance to take its advertisement down, and what others do with what it has set up."""
 
 import os
 
-from lab.mgmt import ADVERTISING_ADDED, ADVERTISING_REMOVED, REMOVE_ADVERTISING
+from lab.mgmt import ADVERTISING_ADDED, ADVERTISING_REMOVED, REMOVE_ADVERTISING, SET_BONDABLE
 
 
 NOTES = "/run/blestreams"
+BONDABLE = 1 << 4
 
 
 def start(world, ble):
@@ -17,6 +18,8 @@ def start(world, ble):
 
 def test_ten_that_are_killed_leave_one_advertisement_to_the_next(bumble_central, ble):
     management, index = bumble_central.management, bumble_central.index
+    before = management.settings(index)
+    assert not before & BONDABLE
     left = None
     for _ in range(10):
         management.forget_events()
@@ -25,7 +28,8 @@ def test_ten_that_are_killed_leave_one_advertisement_to_the_next(bumble_central,
             assert management.wait_advertising(index, ADVERTISING_REMOVED) == left
         left = management.wait_advertising(index, ADVERTISING_ADDED)
         served.run.kill()
-        assert [name.split("-")[0] for name in os.listdir(NOTES)] == ["advertisement"]
+        assert {"advertisement", "bondable"} <= {name.split("-")[0] for name in os.listdir(NOTES)}
+        assert management.settings(index) & BONDABLE
     with bumble_central.serving(ble) as served:
         assert management.wait_advertising(index, ADVERTISING_REMOVED) == left
         bumble_central.peer.command(f"connect 0 {bumble_central.address}")
@@ -34,6 +38,17 @@ def test_ten_that_are_killed_leave_one_advertisement_to_the_next(bumble_central,
         served.wait("disconnected")
     assert management.take_advertisements(index) == []
     assert os.listdir(NOTES) == []
+    assert management.settings(index) == before
+
+
+def test_a_setting_that_others_switch_off_is_on_again(bumble_central, ble):
+    management, index = bumble_central.management, bumble_central.index
+    before = management.settings(index)
+    with bumble_central.serving(ble):
+        management.forget_events()
+        management.command(SET_BONDABLE, index, bytes([0]))
+        management.wait_settings(index, BONDABLE)
+    assert management.settings(index) == before
 
 
 def test_what_others_have_put_up_stays(bumble_central, ble):

@@ -8,6 +8,8 @@ import time
 from lab.ble import Ble
 from lab.peer import PATIENCE
 
+ECHO = "7A1C0021-5F2B-4C8E-9D3A-6B70E14F2C55"
+
 
 def test_an_adapter_that_goes_off_and_on_ends_it_with_a_word(bumble_central, ble):
     management, index = bumble_central.management, bumble_central.index
@@ -28,6 +30,26 @@ def test_an_adapter_that_goes_off_and_on_ends_it_with_a_word(bumble_central, ble
     with bumble_central.serving(ble) as served:
         bumble_central.peer.command(f"connect 0 {bumble_central.address}")
         served.wait("connected")
+
+
+def test_one_that_resumes_waits_for_its_adapter_and_goes_on(bumble_central, ble):
+    management, index, peer = bumble_central.management, bumble_central.index, bumble_central.peer
+    with bumble_central.serving(ble, "--profile", "echo", "--resume") as served:
+        for round in range(1, 4):
+            peer.command(f"connect 0 {bumble_central.address}")
+            served.wait("connected")
+            assert peer.command(f"read 0 {ECHO}") == b"hello".hex()
+            mark = peer.mark()
+            management.power(index, False)
+            served.wait_count("interrupted", round)
+            assert "switched off" in served.events[-1]["cause"], served.run
+            peer.wait("disconnected", mark)
+            management.power(index, True)
+            served.wait_count("serving", round + 1)
+        peer.command(f"connect 0 {bumble_central.address}")
+        served.wait_count("connected", 4)
+        peer.command("disconnect 0")
+        served.wait_count("disconnected", 4)
 
 
 def test_a_second_one_on_the_adapter_is_told(bumble_central, ble):

@@ -1,0 +1,63 @@
+"""Accounts of a long run: which numbers came, what is missing and what names it, and what a process holds."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass
+class Account:
+    """Of numbers that were sent as 1, 2, 3 …"""
+
+    received: int
+    gaps: list[dict]  # what each gap said of itself, and how many numbers are `missing` there
+
+    @property
+    def missing(self) -> int:
+        return sum(gap["missing"] for gap in self.gaps)
+
+
+def account(records: list[dict]) -> Account:
+    """Of what `ble notify --json` printed. A number that is missing without a gap, or comes twice, is an error."""
+    last = received = 0
+    gaps: list[dict] = []
+    open_gap: dict | None = None
+    for record in records:
+        if "gap" in record:
+            assert open_gap is None, f"two gaps without a value between them, after {last}: {open_gap}, {record}"
+            open_gap = dict(record["gap"])
+            continue
+        number = int.from_bytes(bytes.fromhex(record["value"]), "little")
+        missing = number - last - 1
+        assert missing == 0 or (open_gap is not None and missing > 0), f"{number} follows {last}"
+        if open_gap is not None:
+            gaps.append(open_gap | {"missing": missing})
+        open_gap, last, received = None, number, received + 1
+    return Account(received, gaps)
+
+
+@dataclass
+class Holding:
+    """What a process holds at a moment."""
+
+    seconds: float
+    resident: int  # KiB
+    files: tuple[str, ...]  # what its descriptors are
+    threads: int
+
+    @property
+    def descriptors(self) -> int:
+        return len(self.files)
+
+    def __str__(self):
+        return f"{self.resident} KiB, {self.descriptors} descriptors, {self.threads} threads"
+
+
+def holding(process: int, seconds: float) -> Holding:
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines())
+    folder = Path(f"/proc/{process}/fd")
+    files = tuple(sorted(os.readlink(path) for path in folder.iterdir() if path.is_symlink()))
+    # Of its own: what it shares with its file is read in as it is needed.
+    return Holding(seconds, int(status["RssAnon"].split()[0]), files, int(status["Threads"]))

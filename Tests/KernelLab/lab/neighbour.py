@@ -1,0 +1,48 @@
+"""bluetoothd beside the command, on the same adapter."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+from lab.mgmt import Management
+from lab.world import Process, start_bluetoothd
+
+BONDS = Path("/var/lib/bluetooth")
+
+
+class Neighbour:
+    """bluetoothd with nobody whom it could ask, and no bonds at first; its bus runs before it."""
+
+    def __init__(self, management: Management, index: int):
+        self.management, self.index = management, index
+        Path("/run/dbus").mkdir(exist_ok=True)
+        BONDS.mkdir(parents=True, exist_ok=True)
+        for folder in BONDS.iterdir():
+            shutil.rmtree(folder)
+        self.bus = Process("dbus", "dbus-daemon", "--system", "--nofork", "--nopidfile", "--print-address=1")
+        self.bus.wait_line("unix:")
+        self.daemon: Process | None = None
+        self.agent: Process | None = None
+
+    def start(self) -> None:
+        self.daemon = start_bluetoothd("--debug=src/agent.c:src/adapter.c")
+        # It has replaced the kernel's keys then.
+        self.daemon.wait_line(f"LTKs loaded for hci{self.index}")
+        self.management.power(self.index, True)
+
+    def register_agent(self) -> None:
+        """An agent that somebody else has registered, the default one; it would say no."""
+        self.agent = Process("agent", sys.executable, "-m", "peers.bluez_agent")
+        self.agent.wait_line("ready")
+
+    def restart(self) -> None:
+        self.daemon.stop()
+        self.start()
+
+    def stop(self) -> None:
+        for process in (self.agent, self.daemon, self.bus):
+            if process:
+                process.stop()
+        self.management.power(self.index, True)
