@@ -15,6 +15,7 @@ from lab import faults
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 NO_REASON = ("", "Skipped", "unconditional skip")  # what pytest says where nothing was said
 TIMED_OUT = ("124", "137")
+MESSAGE = 600  # characters of what a failed test says that a line of troubles shows
 
 
 @dataclass
@@ -52,7 +53,7 @@ def judge(out: Path, line: str, bench: str, expected: list[str], seconds: float)
             if why.strip() in NO_REASON:
                 verdict.troubles.append(f"{name} was skipped without a reason")
         elif outcome == FAILED:
-            verdict.troubles.append(f"{name} failed")
+            verdict.troubles.append(f"{name} failed: {why}" if why else f"{name} failed")
     judge_end(verdict, out)
     judge_kernel(verdict, out)
     if not verdict.counts[PASSED] + verdict.counts[FAILED]:
@@ -99,12 +100,20 @@ def read_junit(path: Path) -> dict[str, tuple[str, str]]:
         key = f"{file}::{case.get('name')}"
         kinds = {child.tag: child for child in case}
         if "failure" in kinds or "error" in kinds:
-            outcomes[key] = (FAILED, "")
+            outcomes[key] = (FAILED, what_failed(kinds.get("failure", kinds.get("error"))))
         elif "skipped" in kinds:
             outcomes[key] = (SKIPPED, kinds["skipped"].get("message", ""))
         else:
             outcomes[key] = (PASSED, "")
     return outcomes
+
+
+def what_failed(child: ElementTree.Element) -> str:
+    """The lines that pytest marks, and the last place that it names, on one line."""
+    lines = (child.text or "").splitlines()
+    said = [line[1:].strip() for line in lines if line.startswith("E ")] or [child.get("message", "")]
+    places = [line.split(": ")[0] for line in lines if re.match(r"\S+\.py:\d+: ", line)]
+    return shorten(" | ".join(places[-1:] + said), MESSAGE)
 
 
 def test_key(node: str) -> str:
@@ -151,6 +160,10 @@ def reason(messages: list[tuple[str, str]]) -> str:
 
 def read(path: Path) -> str:
     return path.read_text(errors="replace") if path.exists() else ""
+
+
+def shorten(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[:length]}…"
 
 
 def tail(path: Path, count: int = 15) -> str:
