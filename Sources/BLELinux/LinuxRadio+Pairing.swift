@@ -11,15 +11,37 @@ extension LinuxRadio {
     /// the system bus, this program is its agent for as long as it pairs, over libdbus, which is loaded for that; the
     /// result then comes 3.5 s after the keys, so that the link outlasts bluetoothd's own look at the new bond. Where it
     /// can't be its agent and bluetoothd says no, the error says why and what mends it. One that is cancelled before its
-    /// result has come leaves no keys, neither in the kernel nor with a bluetoothd whose agent this program was.
+    /// result has come leaves no keys, neither in the kernel nor with a bluetoothd whose agent this program was; keys that
+    /// the kernel makes at that moment are forgotten as soon as it has told of them, while the radio is open.
     public func pair(
         with peer: BluetoothAddress,
         asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity {
-        let pairing = Pairing(with: peer, on: self, asking: interview, sink: EventSink(result))
-        loop.enqueue { pairing.begin() }
-        return RadioActivity { pairing.cancel() }
+        let sink = EventSink(result)
+        let object = "with \(peer)"
+        let pairing = Result { () throws(BLEError) in
+            Pairing(
+                with: peer,
+                in: try pairingSurroundings(for: "pair", object: object),
+                asking: interview,
+                failure: { [adapter] in $0.error(operation: "pair", object: object, adapter: adapter) },
+                sink: sink
+            )
+        }
+        loop.enqueue { [adapter] in
+            do throws(BLEError) {
+                // What is wrong with the adapter comes first: it can be mended without rights.
+                _ = try adapter.usable(for: "pair", object: object)
+                try pairing.get().begin()
+            } catch {
+                sink.finish(.failure(error))
+            }
+        }
+        return RadioActivity {
+            sink.close()
+            if case .success(let pairing) = pairing { pairing.cancel() }
+        }
     }
 
     /// Has the kernel make it, through the management socket, which takes the capability `CAP_NET_ADMIN`, for LE Secure
@@ -56,32 +78,18 @@ extension LinuxRadio {
         events: @escaping @Sendable (PairingReceptionEvent) -> Void
     ) -> RadioActivity {
         let sink = EventSink(events)
-        let operation = "receive pairings"
-        guard let management, let pairingSettings else {
-            let error = BLEError.missingCapability(
-                .networkAdministration,
-                operation: operation,
-                object: "on \(adapter.name)"
-            )
+        let (operation, object) = ("receive pairings", "on \(adapter.name)")
+        let surroundings: PairingSurroundings
+        do throws(BLEError) {
+            surroundings = try pairingSurroundings(for: operation, object: object)
+        } catch {
             loop.enqueue { sink.finish(.ended(error)) }
             return RadioActivity { sink.close() }
         }
-        let surroundings = PairingReceiver.Surroundings(
-            management: management,
-            keys: keys,
-            settings: pairingSettings,
-            adapter: adapter.name,
-            facts: { [adapter] in adapter.facts },
-            leftovers: leftovers,
-            bus: bus,
-            bluetoothd: Bluetoothd.presenceByProcesses,
-            loop: loop,
-            timeline: timeline
-        )
         let receiver = PairingReceiver(
             reception,
             in: surroundings,
-            failure: { [adapter] in $0.error(operation: operation, object: "on \(adapter.name)", adapter: adapter) },
+            failure: { [adapter] in $0.error(operation: operation, object: object, adapter: adapter) },
             sink: sink
         )
         let isFirst = receivesPairings.withLock { isTaken in

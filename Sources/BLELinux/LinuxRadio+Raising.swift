@@ -42,8 +42,39 @@ extension LinuxRadio {
         asking interview: PairingInterview,
         _ result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity {
-        let pairing = PairingAnew(with: peer, to: level, on: self, asking: interview, sink: EventSink(result))
+        let sink = EventSink(result)
+        let object = "with \(peer)"
+        let surroundings: PairingSurroundings
+        do throws(BLEError) {
+            surroundings = try pairingSurroundings(for: "pair", object: object)
+        } catch {
+            loop.enqueue { sink.finish(.failure(error)) }
+            return RadioActivity { sink.close() }
+        }
+        let pairing = PairingAnew(
+            with: peer,
+            in: surroundings,
+            asking: interview,
+            failure: { [adapter] in $0.error(operation: "pair", object: object, adapter: adapter) },
+            sink: sink,
+            demand: { [adapter] () throws(BLEError) in try adapter.demand(level, of: peer) }
+        )
         loop.enqueue { pairing.begin() }
         return RadioActivity { pairing.cancel() }
+    }
+}
+
+extension LinuxAdapter {
+    /// Demands a level of the connection with a peer, by a short-lived socket of its own: a demand that is refused blocks the
+    /// socket that it was made on.
+    fileprivate func demand(_ level: SecurityLevel, of peer: BluetoothAddress) throws(BLEError) {
+        let object = "with \(peer)"
+        let facts = try linkable(for: "pair", object: object)
+        let address = facts.hasNoPublicAddress ? L2CAPAddress(anyAdapter: .public) : L2CAPAddress(facts.address)
+        do throws(SystemError) {
+            try FileDescriptor.l2capSocket().demandSecurity(level.kernelLevel, of: L2CAPAddress(peer), from: address)
+        } catch {
+            throw .system(error, call: "connect", operation: "pair", object: object)
+        }
     }
 }

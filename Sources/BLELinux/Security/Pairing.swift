@@ -10,110 +10,86 @@ final class Pairing: Sendable {
     typealias Outcome = Result<Bond?, BLEError>
 
     private struct State {
-        var observation: RadioActivity?
         var keys: GatheredKeys
-        /// Whether the adapter's settings are held.
-        var holdsSettings = false
         var isUnderWay = false
         var isOver = false
         /// Why the link has ended, which the kernel tells before the pairing's end.
         var linkEnd: ManagementDisconnectReason?
-        /// Puts the kernel's questions to the program.
-        var dialogue: PairingDialogue?
         /// Waits until bluetoothd has had its look.
         var look: RadioActivity?
     }
 
     private let peer: BluetoothAddress
-    private let radio: LinuxRadio
+    private let surroundings: PairingSurroundings
     private let interview: PairingInterview
+    private let engagement: PairingEngagement
+    private let failure: @Sendable (ManagementFailure) -> BLEError
     private let sink: EventSink<Outcome>
     private let state: Mutex<State>
-    /// Whether bluetoothd runs, as far as the list of processes tells. Files are read for it, so before the loop's thread.
-    private let bluetoothd = Bluetoothd.presenceByProcesses
 
-    private var object: String { "with \(peer)" }
+    private var management: ManagementSocket { surroundings.management }
 
+    /// - Parameter failure: the error for a command that the kernel has refused.
     init(
         with peer: BluetoothAddress,
-        on radio: LinuxRadio,
+        in surroundings: PairingSurroundings,
         asking interview: PairingInterview,
+        failure: @escaping @Sendable (ManagementFailure) -> BLEError,
         sink: EventSink<Outcome>
     ) {
         self.peer = peer
-        self.radio = radio
+        self.surroundings = surroundings
         self.interview = interview
+        self.failure = failure
         self.sink = sink
+        engagement = PairingEngagement(with: peer, in: surroundings, asking: interview)
         state = Mutex(State(keys: GatheredKeys(of: peer)))
     }
 
     /// Starts, on the loop's thread.
     func begin() {
-        do throws(BLEError) {
-            _ = try radio.adapter.usable(for: "pair", object: object)
-        } catch {
-            return finish(.failure(error))
+        engagement.begin { [weak self] event in
+            self?.received(event)
+        } ready: { [self] failure in
+            if let failure { fail(failure) } else { pair() }
         }
-        guard let management = radio.management else {
-            return finish(.failure(.missingCapability(.networkAdministration, operation: "pair", object: object)))
-        }
-        let dialogue = PairingDialogue(
-            with: peer,
-            on: radio.adapter.name,
-            asking: interview,
-            management: management,
-            bus: radio.bus,
-            bluetoothd: bluetoothd,
-            loop: radio.loop,
-            timeline: radio.timeline
-        )
-        let observation = management.observe { [weak self] events in
-            for event in events {
-                dialogue.received(event.event)
-                self?.received(event.event)
-            }
-        }
-        let isOver = state.withLock { state in
-            if !state.isOver { (state.observation, state.dialogue) = (observation, dialogue) }
-            return state.isOver
-        }
-        if isOver { return observation.cancel() }
-        radio.pairingSettings?.hold { [self] failure in
-            if let failure { return fail(failure) }
-            guard !state.withLock({ $0.isOver }) else { return }
-            dialogue.begin { [self] in pair(management) }
-        }
-        let isHeldInVain = state.withLock { state in
-            state.holdsSettings = !state.isOver
-            return state.isOver
-        }
-        if isHeldInVain { radio.pairingSettings?.release() }
     }
 
     /// Ends the pairing; the kernel is told before this returns, and forgets the keys that were made.
+    ///
+    /// It may have made them already where nothing was heard of them yet: what it tells before it answers is still heard.
     func cancel() {
         sink.close()
-        end(isCancelled: true)
+        let (isFirst, isUnderWay) = end()
+        guard isFirst else { return }
+        engagement.withdraw()
+        guard isUnderWay else { return forgetKeys() }
+        management.submit(ManagementCancelPairDevice(ManagementAddress(peer))) { [self] _ in forgetKeys() }
     }
 
-    private func pair(_ management: ManagementSocket) {
+    private func pair() {
         let mayBegin = state.withLock { state in
             state.isUnderWay = !state.isOver
             return !state.isOver
         }
         guard mayBegin else { return }
-        guard let data = interview.outOfBand else { return pairDevice(management) }
+        guard let data = interview.outOfBand else { return pairDevice() }
         // The kernel finds it when the pairing begins, by the address of the link.
         management.submit(ManagementAddRemoteOutOfBandData(ManagementAddress(peer), data: data)) { [self] answer in
             if case .failure(let failure) = answer { return fail(failure) }
-            pairDevice(management)
+            pairDevice()
         }
     }
 
-    private func pairDevice(_ management: ManagementSocket) {
+    private func pairDevice() {
+        guard !state.withLock({ $0.isOver }) else { return }
         management.submit(ManagementPairDevice(ManagementAddress(peer), capability: .init(interview.capability))) {
             [self] answer in
-            state.withLock { $0.isUnderWay = false }
+            let isOver = state.withLock { state in
+                state.isUnderWay = false
+                return state.isOver
+            }
+            guard !isOver else { return }
             switch answer {
             case .success: outlastBluetoothd(.success(bond))
             case .failure(let failure) where failure.status == .alreadyPaired: finish(.success(nil))
@@ -125,8 +101,8 @@ final class Pairing: Sendable {
     /// Has the link stay up until bluetoothd has tried to have a look at the new bond's services, which it can't while
     /// the link is up. Otherwise it would connect by itself, and keep the peer to itself from then on.
     private func outlastBluetoothd(_ outcome: Outcome) {
-        guard state.withLock({ $0.dialogue })?.isBesideBluetoothd == true else { return finish(outcome) }
-        let look = radio.timeline.schedule(after: Self.bluetoothdLooks) { [loop = radio.loop] in
+        guard engagement.dialogue.isBesideBluetoothd else { return finish(outcome) }
+        let look = surroundings.timeline.schedule(after: Self.bluetoothdLooks) { [loop = surroundings.loop] in
             loop.enqueue { self.finish(outcome) }
         }
         let isOver = state.withLock { state in
@@ -143,8 +119,8 @@ final class Pairing: Sendable {
     /// What was learned of the peer's keys; they come before the answer to the command.
     private var bond: Bond? {
         let keys = state.withLock { $0.keys }
-        guard let adapter = radio.adapter.facts?.address, let bond = keys.bond(of: adapter) else { return nil }
-        radio.keys.note(bond.peer)
+        guard let adapter = surroundings.facts()?.address, let bond = keys.bond(of: adapter) else { return nil }
+        surroundings.keys.note(bond.peer)
         return bond
     }
 
@@ -159,51 +135,47 @@ final class Pairing: Sendable {
     }
 
     private func fail(_ failure: ManagementFailure) {
-        let (dialogue, linkEnd) = state.withLock { ($0.dialogue, $0.linkEnd) }
+        let linkEnd = state.withLock { $0.linkEnd }
         // Nobody was asked: it is the data that didn't fit.
         let isWrong = interview.outOfBand != nil && failure.status == .authenticationFailed
         let explained: BLEError? =
             isWrong
             ? .pairingFailed(with: peer, .wrongOutOfBandData)
-            : dialogue?.failure(failure.status) ?? linkEnd.map { .pairingBroken(with: peer, $0) }
-        finish(.failure(explained ?? failure.error(operation: "pair", object: object, adapter: radio.adapter)))
+            : engagement.dialogue.failure(failure.status) ?? linkEnd.map { .pairingBroken(with: peer, $0) }
+        finish(.failure(explained ?? self.failure(failure)))
     }
 
     private func finish(_ outcome: Outcome) {
-        end(isCancelled: false)
+        guard end().isFirst else { return }
+        engagement.end()
+        forgetOutOfBandData()
         sink.finish(outcome)
     }
 
-    private func end(isCancelled: Bool) {
-        let (last, holdsSettings, dialogue, keysOf, isFirst) = state.withLock { state in
-            defer {
-                state.isOver = true
-                state.observation = nil
-                state.holdsSettings = false
-                state.dialogue = nil
-                state.look = nil
-            }
-            let keysOf = state.isOver || state.keys.isEmpty ? nil : state.keys.identity
-            let last = (state.observation, state.isUnderWay, state.look)
-            return (last, state.holdsSettings, state.dialogue, keysOf, !state.isOver)
+    /// Whether it ends by this, and whether the kernel was pairing.
+    private func end() -> (isFirst: Bool, isUnderWay: Bool) {
+        let (isFirst, isUnderWay, look) = state.withLock { state in
+            defer { (state.isOver, state.look) = (true, nil) }
+            return (!state.isOver, state.isUnderWay, state.look)
         }
-        let (observation, isUnderWay, look) = last
-        observation?.cancel()
         look?.cancel()
-        dialogue?.end(forgetting: isCancelled ? keysOf : nil)
-        if isCancelled, isUnderWay {
-            radio.management?.submit(ManagementCancelPairDevice(ManagementAddress(peer))) { _ in }
-        }
-        if isCancelled, let keysOf { forgetKeys(of: keysOf) }
-        if isFirst, interview.outOfBand != nil {
-            radio.management?.submit(ManagementAddRemoteOutOfBandData(ManagementAddress(peer), data: nil)) { _ in }
-        }
-        if holdsSettings { radio.pairingSettings?.release() }
+        return (isFirst, isUnderWay)
     }
 
     /// Nobody will keep them: what the adapter had of them would be a bond that no program knows of.
-    private func forgetKeys(of identity: BluetoothAddress) {
-        radio.keys.remove(identity)
-        radio.management?.submit(ManagementUnpairDevice(ManagementAddress(identity), disconnects: false)) { _ in }
+    private func forgetKeys() {
+        let keys = state.withLock { $0.keys }
+        let identity = keys.isEmpty ? nil : keys.identity
+        engagement.end(forgetting: identity)
+        if let identity {
+            surroundings.keys.remove(identity)
+            management.submit(ManagementUnpairDevice(ManagementAddress(identity), disconnects: false)) { _ in }
+        }
+        forgetOutOfBandData()
+    }
+
+    private func forgetOutOfBandData() {
+        guard interview.outOfBand != nil else { return }
+        management.submit(ManagementAddRemoteOutOfBandData(ManagementAddress(peer), data: nil)) { _ in }
     }
 }

@@ -12,112 +12,81 @@ final class PairingAnew: Sendable {
     typealias Outcome = Result<Bond?, BLEError>
 
     private struct State {
-        var observation: RadioActivity?
         var keys: GatheredKeys
-        /// Whether the adapter's settings are held.
-        var holdsSettings = false
         var isUnderWay = false
+        /// Nobody waits for a failure any more; keys still have to be kept.
+        var isCancelled = false
         var isOver = false
-        var dialogue: PairingDialogue?
         /// Waits for a second key, where there may be one.
         var patience: RadioActivity?
     }
 
     private let peer: BluetoothAddress
-    private let level: SecurityLevel
-    private let radio: LinuxRadio
-    private let interview: PairingInterview
+    private let surroundings: PairingSurroundings
+    private let engagement: PairingEngagement
+    private let failure: @Sendable (ManagementFailure) -> BLEError
     private let sink: EventSink<Outcome>
+    private let demand: @Sendable () throws(BLEError) -> Void
     private let state: Mutex<State>
-    /// Whether bluetoothd runs, as far as the list of processes tells. Files are read for it, so before the loop's thread.
-    private let bluetoothd = Bluetoothd.presenceByProcesses
-
-    private var object: String { "with \(peer)" }
 
     /// How long after its first key a legacy pairing may take to make the second one.
     private static let secondKey = Duration.seconds(1)
 
+    /// - Parameters:
+    ///   - failure: the error for a command that the kernel has refused.
+    ///   - demand: demands the level of the connection.
     init(
         with peer: BluetoothAddress,
-        to level: SecurityLevel,
-        on radio: LinuxRadio,
+        in surroundings: PairingSurroundings,
         asking interview: PairingInterview,
-        sink: EventSink<Outcome>
+        failure: @escaping @Sendable (ManagementFailure) -> BLEError,
+        sink: EventSink<Outcome>,
+        demand: @escaping @Sendable () throws(BLEError) -> Void
     ) {
         self.peer = peer
-        self.level = level
-        self.radio = radio
-        self.interview = interview
+        self.surroundings = surroundings
+        self.failure = failure
         self.sink = sink
+        self.demand = demand
+        engagement = PairingEngagement(with: peer, in: surroundings, asking: interview)
         state = Mutex(State(keys: GatheredKeys(of: peer)))
     }
 
     /// Starts, on the loop's thread.
     func begin() {
-        guard let management = radio.management else {
-            return finish(.failure(.missingCapability(.networkAdministration, operation: "pair", object: object)))
+        engagement.begin { [weak self] event in
+            self?.received(event)
+        } ready: { [self] failure in
+            if let failure { finish(.failure(self.failure(failure))) } else { pair() }
         }
-        let dialogue = PairingDialogue(
-            with: peer,
-            on: radio.adapter.name,
-            asking: interview,
-            management: management,
-            bus: radio.bus,
-            bluetoothd: bluetoothd,
-            loop: radio.loop,
-            timeline: radio.timeline
-        )
-        let observation = management.observe { [weak self] events in
-            for event in events {
-                dialogue.received(event.event)
-                self?.received(event.event)
-            }
-        }
-        let isOver = state.withLock { state in
-            if !state.isOver { (state.observation, state.dialogue) = (observation, dialogue) }
-            return state.isOver
-        }
-        if isOver { return observation.cancel() }
-        radio.pairingSettings?.hold { [self] failure in
-            if let failure { return finish(.failure(error(failure))) }
-            guard !state.withLock({ $0.isOver }) else { return }
-            dialogue.begin { [self] in demand() }
-        }
-        let isHeldInVain = state.withLock { state in
-            state.holdsSettings = !state.isOver
-            return state.isOver
-        }
-        if isHeldInVain { radio.pairingSettings?.release() }
     }
 
-    /// Ends the pairing, unless there are keys already: their result still comes. Where nobody is asked anything that could be
-    /// refused, the kernel ends a pairing only with the link.
+    /// Ends the pairing, unless there are keys already, or come before the kernel has heard of it: their result still comes.
+    /// Where nobody is asked anything that could be refused, the kernel ends a pairing only with the link.
     func cancel() {
-        let (isUnderWay, hasKeys, dialogue) = state.withLock { ($0.isUnderWay, !$0.keys.isEmpty, $0.dialogue) }
-        if hasKeys { return finishWithKeys() }
-        sink.close()
-        if isUnderWay, dialogue?.refuse() == false {
-            radio.management?.submit(ManagementDisconnect(ManagementAddress(peer))) { _ in }
+        let (isUnderWay, hasKeys) = state.withLock { state in
+            state.isCancelled = true
+            return (state.isUnderWay && !state.isOver, !state.keys.isEmpty)
         }
-        end()
+        if hasKeys { return finishWithKeys() }
+        guard isUnderWay, !engagement.dialogue.refuse() else { return finish(.success(nil)) }
+        engagement.withdraw()
+        surroundings.management.submit(ManagementDisconnect(ManagementAddress(peer))) { [self] _ in
+            finish(.success(nil))
+        }
     }
 
-    private func demand() {
+    private func pair() {
         let mayBegin = state.withLock { state in
-            state.isUnderWay = !state.isOver
-            return !state.isOver
+            state.isUnderWay = !state.isCancelled
+            return !state.isCancelled
         }
         guard mayBegin else { return }
-        do {
-            let facts = try radio.adapter.linkable(for: "pair", object: object)
-            let adapter = facts.hasNoPublicAddress ? L2CAPAddress(anyAdapter: .public) : L2CAPAddress(facts.address)
-            try FileDescriptor.l2capSocket()
-                .demandSecurity(level.kernelLevel, of: L2CAPAddress(peer), from: adapter)
-        } catch let error as BLEError {
+        do throws(BLEError) {
+            try demand()
+        } catch {
             finish(.failure(error))
-        } catch let error as SystemError {
-            finish(.failure(.system(error, call: "connect", operation: "pair", object: object)))
-        } catch {}
+        }
     }
 
     private func received(_ event: ManagementEvent) {
@@ -135,7 +104,7 @@ final class PairingAnew: Sendable {
     }
 
     private func waitForSecondKey() {
-        let patience = radio.timeline.schedule(after: Self.secondKey) { [loop = radio.loop] in
+        let patience = surroundings.timeline.schedule(after: Self.secondKey) { [loop = surroundings.loop] in
             loop.enqueue { self.finishWithKeys() }
         }
         let isOver = state.withLock { state in
@@ -147,42 +116,32 @@ final class PairingAnew: Sendable {
 
     private func finishWithKeys() {
         let keys = state.withLock { $0.keys }
-        let bond = radio.adapter.facts.flatMap { keys.bond(of: $0.address) }
-        if let bond { radio.keys.note(bond.peer) }
+        let bond = surroundings.facts().flatMap { keys.bond(of: $0.address) }
+        if let bond { surroundings.keys.note(bond.peer) }
         finish(.success(bond))
     }
 
     private func failed(_ status: ManagementStatus) {
-        guard state.withLock({ $0.isUnderWay }) else { return }
-        let explained = state.withLock { $0.dialogue }?.failure(status)
+        let (isUnderWay, hasKeys) = state.withLock { ($0.isUnderWay, !$0.keys.isEmpty) }
+        guard isUnderWay else { return }
+        // The first key of two, and no other will come.
+        if hasKeys { return finishWithKeys() }
+        let explained = engagement.dialogue.failure(status)
         // The kernel may have written the new keys over the old ones before it failed.
-        radio.keys.remove(peer)
-        finish(.failure(explained ?? error(.status(status, ManagementPairDevice.opcode))))
+        surroundings.keys.remove(peer)
+        finish(.failure(explained ?? failure(.status(status, ManagementPairDevice.opcode))))
     }
 
-    private func error(_ failure: ManagementFailure) -> BLEError {
-        failure.error(operation: "pair", object: object, adapter: radio.adapter)
-    }
-
+    /// Tells the outcome; of one that was cancelled only keys.
     private func finish(_ outcome: Outcome) {
-        end()
-        sink.finish(outcome)
-    }
-
-    private func end() {
-        let (observation, dialogue, patience, holdsSettings) = state.withLock { state in
-            defer {
-                state.isOver = true
-                state.observation = nil
-                state.dialogue = nil
-                state.patience = nil
-                state.holdsSettings = false
-            }
-            return (state.observation, state.dialogue, state.patience, state.holdsSettings)
+        let (isFirst, isCancelled, patience) = state.withLock { state in
+            defer { (state.isOver, state.patience) = (true, nil) }
+            return (!state.isOver, state.isCancelled, state.patience)
         }
-        observation?.cancel()
+        guard isFirst else { return }
         patience?.cancel()
-        dialogue?.end()
-        if holdsSettings { radio.pairingSettings?.release() }
+        engagement.end()
+        if isCancelled, (try? outcome.get()) == nil { return sink.close() }
+        sink.finish(outcome)
     }
 }

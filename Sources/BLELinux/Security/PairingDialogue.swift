@@ -128,18 +128,23 @@ final class PairingDialogue: Sendable {
     }
 
     /// Withdraws what it has asked; no answer counts any more.
+    func withdraw() {
+        let patience = state.withLock { state in
+            defer { (state.isOver, state.patience) = (true, nil) }
+            return state.patience
+        }
+        patience?.cancel()
+    }
+
+    /// Withdraws what it has asked, and the agent with it.
     ///
     /// - Parameter device: has bluetoothd forget this one.
     func end(forgetting device: BluetoothAddress? = nil) {
-        let (patience, agent) = state.withLock { state in
-            defer {
-                state.isOver = true
-                state.patience = nil
-                state.agent = nil
-            }
-            return (state.patience, state.agent)
+        withdraw()
+        let agent = state.withLock { state in
+            defer { state.agent = nil }
+            return state.agent
         }
-        patience?.cancel()
         if role == .initiator { agent?.end(forgetting: device) }
     }
 

@@ -9,24 +9,6 @@ internal import Synchronization
 final class PairingReceiver: Sendable {
     typealias Events = @Sendable (PairingReceptionEvent) -> Void
 
-    /// What it works with.
-    struct Surroundings: Sendable {
-        var management: ManagementSocket
-        var keys: KernelKeys
-        var settings: PairingSettings
-        /// The system's name for the adapter: `hci0`.
-        var adapter: String
-        /// The adapter; `nil` while it isn't there.
-        var facts: @Sendable () -> AdapterFacts?
-        var leftovers: Leftovers
-        /// Where bluetoothd is met.
-        var bus: SystemBus
-        /// Whether bluetoothd runs, as far as the list of processes tells.
-        var bluetoothd: Bluetoothd.Presence
-        var loop: EventLoop
-        var timeline: any Timeline
-    }
-
     /// A central that is connected, and the pairing with it that is under way.
     struct Caller: Sendable {
         var keys: GatheredKeys
@@ -66,7 +48,7 @@ final class PairingReceiver: Sendable {
     }
 
     let reception: PairingReception
-    let surroundings: Surroundings
+    let surroundings: PairingSurroundings
     let sink: EventSink<PairingReceptionEvent>
     let state = Mutex(State())
     private let watch = BluetoothdWatch()
@@ -77,7 +59,7 @@ final class PairingReceiver: Sendable {
     /// - Parameter failure: the error for a command that the kernel has refused.
     init(
         _ reception: PairingReception,
-        in surroundings: Surroundings,
+        in surroundings: PairingSurroundings,
         failure: @escaping @Sendable (ManagementFailure) -> BLEError,
         sink: EventSink<PairingReceptionEvent>
     ) {

@@ -45,21 +45,7 @@ import Testing
             let (kernel, program) = (try KernelDouble(), Program(answers))
             let keys = KernelKeys(management: kernel.management)
             (self.kernel, self.keys, self.program) = (kernel, keys, program)
-            let address = BluetoothAddress(rawValue: 0xA0, kind: .public)
-            let facts = AdapterFacts(number: 0, address: address, flags: 0, features: [])
-            let leftovers = Leftovers(folder: nil, boot: "")
-            let surroundings = PairingReceiver.Surroundings(
-                management: kernel.management,
-                keys: keys,
-                settings: PairingSettings(management: kernel.management, leftovers: leftovers) { facts },
-                adapter: "hci0",
-                facts: { facts },
-                leftovers: leftovers,
-                bus: SystemBus(address: "unix:path=/nowhere/bus"),
-                bluetoothd: .absent,
-                loop: kernel.loop,
-                timeline: kernel.timeline
-            )
+            let surroundings = kernel.pairingSurroundings(keys: keys)
             var made: PairingReceiver?
             events = Events { yield in
                 let receiver = PairingReceiver(
@@ -77,42 +63,16 @@ import Testing
 
         /// Lets it begin, on an adapter where all is as a pairing needs it.
         func begin(current: ManagementSettings = [.powered, .bondable, .secureConnections]) async throws {
-            #expect(try await kernel.answer(with: Self.information(current))?.opcode == .readInformation)
-        }
-
-        static func information(_ current: ManagementSettings) -> [UInt8] {
-            var writer = ByteWriter()
-            writer.deviceAddress(0xA0)
-            for _ in 0..<3 { writer.uint8(0) }
-            let all: ManagementSettings = [.powered, .bondable, .secureConnections]
-            writer.uint32(all.rawValue)
-            writer.uint32(current.rawValue)
-            return writer.bytes + [UInt8](repeating: 0, count: 3 + 249 + 11)
+            #expect(try await kernel.answer(with: KernelDouble.information(current))?.opcode == .readInformation)
         }
 
         /// - Parameter isInitiator: whether this machine has connected, not the peer.
         func connect(isInitiator: Bool = false) throws {
-            try tell(0x0B, [isInitiator ? 8 : 0, 0, 0, 0, 0, 0])
-        }
-
-        /// Tells what concerns the peer.
-        func tell(_ event: UInt8, _ rest: [UInt8]) throws {
-            var writer = ByteWriter()
-            writer.managementAddress(ManagementAddress(.example))
-            try kernel.tell(event, writer.bytes + rest)
-        }
-
-        func tellKey(kind: UInt8, initiator: UInt8 = 0, isKept: Bool = true) throws {
-            var writer = ByteWriter()
-            writer.uint8(isKept ? 1 : 0)
-            writer.managementAddress(ManagementAddress(.example))
-            let key = [UInt8](repeating: 0, count: 10) + Array(1...16)
-            try kernel.tell(0x0A, writer.bytes + [kind, initiator, 16] + key)
+            try kernel.tellOfPeer(0x0B, [isInitiator ? 8 : 0, 0, 0, 0, 0, 0])
         }
 
         /// What the kernel hears next, after the receiver had its chance to say something.
         func nextCommand() async -> ManagementOpcode? { await kernel.next()?.opcode }
-
     }
 
     private func begun(
@@ -134,7 +94,7 @@ import Testing
         let information = await bench.kernel.next()
         bench.kernel.loop.enqueue { bench.receiver.bluetoothdCame() }
         let opcode = ManagementOpcode.readInformation.rawValue
-        let current = Bench.information([.powered, .bondable, .secureConnections])
+        let current = KernelDouble.information([.powered, .bondable, .secureConnections])
         try bench.kernel.tell(1, [UInt8(opcode & 0xFF), UInt8(opcode >> 8), 0] + current)
         #expect(information?.opcode == .readInformation)
         #expect(try await bench.kernel.answer()?.opcode == .setIOCapability)
@@ -149,9 +109,9 @@ import Testing
     @Test func `just works is agreed to, and the bond is told`() async throws {
         let bench = try await begun(.noInputNoOutput)
         try bench.connect()
-        try bench.tell(0x0F, [1, 0, 0, 0, 0])
+        try bench.kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
         #expect(await bench.nextCommand() == .userConfirmationReply)
-        try bench.tellKey(kind: 2)
+        try bench.kernel.tellKey(kind: 2)
         guard case .paired(.example, let bond?) = await bench.events.next() else {
             Issue.record("not paired")
             return
@@ -174,11 +134,11 @@ import Testing
     ) async throws {
         let bench = try await begun(answers: [answer])
         try bench.connect()
-        try bench.tell(event, rest)
+        try bench.kernel.tellOfPeer(event, rest)
         #expect(await bench.nextCommand()?.rawValue == opcode)
         #expect(bench.questions == [event == 0x10 ? .passkey : .comparison(Self.passkey)])
         guard case .refuse(let reason) = answer else { return }
-        try bench.tell(0x11, [5])
+        try bench.kernel.tellOfPeer(0x11, [5])
         guard case .failed(.example, let error) = await bench.events.next() else {
             Issue.record("not failed")
             return
@@ -189,15 +149,15 @@ import Testing
     @Test func `a passkey is shown; a central that gives up or enters another one is told`() async throws {
         let bench = try await begun()
         try bench.connect()
-        try bench.tell(0x17, Self.octets + [0])
-        try bench.tell(0x11, [5])
+        try bench.kernel.tellOfPeer(0x17, Self.octets + [0])
+        try bench.kernel.tellOfPeer(0x11, [5])
         guard case .failed(_, let error) = await bench.events.next() else {
             Issue.record("not failed")
             return
         }
         #expect(error.pairingFailure == .wrongPasskey && bench.questions == [.display(Self.passkey, typed: 0)])
-        try bench.tell(0x17, Self.octets + [0])
-        try bench.tell(0x0C, [1])
+        try bench.kernel.tellOfPeer(0x17, Self.octets + [0])
+        try bench.kernel.tellOfPeer(0x0C, [1])
         guard case .failed(_, let left) = await bench.events.next() else {
             Issue.record("not failed")
             return
@@ -208,9 +168,9 @@ import Testing
     @Test func `a central that does not go on is no central that refuses`() async throws {
         let bench = try await begun()
         try bench.connect()
-        try bench.tell(0x17, Self.octets + [0])
+        try bench.kernel.tellOfPeer(0x17, Self.octets + [0])
         // The kernel itself has dropped the link.
-        try bench.tell(0x0C, [2])
+        try bench.kernel.tellOfPeer(0x0C, [2])
         guard case .failed(_, let error) = await bench.events.next() else {
             Issue.record("not failed")
             return
@@ -221,12 +181,12 @@ import Testing
     @Test func `a pairing that this machine has begun is somebody else's`() async throws {
         let bench = try await begun()
         try bench.connect(isInitiator: true)
-        try bench.tell(0x0F, [1, 0, 0, 0, 0])
-        try bench.tellKey(kind: 2)
-        try bench.tell(0x11, [5])
-        try bench.tell(0x0C, [1])
+        try bench.kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
+        try bench.kernel.tellKey(kind: 2)
+        try bench.kernel.tellOfPeer(0x11, [5])
+        try bench.kernel.tellOfPeer(0x0C, [1])
         try bench.connect()
-        try bench.tell(0x0F, [1, 0, 0, 0, 0])
+        try bench.kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
         #expect(await bench.nextCommand() == .userConfirmationReply)
         // The next command would be a second answer.
         bench.kernel.management.submit(ManagementReadInformation()) { _ in }
@@ -236,8 +196,8 @@ import Testing
     @Test func `the two keys of a legacy pairing make one bond`() async throws {
         let bench = try await begun()
         try bench.connect()
-        try bench.tellKey(kind: 0)
-        try bench.tellKey(kind: 0, initiator: 1)
+        try bench.kernel.tellKey(kind: 0)
+        try bench.kernel.tellKey(kind: 0, initiator: 1)
         guard case .paired(_, let bond?) = await bench.events.next() else {
             Issue.record("not paired")
             return
@@ -248,7 +208,7 @@ import Testing
     @Test func `a central that does not bond has paired without a bond`() async throws {
         let bench = try await begun()
         try bench.connect()
-        try bench.tellKey(kind: 2, isKept: false)
+        try bench.kernel.tellKey(kind: 2, isKept: false)
         guard case .paired(.example, nil) = await bench.events.next() else {
             Issue.record("not paired")
             return
@@ -258,9 +218,9 @@ import Testing
     @Test func `who refuses says no, also to what the kernel has agreed to unasked`() async throws {
         let bench = try await begun(nil)
         try bench.connect()
-        try bench.tell(0x0F, [1, 0, 0, 0, 0])
+        try bench.kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
         #expect(await bench.nextCommand() == .userConfirmationNegativeReply)
-        try bench.tellKey(kind: 2)
+        try bench.kernel.tellKey(kind: 2)
         #expect(await bench.nextCommand() == .unpairDevice)
         guard case .failed(_, let error) = await bench.events.next() else {
             Issue.record("not failed")
@@ -272,14 +232,14 @@ import Testing
     @Test func `a bond that somebody made sure of is not replaced by just works`() async throws {
         let bench = try await begun()
         try bench.connect()
-        try bench.tellKey(kind: 3)
+        try bench.kernel.tellKey(kind: 3)
         guard case .paired = await bench.events.next() else {
             Issue.record("not paired")
             return
         }
-        try bench.tell(0x0F, [1, 0, 0, 0, 0])
+        try bench.kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
         #expect(await bench.nextCommand() == .userConfirmationNegativeReply)
-        try bench.tell(0x11, [5])
+        try bench.kernel.tellOfPeer(0x11, [5])
         guard case .failed(_, let error) = await bench.events.next() else {
             Issue.record("not failed")
             return
@@ -305,7 +265,7 @@ import Testing
         let current = KernelKeyList([bond])
         bench.keys.load([bond], on: "hci0", current: current, bluetoothd: .absent) { _ in }
         try bench.connect()
-        try bench.tell(0x0F, [1, 0, 0, 0, 0])
+        try bench.kernel.tellOfPeer(0x0F, [1, 0, 0, 0, 0])
         #expect(await bench.nextCommand() == .userConfirmationNegativeReply)
     }
 

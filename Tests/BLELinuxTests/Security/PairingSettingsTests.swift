@@ -40,13 +40,7 @@ import Testing
     }
 
     private func answerInformation(_ current: ManagementSettings) async throws {
-        var writer = ByteWriter()
-        writer.deviceAddress(0xA0)
-        for _ in 0..<3 { writer.uint8(0) }
-        let all: ManagementSettings = [.powered, .bondable, .secureConnections]
-        writer.uint32(all.rawValue)
-        writer.uint32(current.rawValue)
-        let information = writer.bytes + [UInt8](repeating: 0, count: 3 + 249 + 11)
+        let information = KernelDouble.information(current)
         #expect(try await kernel.answer(with: information)?.opcode == .readInformation)
     }
 

@@ -80,8 +80,9 @@ def stop_scan(scan) -> None:
 def test_beside_another_program_that_scans(ble, bumble, tell, capable, address):
     reader = ble if capable else ble.unprivileged()
     alone = read_alone(reader, address)
-    scan = start_scan(ble)
+    # From the scan's first discovery on: the reads may be done before it has begun another one.
     mark = bumble.peer.mark()
+    scan = start_scan(ble)
     beside = [read(reader, address) for _ in range(3)]
     discovery = longest_discovery(bumble, mark)
     stop_scan(scan)

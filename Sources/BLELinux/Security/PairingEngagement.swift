@@ -1,0 +1,89 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// What a pairing that this machine has begun holds on to while it lasts: the kernel's events, the adapter's settings, and
+/// the dialogue with the program and bluetoothd.
+final class PairingEngagement: Sendable {
+    private struct State {
+        var observation: RadioActivity?
+        var holdsSettings = false
+        var isWithdrawn = false
+    }
+
+    let dialogue: PairingDialogue
+    private let surroundings: PairingSurroundings
+    private let state = Mutex(State())
+
+    init(with peer: BluetoothAddress, in surroundings: PairingSurroundings, asking interview: PairingInterview) {
+        self.surroundings = surroundings
+        dialogue = PairingDialogue(
+            with: peer,
+            on: surroundings.adapter,
+            asking: interview,
+            management: surroundings.management,
+            bus: surroundings.bus,
+            bluetoothd: surroundings.bluetoothd,
+            loop: surroundings.loop,
+            timeline: surroundings.timeline
+        )
+    }
+
+    /// Starts, on the loop's thread.
+    ///
+    /// - Parameters:
+    ///   - received: hears each of the kernel's events until the end, also after it was withdrawn.
+    ///   - ready: is called when the adapter is set and bluetoothd told, or with what the kernel has refused; not once it
+    ///     was withdrawn.
+    func begin(
+        received: @escaping @Sendable (ManagementEvent) -> Void,
+        ready: @escaping @Sendable (ManagementFailure?) -> Void
+    ) {
+        let observation = surroundings.management.observe { [dialogue] events in
+            for event in events {
+                dialogue.received(event.event)
+                received(event.event)
+            }
+        }
+        let mayBegin = state.withLock { state in
+            if !state.isWithdrawn { state.observation = observation }
+            return !state.isWithdrawn
+        }
+        guard mayBegin else { return observation.cancel() }
+        surroundings.settings.hold { [self] failure in
+            guard !isWithdrawn else { return }
+            if let failure { return ready(failure) }
+            dialogue.begin { [self] in if !isWithdrawn { ready(nil) } }
+        }
+        let isHeldInVain = state.withLock { state in
+            state.holdsSettings = !state.isWithdrawn
+            return state.isWithdrawn
+        }
+        if isHeldInVain { surroundings.settings.release() }
+    }
+
+    private var isWithdrawn: Bool { state.withLock { $0.isWithdrawn } }
+
+    /// Asks nobody any more, and gives the settings back; the events still come.
+    func withdraw() {
+        let holdsSettings = state.withLock { state in
+            defer { (state.holdsSettings, state.isWithdrawn) = (false, true) }
+            return state.holdsSettings
+        }
+        dialogue.withdraw()
+        if holdsSettings { surroundings.settings.release() }
+    }
+
+    /// Gives everything up.
+    ///
+    /// - Parameter device: has bluetoothd forget this one.
+    func end(forgetting device: BluetoothAddress? = nil) {
+        withdraw()
+        let observation = state.withLock { state in
+            defer { state.observation = nil }
+            return state.observation
+        }
+        observation?.cancel()
+        dialogue.end(forgetting: device)
+    }
+}

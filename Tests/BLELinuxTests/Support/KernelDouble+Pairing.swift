@@ -1,0 +1,63 @@
+import BLEProtocol
+import BLERadio
+
+@testable import BLELinux
+
+/// What a kernel tells in a pairing with the example peer, on an adapter with the address that ``adapter`` has.
+extension KernelDouble {
+    static let adapter = AdapterFacts(
+        number: 0,
+        address: BluetoothAddress(rawValue: 0xA0, kind: .public),
+        flags: 0,
+        features: []
+    )
+
+    /// The answer to Read Controller Information, of an adapter that can all that pairings need.
+    static func information(_ current: ManagementSettings) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.deviceAddress(adapter.address.rawValue)
+        for _ in 0..<3 { writer.uint8(0) }
+        let all: ManagementSettings = [.powered, .bondable, .secureConnections]
+        writer.uint32(all.rawValue)
+        writer.uint32(current.rawValue)
+        return writer.bytes + [UInt8](repeating: 0, count: 3 + 249 + 11)
+    }
+
+    /// Tells what concerns the peer.
+    func tellOfPeer(_ event: UInt8, _ rest: [UInt8]) throws {
+        var writer = ByteWriter()
+        writer.managementAddress(ManagementAddress(.example))
+        try tell(event, writer.bytes + rest)
+    }
+
+    /// Tells of a key of the peer's.
+    func tellKey(kind: UInt8, initiator: UInt8 = 0, isKept: Bool = true) throws {
+        var writer = ByteWriter()
+        writer.uint8(isKept ? 1 : 0)
+        writer.managementAddress(ManagementAddress(.example))
+        let key = [UInt8](repeating: 0, count: 10) + Array(1...16)
+        try tell(0x0A, writer.bytes + [kind, initiator, 16] + key)
+    }
+
+    /// Answers a command that was taken before.
+    func answer(to opcode: ManagementOpcode, _ status: ManagementStatus, with parameters: [UInt8] = []) throws {
+        try tell(1, [UInt8(opcode.rawValue & 0xFF), UInt8(opcode.rawValue >> 8), status.rawValue] + parameters)
+    }
+
+    /// What pairings on it work with: there is no bluetoothd, and no folder for notes.
+    func pairingSurroundings(keys: KernelKeys? = nil) -> PairingSurroundings {
+        let leftovers = Leftovers(folder: nil, boot: "")
+        return PairingSurroundings(
+            management: management,
+            keys: keys ?? KernelKeys(management: management),
+            settings: PairingSettings(management: management, leftovers: leftovers) { Self.adapter },
+            adapter: "hci0",
+            facts: { Self.adapter },
+            leftovers: leftovers,
+            bus: SystemBus(address: "unix:path=/nowhere/bus"),
+            bluetoothd: .absent,
+            loop: loop,
+            timeline: timeline
+        )
+    }
+}
