@@ -250,6 +250,8 @@ class Management:
     def discovering(self, index: int) -> bool:
         """Whether anybody's discovery runs. Asked by starting our own, which the kernel refuses then."""
         while True:
+            # What was told until now was about somebody else's. Ours may be told of before the reply or behind it: kernels differ.
+            self.forget_discoveries()
             try:
                 self.command(START_DISCOVERY, index, LE_ONLY)
                 break
@@ -261,13 +263,19 @@ class Management:
                 self.wait_discovering(index, on=False, within=20)
             except TimeoutError:
                 return True
-        # The reply comes before the kernel counts the discovery as running: stopped at once, it would refuse. What was told
-        # before the reply was about somebody else's.
-        self.events = [event for event in self.events if event[0] != DISCOVERING]
+        # The reply comes before the kernel counts the discovery as running: stopped at once, it would refuse.
         self.wait_discovering(index, on=True)
+        # The end of somebody else's may have been told meanwhile.
+        self.forget_discoveries()
         self.command(STOP_DISCOVERY, index, LE_ONLY)
         self.wait_discovering(index, on=False)
         return False
+
+    def forget_discoveries(self) -> None:
+        """Drops what was told of discoveries so far."""
+        while select.select([self.socket], [], [], 0)[0]:
+            self.events.append(self.receive(time.monotonic()))
+        self.events = [event for event in self.events if event[0] != DISCOVERING]
 
     def wait_discovering(self, index: int, on: bool, within: float = 60) -> None:
         """Until the kernel says that discovery has begun, or has ended."""
