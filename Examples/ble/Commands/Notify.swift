@@ -238,7 +238,7 @@ extension BLEError {
                 : "none of these \(peripherals.count) accepted a connection within \(limit.secondsText)",
             remedy:
                 "Check that \(peripherals.count == 1 ? "it" : "each") is switched on, near, advertising, and not connected "
-                + "to another central. Where a scan hears nothing at all, switch the adapter off and on."
+                + "to another central. Where a scan hears nothing at all, switch the adapter off and on with `ble adapter cycle`."
         )
         error.elapsed = limit
         return error

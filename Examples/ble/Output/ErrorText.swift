@@ -27,6 +27,7 @@ extension BLEError {
             ("`Central.setPowered(true)`", "`ble adapter on`"),
             ("`Central.reset()`", "`ble adapter reset`"),
             ("`Central.powerCycle()`, or let a `RecoveryPlan` do it", "`ble adapter cycle`"),
+            ("`Central.powerCycle()`", "`ble adapter cycle`"),
             (" with `ConnectedCentral.disconnect()`", ", or end the `ble serve` that it is connected to"),
             ("open the `Central` on another adapter", "choose another adapter with `--adapter`"),
             ("Central.setPrivacy(_:interrupting: true)", "--interrupt"),

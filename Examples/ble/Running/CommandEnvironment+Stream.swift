@@ -94,7 +94,7 @@ extension BLEError {
             cause: "\(received) of \(count) came within \(limit.secondsText)",
             remedy: """
                 Allow more time with --timeout, and check that the device is near and sends. Where a scan hears nothing at \
-                all, switch the adapter off and on: ble adapter off, and ble adapter on.
+                all, switch the adapter off and on with `ble adapter cycle`.
                 """
         )
         error.elapsed = limit

@@ -52,7 +52,7 @@ enum ManagementFailure: Error, Hashable {
                 operation: operation,
                 object: object,
                 cause: "the kernel did not answer \(opcode)",
-                remedy: "Switch the adapter off and on; unplug it if that does not help."
+                remedy: "Switch the adapter off and on with `Central.powerCycle()`; unplug it if that does not help."
             )
         case .broken(let opcode, let why):
             BLEError(.systemFailure, operation: operation, object: object, cause: "\(opcode) failed: \(why)")

@@ -92,7 +92,7 @@ final class LinuxScan: Sendable {
                     operation: "scan",
                     object: radio.adapter.name,
                     cause: "the controller refused to scan, with the HCI status \(status)",
-                    remedy: "Switch the adapter off and on."
+                    remedy: "Switch the adapter off and on with `Central.powerCycle()`."
                 )
             )
         case .system, .management:

@@ -139,7 +139,7 @@ extension BLEError {
             operation: operation,
             object: adapter,
             cause: "the controller does not answer",
-            remedy: "Switch it off and on."
+            remedy: "Switch it off and on with `Central.powerCycle()`."
         )
     }
 }

@@ -16,7 +16,7 @@ extension BLEError {
                 ?? "the peripheral did not accept a connection within \(limit)",
             remedy: obstacle?.remedy
                 ?? "Check that it is switched on, near, advertising, and not connected to another central. "
-                + "Where a scan hears nothing at all, switch the adapter off and on."
+                + "Where a scan hears nothing at all, switch the adapter off and on with `Central.powerCycle()`."
         )
         error.elapsed = limit
         return error
