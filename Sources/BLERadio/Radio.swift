@@ -159,11 +159,22 @@ public protocol Radio: Sendable {
         _ peer: BluetoothAddress,
         result: @escaping @Sendable (Result<Bool, BLEError>) -> Void
     ) -> RadioActivity
+
+    /// Tells when the adapter has carried out what this program has asked it for, and taken back, so far. What was taken back
+    /// before the adapter had it is still to be undone by then: a program that ends earlier would leave it behind.
+    ///
+    /// - Parameter done: is called once, unless the activity is cancelled before.
+    func settle(_ done: @escaping @Sendable () -> Void) -> RadioActivity
 }
 
 extension Radio {
     /// None.
     public var executor: (any TaskExecutor)? { nil }
+
+    /// Nothing is ever left to be done.
+    public func settle(_ done: @escaping @Sendable () -> Void) -> RadioActivity {
+        timeline.schedule(after: .zero, done)
+    }
 
     /// Sees nothing.
     public func observeSymptoms(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity {

@@ -42,15 +42,13 @@ struct CommandEnvironment: Sendable {
         return peripheral
     }
 
-    /// Waits until no link is up any more, since a stream that has ended leaves its link to close by itself, and until
-    /// what was learned is on the disk.
+    /// Waits until no link is up any more, and tells how each has ended.
     private func quiet() async {
         for peripheral in peripherals.all.withLock({ $0 }) {
             let states = peripheral.connectionStates.timeout(.seconds(5), for: .wholeStream)
             let end = try? await states.first { if case .disconnected = $0 { true } else { false } }
             log.detail("\(peripheral): \(end.map { "\($0)" } ?? "the link does not close")")
         }
-        await PeerStore.standard.flush()
     }
 
     /// Opens what the options ask for, runs the closure until it is done or interrupted, and closes it again.
@@ -65,25 +63,26 @@ struct CommandEnvironment: Sendable {
         try await withCapture(options.capture, log) { capture in
             try await withAdapter(options, log, visitor) { adapter in
                 let choice = capture.map { adapter.captured(in: $0) } ?? adapter
-                let central = try await Central.open(choice, recovery: options.recovery)
-                let environment = CommandEnvironment(
-                    central: central,
-                    adapter: choice,
-                    output: output,
-                    log: log,
-                    hasChosenAdapter: options.adapter != nil && options.adapter != CommonOptions.allAdapters,
-                    isFresh: options.isFresh
-                )
                 // Within the rest: a simulated device must live until the command has left it properly.
-                do {
-                    try await signals.interrupt {
-                        try await environment.tellingTroubles { try await body(environment) }
+                try await Central.with(choice, recovery: options.recovery) { central in
+                    let environment = CommandEnvironment(
+                        central: central,
+                        adapter: choice,
+                        output: output,
+                        log: log,
+                        hasChosenAdapter: options.adapter != nil && options.adapter != CommonOptions.allAdapters,
+                        isFresh: options.isFresh
+                    )
+                    do {
+                        try await signals.interrupt {
+                            try await environment.tellingTroubles { try await body(environment) }
+                        }
+                    } catch {
+                        await environment.quiet()
+                        throw error
                     }
-                } catch {
                     await environment.quiet()
-                    throw error
                 }
-                await environment.quiet()
             }
         }
     }

@@ -25,6 +25,8 @@ final class ManagementSocket: Sendable {
         var unanswered: (@Sendable (ManagementOpcode) -> Void)?
         var timers: [ManagementClient.RequestID: RadioActivity] = [:]
         var observers = Observers<(call: Observer, lost: LossObserver)>()
+        /// Hear when no answer is owed any more.
+        var idle = Observers<@Sendable () -> Void>()
         var registration: EventLoop.Registration?
         var drops = DropCounter()
     }
@@ -89,6 +91,13 @@ final class ManagementSocket: Sendable {
         }
         // Not here: the caller may hold what the closure needs.
         if !actions.isEmpty { loop.enqueue { self.carryOut(actions) } }
+    }
+
+    /// Calls the closure, on the loop's thread, once every command has been answered, and those that followed from the answers.
+    func whenIdle(_ action: @escaping @Sendable () -> Void) -> RadioActivity {
+        let id = state.withLock { $0.idle.add(action) }
+        loop.enqueue { self.tellIfIdle() }
+        return RadioActivity { [weak self] in _ = self?.state.withLock { $0.idle.remove(id) } }
     }
 
     /// Sets who is told, on the loop's thread, of each command that the controller has left unanswered, before the command's
@@ -209,6 +218,12 @@ extension ManagementSocket {
             }
         }
         tell(events)
+        tellIfIdle()
+    }
+
+    private func tellIfIdle() {
+        let actions = state.withLock { $0.answers.isEmpty && !$0.idle.isEmpty ? $0.idle.removeAll() : [] }
+        for action in actions { action() }
     }
 
     private func tell(_ events: [Event]) {

@@ -30,6 +30,8 @@ public final class CaptureRadio: Radio {
         radio.observeSymptoms(events)
     }
 
+    public func settle(_ done: @escaping @Sendable () -> Void) -> RadioActivity { radio.settle(done) }
+
     public func setPowered(
         _ isOn: Bool,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void

@@ -13,21 +13,24 @@ extension Central {
     /// ```
     ///
     /// A stream that has ended leaves its link to go down by itself, and what was learned of a peripheral reaches the disk
-    /// a moment later. A program that ends at once would cut both short: this waits until no link of the central is up,
-    /// for five seconds at most, and until its store's files are written. Cancellation doesn't shorten that.
+    /// a moment later; what was taken back while the kernel was still at it is undone when its answer comes. A program that
+    /// ends at once would cut all that short: this waits until no link of the central is up and the kernel has answered, for
+    /// five seconds at most each, and until its store's files are written. Cancellation doesn't shorten that.
     ///
     /// - Parameters:
     ///   - choice: which adapter; the first one that is switched on unless told otherwise.
     ///   - store: where bonds and what else is known of peers are kept; as in ``open(_:store:)``.
+    ///   - recovery: what is done about an adapter that hears nothing; as in ``open(_:store:)``.
     ///   - body: what to do with the central.
     /// - Returns: what the closure returns.
     /// - Throws: what ``open(_:store:)`` throws; what the closure throws.
     public static func with<Output>(
         _ choice: AdapterChoice = .default,
         store: PeerStore? = nil,
+        recovery: RecoveryPlan = RecoveryPlan(),
         _ body: (Central) async throws -> Output
     ) async throws -> Output {
-        try await open(choice, store: store).scope(body)
+        try await open(choice, store: store, recovery: recovery).scope(body)
     }
 
     /// The same, once the adapter is on.
@@ -61,14 +64,18 @@ extension Central {
 }
 
 extension CentralCore {
-    /// How long a link may take to go down before it is not waited for any more.
+    /// How long a link may take to go down, and the radio to be done, before it is not waited for any more.
     private static let patience = Duration.seconds(5)
 
-    /// Waits until no link is up, and the files are written; not disturbed by cancellation.
+    /// Waits until no link is up, the radio is done and the files are written; not disturbed by cancellation.
     fileprivate func becomeQuiet() async {
         await undisturbedReply(on: timeline, limit: (Self.patience, ())) { finish in
             states.whenQuiet { finish(()) }
             return {}
+        }
+        await undisturbedReply(on: timeline, limit: (Self.patience, ())) { finish in
+            let settling = radio.settle { finish(()) }
+            return { settling.cancel() }
         }
         await store.flush(on: timeline)
     }

@@ -1,5 +1,6 @@
 import BLEProtocol
 import BLERadio
+import Synchronization
 
 extension JoinedRadio: Radio {
     /// Scans on all of them; `failed` comes when none is left that can.
@@ -51,6 +52,22 @@ extension JoinedRadio: Radio {
     /// Resets all of them that are there.
     func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
         eachPresent("reset", result) { $0.reset(result: $1) }
+    }
+
+    /// Once all of them have.
+    func settle(_ done: @escaping @Sendable () -> Void) -> RadioActivity {
+        let radios = members.map(\.radio)
+        guard !radios.isEmpty else { return timeline.schedule(after: .zero, done) }
+        let last = Mutex(radios.count)
+        let settled: @Sendable () -> Void = {
+            let isLast = last.withLock { last in
+                last -= 1
+                return last == 0
+            }
+            if isLast { done() }
+        }
+        let activities = radios.map { $0.settle(settled) }
+        return RadioActivity { for activity in activities { activity.cancel() } }
     }
 
     /// Those that are there; all where none is, which then says so.

@@ -73,13 +73,17 @@ import Testing
     @Test func `keys that were made before the kernel heard of it are forgotten`() async throws {
         let pairing = try await pairing()
         pairing.activity.cancel()
+        let settled = Events<Void> { [kernel] yield in kernel.management.whenIdle { yield(()) } }
         #expect(await kernel.next()?.opcode == .cancelPairDevice)
         // All of this was on its way.
         try kernel.tellKey(kind: 2)
         try kernel.answer(to: .pairDevice, .success, with: [UInt8](repeating: 0, count: 7))
         try kernel.answer(to: .cancelPairDevice, .invalidParameters, with: [UInt8](repeating: 0, count: 7))
         #expect(await kernel.next()?.opcode == .unpairDevice)
-        #expect(pairing.count == 0)
+        #expect(pairing.count == 0 && settled.count == 0)
+        // A program that ended before would have left them behind.
+        try kernel.answer(to: .unpairDevice, .success, with: [UInt8](repeating: 0, count: 7))
+        #expect(await settled.next() != nil)
     }
 
     @Test func `keys that were heard of are forgotten`() async throws {

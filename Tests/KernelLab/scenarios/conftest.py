@@ -48,6 +48,8 @@ def bluetoothd(bluetoothd_world, request):
 
 
 def fresh(world, request, reset):
+    # What nobody has read meanwhile may fill the socket's queue, and then nothing can be asked any more.
+    world.management.forget_events()
     world.management.power(world.index, True)
     world.management.disconnect_all(world.index)
     reset()
