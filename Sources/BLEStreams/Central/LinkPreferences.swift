@@ -1,8 +1,9 @@
 import BLEProtocol
+import BLERadio
 import Synchronization
 
-/// What was said of the links of one central: the connection parameters that they are made with, and who answers when one has
-/// to be made more secure.
+/// What was said of the links of one central: the connection parameters that they are made with, how secure they have to be
+/// for the use of single characteristics, and who answers when one has to be made more secure.
 final class LinkPreferences: Sendable {
     /// Those of every link without any of its own; `nil`: the radio's own.
     private let common: ConnectionParameters?
@@ -11,6 +12,8 @@ final class LinkPreferences: Sendable {
 
     private let commonAnswers: PairingAnswers?
     private let ownAnswers = Mutex<[UInt64: PairingAnswers]>([:])
+
+    private let demanded = Mutex<[UInt64: [BluetoothUUID: SecurityLevel]]>([:])
 
     init(_ common: ConnectionParameters?, _ answers: PairingAnswers?) {
         self.common = common
@@ -26,6 +29,15 @@ final class LinkPreferences: Sendable {
         // Let go of outside the lock.
         var answers = answers
         ownAnswers.withLock { swap(&$0[peripheral.rawValue], &answers) }
+    }
+
+    /// How secure a link to a peripheral has to be for the use of which characteristics.
+    func demands(on peripheral: BluetoothAddress) -> [BluetoothUUID: SecurityLevel] {
+        demanded.withLock { $0[peripheral.rawValue] ?? [:] }
+    }
+
+    func demand(_ level: SecurityLevel?, for uuid: BluetoothUUID, of peripheral: BluetoothAddress) {
+        demanded.withLock { $0[peripheral.rawValue, default: [:]][uuid] = level }
     }
 
     /// What a link to a peripheral is to be like.

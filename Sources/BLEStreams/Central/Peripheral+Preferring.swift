@@ -1,4 +1,5 @@
 public import BLEProtocol
+public import BLERadio
 
 extension Peripheral {
     /// Makes links to this peripheral with these parameters from now on, and changes the one that is up.
@@ -45,4 +46,31 @@ extension Peripheral {
     ///
     /// - Parameter answers: who answers; `nil`: as it was said for the central.
     public func allowPairing(_ answers: PairingAnswers?) { core.preferences.set(answers, for: address) }
+
+    /// Demands that a characteristic is used over links of a level only, whatever the peripheral itself asks for: a link that
+    /// has less is raised before the first request that names it leaves, as by ``Link/secure(to:answers:timeout:)``.
+    ///
+    /// ```swift
+    /// let code = BluetoothUUID(0xFFF2)
+    /// peripheral.allowPairing(.passkey(123_456))
+    /// peripheral.secure(code, to: .authenticated)
+    /// try await peripheral.withLink { link in try await link.write([1, 2, 3, 4], to: code) }
+    /// ```
+    ///
+    /// So what is secret is told to nobody who only has the peripheral's address. It holds for reads, writes of each kind,
+    /// subscriptions and descriptors, in links, sessions and queues, and lasts as long as this ``Central`` is there. For an
+    /// operation that names a handle the services are discovered first. An operation for which the link could not be raised
+    /// fails with the error of that, and sends nothing.
+    ///
+    /// - Parameters:
+    ///   - characteristic: its type.
+    ///   - level: what is needed; `nil`: nothing any more.
+    public func secure(_ characteristic: BluetoothUUID, to level: SecurityLevel?) {
+        core.preferences.demand(level, for: characteristic, of: address)
+    }
+
+    /// The same for a characteristic whose value has a type. See ``secure(_:to:)-(BluetoothUUID,_)``.
+    public func secure<Value>(_ characteristic: TypedCharacteristic<Value>, to level: SecurityLevel?) {
+        secure(characteristic.uuid, to: level)
+    }
 }

@@ -64,11 +64,22 @@ final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
     private func begin() {
         switch target {
         case .handles(let procedure):
-            let database = link.attributes.knownDatabase
-            state.withLock { $0.database = database }
-            run(procedure)
+            let attributes = link.attributes
+            let leave = attributes.secure(
+                for: procedure,
+                operation: operation,
+                object: "\(object)",
+                answers: link.whoAnswers
+            ) { error in
+                if let error { return self.end(.failure(error)) }
+                let database = attributes.knownDatabase
+                self.state.withLock { $0.database = database }
+                self.run(procedure)
+            }
+            wait(leaving: leave)
         case .characteristic(let selector, let properties, let make):
-            link.attributes.characteristic(selector, operation: operation) { found in
+            let answers = link.whoAnswers
+            let leave = link.attributes.characteristic(selector, operation: operation, answers: answers) { found in
                 switch found {
                 case .failure(let error): self.end(.failure(error))
                 case .success(let characteristic):
@@ -78,7 +89,18 @@ final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
                     self.run(make(characteristic))
                 }
             }
+            wait(leaving: leave)
         }
+    }
+
+    /// Waits for the link to be more secure, until it is over.
+    private func wait(leaving leave: (@Sendable () -> Void)?) {
+        guard let leave else { return }
+        let isOver = state.withLock { state in
+            if !state.isOver { state.leaveRaise = leave }
+            return state.isOver
+        }
+        if isOver { leave() }
     }
 
     private func run(_ procedure: Procedure) {
@@ -144,11 +166,7 @@ final class AttributeOperation<Procedure: GATTProcedure>: Sendable {
                 end(.failure(refusal.notRaised(error)))
             }
         }
-        let isOver = state.withLock { state in
-            if !state.isOver { state.leaveRaise = leave }
-            return state.isOver
-        }
-        if isOver { leave() }
+        wait(leaving: leave)
     }
 
     private func again(_ database: GATTDatabase, _ procedure: Procedure) {

@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLERadio
 
 /// How an operation is carried out: it waits for the link, for what it names to be found, and for its answer.
 extension Link {
@@ -11,13 +12,18 @@ extension Link {
         if let known = try attributes.knownCharacteristic(selector, operation: operation) { return known }
         let object = OperationObject(nil, selector, peripheral.address)
         return try await waitFor(operation: operation, object: object, timeout: timeout) { finish in
-            let attributes = attributes
-            return lane.enter(pass) { place in
-                attributes.characteristic(selector, operation: operation) { found in
+            let (attributes, whoAnswers, waiting) = (attributes, whoAnswers, Ending<Void>())
+            let place = lane.enter(pass) { place in
+                let leave = attributes.characteristic(selector, operation: operation, answers: whoAnswers) { found in
                     place.leave()
                     finish(found)
                 }
-            }.leave
+                if let leave { waiting.undo(leave) }
+            }
+            return {
+                waiting.end()
+                place.leave()
+            }
         }
     }
 

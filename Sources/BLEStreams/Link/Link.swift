@@ -39,18 +39,19 @@ public final class Link: Sendable {
     init(peripheral: Peripheral, radioLink: any ATTLink, record: PeerRecord) {
         self.peripheral = peripheral
         let lane = Lane()
+        keptBonds = record.bonds(with: peripheral.address)
+        let raiser = SecurityRaiser(peripheral, keptBonds: keptBonds)
         let attributes = LinkAttributes(
             peripheral: peripheral.address,
             store: peripheral.core.store,
             record: record,
-            lane: lane
+            lane: lane,
+            demands: SecurityDemands(of: peripheral.address, peripheral.core.preferences, raiser)
         )
-        keptBonds = record.bonds(with: peripheral.address)
         let lifetime = LinkLifetime()
         self.attributes = attributes
         self.lifetime = lifetime
         conditionWatch = ConditionWatch(radioLink, timeline: peripheral.core.timeline)
-        let raiser = SecurityRaiser(peripheral, keptBonds: keptBonds)
         self.raiser = raiser
         ownAnswers = nil
         self.lane = lane

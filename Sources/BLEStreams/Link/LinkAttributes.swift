@@ -22,12 +22,14 @@ final class LinkAttributes: Sendable {
     private let remote: RemoteDatabase
     private let subscriptions: LinkSubscriptions
     private let lane: Lane
+    private let demands: SecurityDemands
     private let watchers = ServiceWatchers()
 
     /// - Parameter record: what was kept of the peer.
-    init(peripheral: BluetoothAddress, store: PeerStore, record: PeerRecord, lane: Lane) {
+    init(peripheral: BluetoothAddress, store: PeerStore, record: PeerRecord, lane: Lane, demands: SecurityDemands) {
         self.peripheral = peripheral
         self.lane = lane
+        self.demands = demands
         remote = RemoteDatabase(memory: DatabaseMemory(store: store, peer: peripheral), record: record)
         subscriptions = LinkSubscriptions(peripheral: peripheral, database: remote, lane: lane)
     }
@@ -82,22 +84,92 @@ final class LinkAttributes: Sendable {
     /// Tells of services that have changed, until the returned closure is called.
     func watch(_ watcher: ServiceWatchers.Watcher) -> @Sendable () -> Void { watchers.add(watcher) }
 
-    /// Finds a characteristic without asking the peer; `nil` where that must be asked.
+    /// Finds a characteristic without asking the peer; `nil` where that must be asked, or the link is to be more secure for it.
     ///
     /// - Throws: ``BLEError/Code/notFound`` or ``BLEError/Code/servicesChanged`` where everything is known.
     func knownCharacteristic(_ selector: CharacteristicSelector, operation: String) throws -> Characteristic? {
-        if let known = knownDatabase {
-            return try Self.find(selector, in: known, operation: operation, peripheral).get()
-        }
-        return chosenCharacteristic(selector)
+        let found =
+            try knownDatabase.map { try Self.find(selector, in: $0, operation: operation, peripheral).get() }
+            ?? chosenCharacteristic(selector)
+        return found.flatMap { demands.missing(for: [$0.uuid]) == nil ? $0 : nil }
+    }
+
+    /// Whether a handle may be used at once: nothing is demanded of the link for that, or it is known to have it.
+    func mayUse(_ handle: UInt16) -> Bool {
+        if demands.areNone { return true }
+        guard let database = knownDatabase else { return false }
+        return database.characteristic(containing: handle).map { demands.missing(for: [$0.uuid]) == nil } ?? true
     }
 
     private func chosenCharacteristic(_ selector: CharacteristicSelector) -> Characteristic? {
         try? Self.find(selector, in: remote.chosen.database, operation: "", peripheral).get()
     }
 
-    /// Finds a characteristic, after discovery where that is needed.
+    /// Finds a characteristic, after discovery where that is needed, and has the link as secure as is demanded for it.
+    ///
+    /// - Parameter answers: who answers where that takes a pairing.
+    /// - Returns: has nobody wait for the link to be more secure; `nil` where nothing is demanded.
+    @discardableResult
     func characteristic(
+        _ selector: CharacteristicSelector,
+        operation: String,
+        answers: @escaping SecurityDemands.Answers,
+        _ result: @escaping @Sendable (Result<Characteristic, BLEError>) -> Void
+    ) -> (@Sendable () -> Void)? {
+        guard !demands.areNone else {
+            find(selector, operation: operation, result)
+            return nil
+        }
+        let (wish, object, demands) = (Ending<Void>(), "\(selector) of \(peripheral)", demands)
+        find(selector, operation: operation) { found in
+            guard case .success(let characteristic) = found else { return result(found) }
+            demands.fulfil(
+                for: [characteristic.uuid],
+                operation: operation,
+                object: object,
+                answers: answers,
+                until: wish
+            ) {
+                result($0.map { .failure($0) } ?? found)
+            }
+        }
+        return { wish.end() }
+    }
+
+    /// Has the link as secure as is demanded for what a procedure reads or writes, after discovery where that is needed.
+    ///
+    /// - Returns: has nobody wait for it; `nil` where nothing is demanded.
+    func secure(
+        for procedure: some GATTProcedure,
+        operation: String,
+        object: @autoclosure () -> String,
+        answers: @escaping SecurityDemands.Answers,
+        _ result: @escaping @Sendable (BLEError?) -> Void
+    ) -> (@Sendable () -> Void)? {
+        guard !demands.areNone else {
+            result(nil)
+            return nil
+        }
+        let (wish, demands, object) = (Ending<Void>(), demands, object())
+        let fulfil: @Sendable ([BluetoothUUID]) -> Void = { types in
+            demands.fulfil(for: types, operation: operation, object: object, answers: answers, until: wish, result)
+        }
+        let handles = procedure.handles
+        if handles.isEmpty {
+            fulfil(procedure.attributeType.map { [$0] } ?? [])
+            return { wish.end() }
+        }
+        database { outcome in
+            switch outcome {
+            case .failure(let failure): result(BLEError(failure, operation: operation, object: object))
+            case .success(let database):
+                fulfil(handles.compactMap { database.characteristic(containing: $0)?.uuid })
+            }
+        }
+        return { wish.end() }
+    }
+
+    private func find(
         _ selector: CharacteristicSelector,
         operation: String,
         _ result: @escaping @Sendable (Result<Characteristic, BLEError>) -> Void
@@ -177,8 +249,12 @@ final class LinkAttributes: Sendable {
             subscriber.finish(error)
             return {}
         }
+        // Whether it was given up before the characteristic was known, and the link secure enough for it.
+        let waiting = Ending<Bool>()
         let place = lane.enter(pass) { place in
-            self.characteristic(selector, operation: "notifications") { found in
+            let leave = self.characteristic(selector, operation: "notifications", answers: subscriber.answers) {
+                found in
+                guard waiting.end(false) else { return place.leave() }
                 switch found {
                 case .failure(let error):
                     subscriptions.fail([id]) { _ in error }
@@ -186,8 +262,15 @@ final class LinkAttributes: Sendable {
                 case .success(let characteristic): subscriptions.arm(id, characteristic, place)
                 }
             }
+            guard let leave else { return }
+            waiting.whenEnded { isGivenUp in
+                guard isGivenUp else { return }
+                leave()
+                place.leave()
+            }
         }
         return {
+            waiting.end(true)
             place.withdraw()
             subscriptions.remove(id)
         }

@@ -56,6 +56,9 @@ final class SecurityRaiser: Sendable {
     /// How often the link has been raised: what was refused before may be allowed now.
     var rises: Int { state.withLock { $0.machine.rises } }
 
+    /// The level of the link; `nil` where it isn't encrypted, or over.
+    var level: SecurityLevel? { state.withLock { $0.bearer }?.radioLink.security.level }
+
     /// Whether the link is being raised.
     var isRaising: Bool { state.withLock { $0.machine.isRaising } }
 
@@ -70,7 +73,7 @@ final class SecurityRaiser: Sendable {
         isRefused: Bool,
         _ result: @escaping @Sendable (Outcome) -> Void
     ) -> @Sendable () -> Void {
-        let current = state.withLock { $0.bearer }?.radioLink.security.level
+        let current = self.level
         let token = state.withLock { state in
             state.lastToken += 1
             state.askers[state.lastToken] = Asker(answers: answers, result: result)

@@ -11,6 +11,9 @@ package protocol GATTProcedure: Sendable {
     /// The handles that its requests name; none for a search, which stays right whatever the handles mean.
     var handles: [UInt16] { get }
 
+    /// The type of the attributes whose values it reads wherever they are; `nil` for one that names handles, or searches.
+    var attributeType: BluetoothUUID? { get }
+
     /// Whether doing it twice is the same as doing it once: reading is.
     static var isRepeatable: Bool { get }
 
@@ -38,6 +41,8 @@ extension GATTProcedure {
     package static var isCommand: Bool { false }
 
     package var handles: [UInt16] { [] }
+
+    package var attributeType: BluetoothUUID? { nil }
 
     package static var isRepeatable: Bool { false }
 

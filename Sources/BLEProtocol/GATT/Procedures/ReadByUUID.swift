@@ -17,6 +17,8 @@ package struct ReadByUUID: GATTProcedure {
 
     package let uuid: BluetoothUUID
 
+    package var attributeType: BluetoothUUID? { uuid }
+
     private let limit: Int
     private var walk: HandleWalk
     private var found: [Value] = []
