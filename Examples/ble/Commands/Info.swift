@@ -9,6 +9,9 @@ struct Info: Command {
     static let notes = """
         Every value that can be read is read. When a request goes wrong, by a lost link or an answer that stays away,
         what was read until then is printed, and the exit status is 1; that a value is refused is part of the tree.
+
+        With --json the tree is what `ble serve --database` takes, and `ble verify --database`: so a device is copied, and
+        the copy compared with it.
         """
 
     private let peripheral: PeripheralName
@@ -57,10 +60,16 @@ extension CommandEnvironment {
     fileprivate func readValues(of tree: inout GATTTree, _ link: Link, _ deadline: Deadline?) async throws {
         for handle in tree.readableHandles {
             let patience = min(.seconds(3), deadline?.remaining ?? .seconds(3))
+            let before = link.security
             do {
                 tree.values[handle] = .octets(Array(try await link.read(handle: handle, timeout: patience)))
+                // It was refused at first, and what was asked for is what the link has now at most.
+                if !before.isEncrypted, link.security.isEncrypted { tree.levels[handle] = .encrypted }
             } catch let error as BLEError where error.code == .attributeError {
-                tree.values[handle] = .refused(error.attError?.description ?? error.cause)
+                tree.values[handle] = .refused(error.attError?.description ?? error.cause, error.attError)
+                if error.attError?.isForWantOfSecurity == true {
+                    tree.levels[handle] = link.security.isEncrypted ? .authenticated : .encrypted
+                }
             }
         }
     }

@@ -7,6 +7,7 @@ struct Serve: Command {
     static let parameters: [String] = []
     static let options = [
         Option("profile", value: "P", help: "what to offer: heart-rate, transfer or echo; heart-rate unless given"),
+        Option("database", value: "FILE", help: "offer what a file describes, as `ble info --json` prints it"),
         Option("name", value: "NAME", help: "the name to advertise"),
         Option("access", value: "LEVEL", help: "what it takes to use it: open, encrypted or authenticated"),
         Option("passkey", value: "DIGITS", help: "the passkey that a central shows, where it is always the same"),
@@ -33,44 +34,80 @@ struct Serve: Command {
           heart-rate  measurements (2A37) once a second, and where the sensor is worn (2A38)
           transfer    a message in chunks, closed by EOM, for each who subscribes: the other end of `ble transfer`
           echo        a value of up to 512 octets to read and to write; what is written is notified to all subscribers
+
+        A device is copied by `ble info ADDRESS --json > FILE` and `ble serve --database FILE`: its services, with the values
+        that could be read, its name, and what it asks of a link before it shows a value. The file may be changed, or written
+        by hand:
+
+          {"services": [{"uuid": "181A", "characteristics": [{"uuid": "2A6E", "properties": ["read", "notify"],
+            "value": {"count": 2100, "step": 5, "octets": 2, "every": 1}, "access": "encrypted"}]}]}
+
+        A "value" is "00ff", {"hex": "00ff"} or {"text": "words"}, which stays until it is written; a {"count": N}, which grows;
+        a {"file": "PATH"} or a {"command": ["PROGRAM", "WORD"]}, which are asked at each read. What can be notified or
+        indicated is told to who has subscribed when it is written, and when it has changed after "every" so many seconds. What
+        can be neither read nor written, and has no value, counts up from 0. Of "name", "appearance" and "advertising", a list of
+        UUIDs, the first two are taken from service 1800 unless given. Commands run with the rights of this one.
         """
 
     static let visitor: (any DemoVisitor)? = DemoGuest()
 
-    private let profile: any ServedProfile
+    private let contents: any ServedContents
+    private let notices: [String]
     private let peripheral: LocalPeripheral
     private let isUnanswered: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         _ = try arguments.parameters(Self.parameters)
+        let access = try Self.access(arguments)
+        let served: any ServedContents
+        var name = arguments.last("name")
+        var advertised: [BluetoothUUID]?
+        if let path = arguments.last("database") {
+            guard !arguments.has("profile") else { throw UsageError("--profile and --database exclude each other") }
+            let database = try ServedDatabase(path: path, access: access)
+            name = name ?? database.name ?? "ble copy"
+            advertised = database.advertised
+            notices = database.notices
+            served = database
+        } else {
+            let profile = try Self.profile(arguments)
+            name = name ?? "ble \(profile.title)"
+            notices = []
+            served = profile
+        }
+        guard let name, !name.isEmpty, name.utf8.count <= 248 else {
+            throw UsageError("--name '\(name ?? "")': a name has 1 to 248 octets")
+        }
+        contents = served
+        let (answers, asksSomebody) = try Self.answers(arguments)
+        let services = served is ServedDatabase ? served.services : served.services.map { $0.asking(for: access) }
+        isUnanswered = !asksSomebody && services.contains { $0.needsAuthentication }
+        var peripheral = LocalPeripheral(
+            name: name,
+            appearance: served.appearance,
+            advertising: advertised,
+            pairing: answers
+        ) { services }
+        if arguments.has("resume") { peripheral.resuming = .exponential() }
+        self.peripheral = peripheral
+    }
+
+    private static func profile(_ arguments: Arguments) throws(UsageError) -> any ServedProfile {
         let wanted = arguments.last("profile") ?? HeartRateProfile.name
         guard let profile = servedProfiles.first(where: { $0.name == wanted }) else {
             let names = servedProfiles.map { $0.name }.joined(separator: ", ")
             throw UsageError("--profile '\(wanted)': the profiles are \(names)")
         }
-        let name = arguments.last("name") ?? "ble \(wanted)"
-        guard !name.isEmpty, name.utf8.count <= 248 else {
-            throw UsageError("--name '\(name)': a name has 1 to 248 octets")
-        }
-        let served = profile.init()
-        self.profile = served
-        let access = try Self.access(arguments)
-        let (answers, asksSomebody) = try Self.answers(arguments)
-        isUnanswered = access == .authenticated && !asksSomebody
-        var peripheral = LocalPeripheral(name: name, appearance: served.appearance, pairing: answers) {
-            served.services.map { $0.asking(for: access) }
-        }
-        if arguments.has("resume") { peripheral.resuming = .exponential() }
-        self.peripheral = peripheral
+        return profile.init()
     }
 
     private static func access(_ arguments: Arguments) throws(UsageError) -> AccessRequirement {
-        switch arguments.last("access") ?? "open" {
-        case "open": return .open
-        case "encrypted": return .encrypted
-        case "authenticated": return .authenticated
-        case let other: throw UsageError("--access '\(other)': the levels are open, encrypted and authenticated")
+        let level = arguments.last("access") ?? "open"
+        guard let access = AccessRequirement(level: level) else {
+            let levels = AccessRequirement.levels.joined(separator: ", ")
+            throw UsageError("--access '\(level)': the levels are \(levels)")
         }
+        return access
     }
 
     /// Who answers what a central asks, `nil` where nobody may pair; and whether there is anybody.
@@ -101,6 +138,7 @@ struct Serve: Command {
 
     func run(in environment: CommandEnvironment) async throws {
         let adapter = environment.central.adapter
+        for notice in notices { environment.log.say(notice) }
         if isUnanswered {
             environment.log.say(
                 "nobody can answer a pairing here, so no central gets at what is authenticated: run it at a terminal, or "
@@ -110,21 +148,21 @@ struct Serve: Command {
         try await peripheral.run(on: environment.adapter) { server in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 let diary = ServeDiary(environment.output)
-                let (profile, name) = (profile, peripheral.name)
+                let (contents, name) = (contents, peripheral.name)
                 group.addTask {
                     for try await event in server.centralEvents { try diary.note(event) }
                 }
                 group.addTask {
-                    try await profile.live(server, diary)
+                    try await contents.live(server, diary)
                 }
-                try diary.began(adapter, name, type(of: profile).name)
+                try diary.began(adapter, name, contents.title)
                 group.addTask {
                     var wasInterrupted = false
                     for try await state in server.states {
                         switch state {
                         case .starting: break
                         case .serving:
-                            if wasInterrupted { try diary.began(adapter, name, type(of: profile).name) }
+                            if wasInterrupted { try diary.began(adapter, name, contents.title) }
                             wasInterrupted = false
                         case .interrupted(let error):
                             wasInterrupted = true

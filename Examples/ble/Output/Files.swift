@@ -3,14 +3,24 @@ import Glibc
 
 /// Reads a whole file, which may be a pipe.
 func readFile(_ path: String) throws -> [UInt8] {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    // No value is nearly as long.
+    try readBeginning(path, 1 << 20)
+}
+
+/// Reads so many octets of a file, or all where there are fewer.
+///
+/// - Parameter isOrdinary: whether it must be a file in the narrow sense, which nobody is waited for to fill.
+func readBeginning(_ path: String, _ limit: Int, isOrdinary: Bool = false) throws -> [UInt8] {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | (isOrdinary ? O_NONBLOCK : 0))
     guard descriptor >= 0 else { throw BLEError.file("read", path, errno) }
     defer { close(descriptor) }
+    var facts = stat()
+    guard fstat(descriptor, &facts) == 0 else { throw BLEError.file("read", path, errno) }
+    if isOrdinary, facts.st_mode & S_IFMT != S_IFREG { throw BLEError.file("read", path, EINVAL) }
     var octets: [UInt8] = []
-    var part = [UInt8](repeating: 0, count: 65_536)
-    // No value is nearly as long.
-    while octets.count < 1 << 20 {
-        let count = read(descriptor, &part, part.count)
+    var part = [UInt8](repeating: 0, count: min(limit, 65_536))
+    while octets.count < limit {
+        let count = read(descriptor, &part, min(part.count, limit - octets.count))
         if count < 0, errno == EINTR { continue }
         guard count >= 0 else { throw BLEError.file("read", path, errno) }
         guard count > 0 else { break }

@@ -5,7 +5,7 @@ struct GATTTree {
     /// What came of a read.
     enum Value {
         case octets([UInt8])
-        case refused(String)
+        case refused(String, ATTError?)
     }
 
     /// The device's address.
@@ -20,6 +20,8 @@ struct GATTTree {
     let database: GATTDatabase
     /// What was read, by handle.
     var values: [UInt16: Value] = [:]
+    /// What it takes to read a value, by handle, where that has shown.
+    var levels: [UInt16: SecurityLevel] = [:]
 
     /// The facts about a link, without values.
     init(link: Link, database: GATTDatabase) {
@@ -98,12 +100,11 @@ extension GATTTree {
     }
 
     private func json(of characteristic: Characteristic) -> JSON {
-        let names = characteristic.properties.isEmpty ? [] : "\(characteristic.properties)".split(separator: ", ")
         return .object(
             members(
                 characteristic.valueHandle,
                 characteristic.uuid,
-                ("properties", .array(names.map { .string($0.inOneWord) }))
+                ("properties", .names(of: characteristic.properties))
             )
                 + (number(in: characteristic).map { [("number", .decimal($0))] } ?? [])
                 + [("descriptors", .array(characteristic.descriptors.map(json(of:))))]
@@ -123,9 +124,12 @@ extension GATTTree {
         case .octets(let octets)?:
             members.append(("value", .hex(octets)))
             if let text = octets.utf8Text { members.append(("text", .string(text))) }
-        case .refused(let reason)?: members.append(("error", .string(reason)))
+        case .refused(let reason, let error)?:
+            members.append(("error", .string(reason)))
+            if let error { members.append(("attError", .number(Int(error.rawValue)))) }
         case nil: break
         }
+        if let level = levels[handle] { members.append(("access", .string(level.rawValue))) }
         return members
     }
 }
@@ -167,9 +171,17 @@ extension GATTTree {
     private func text(of handle: UInt16) -> String? {
         switch values[handle] {
         case .octets(let octets)?: octets.readableText
-        case .refused(let reason)?: "refused: \(reason)"
+        case .refused(let reason, _)?: "refused: \(reason)"
         case nil: nil
         }
+    }
+}
+
+extension JSON {
+    /// The names of properties, as a program likes them.
+    static func names(of properties: CharacteristicProperties) -> JSON {
+        let names = properties.isEmpty ? [] : "\(properties)".split(separator: ", ")
+        return .array(names.map { .string($0.inOneWord) })
     }
 }
 

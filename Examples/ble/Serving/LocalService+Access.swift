@@ -12,4 +12,7 @@ extension LocalService {
         }
         return service
     }
+
+    /// Whether something in it takes an authenticated link.
+    var needsAuthentication: Bool { characteristics.contains { $0.subscribing.needsAuthentication } }
 }

@@ -96,6 +96,16 @@ struct ServeDiary: Sendable {
         try line("written", "by \(request.central.address)", request.characteristic, value, request.central)
     }
 
+    /// There is no value to tell or to answer with.
+    func unavailable(_ characteristic: String, _ error: BLEError) throws {
+        try line(
+            "unavailable",
+            "",
+            "\(characteristic): \(error.messageText)",
+            [("characteristic", .string(characteristic)), ("error", error.json)]
+        )
+    }
+
     private func line(
         _ event: String,
         _ who: String,

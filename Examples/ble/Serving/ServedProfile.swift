@@ -1,11 +1,9 @@
 import BLEStreams
 
 /// Something that `ble serve` can offer.
-protocol ServedProfile: Sendable {
-    /// What it is called behind `--profile`.
-    static var name: String { get }
-
-    init()
+protocol ServedContents: Sendable {
+    /// What the diary calls it.
+    var title: String { get }
 
     /// What kind of device it makes, as a number that the Bluetooth SIG assigned.
     var appearance: UInt16 { get }
@@ -15,6 +13,18 @@ protocol ServedProfile: Sendable {
 
     /// Answers centrals until it is cancelled, and tells the diary.
     func live(_ server: PeripheralServer, _ diary: ServeDiary) async throws
+}
+
+/// Contents that `ble serve` brings along.
+protocol ServedProfile: ServedContents {
+    /// What it is called behind `--profile`.
+    static var name: String { get }
+
+    init()
+}
+
+extension ServedProfile {
+    var title: String { Self.name }
 }
 
 /// All profiles, in the order in which the help lists them.

@@ -180,10 +180,11 @@ extension LocalCharacteristic {
         2 + (declaredExtendedProperties.isEmpty ? 0 : 1) + (isSubscribable ? 1 : 0) + descriptors.count
     }
 
-    fileprivate var isSubscribable: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
+    /// Whether clients are sent its value, so that it has a Client Characteristic Configuration.
+    package var isSubscribable: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
 
     /// The extended properties, with that which a writable user description brings along (Vol 3, Part G, 3.3.3.2).
-    fileprivate var declaredExtendedProperties: CharacteristicExtendedProperties {
+    package var declaredExtendedProperties: CharacteristicExtendedProperties {
         let isWritable = descriptors.contains {
             $0.uuid == AttributeType.userDescription && $0.permissions.write != nil
         }
@@ -191,7 +192,7 @@ extension LocalCharacteristic {
     }
 
     /// The properties, with the one that says whether there are extended ones put right.
-    fileprivate var declaredProperties: CharacteristicProperties {
+    package var declaredProperties: CharacteristicProperties {
         declaredExtendedProperties.isEmpty
             ? properties.subtracting(.extendedProperties) : properties.union(.extendedProperties)
     }

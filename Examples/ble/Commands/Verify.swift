@@ -1,0 +1,130 @@
+import BLEStreams
+
+/// Tries whether a device does what it says, or what a file says of it.
+struct Verify: Command {
+    static let name = "verify"
+    static let summary = "try whether a device does what it says, or what a file says of it"
+    static let parameters = ["ADDRESS"]
+    static let options =
+        [
+            Option("database", value: "FILE", help: "compare with a file, as `ble info --json` prints it"),
+            Option("write", help: "write each value that can be read and written, with what was just read"),
+            Option.deadline,
+        ] + SecurityOptions.options
+    static let notes = """
+        It reads what can be read, subscribes for a moment to what can be notified or indicated, and prints what isn't as the
+        file describes it: what is missing, other properties and descriptors, what is refused, and what is shown on a link that
+        is less secure than is declared. Values of characteristics are not compared. Services 1800 and 1801 of the file don't
+        count. Without --database the device is compared with its own claims.
+
+        With findings the exit status is 1. With --secure all is tried twice: first on a link as it comes, then on one that
+        has been made as secure; and nobody is paired with before. Nothing is written without --write; a device may take even
+        the octets that it has just shown for an order. --timeout is for each request.
+        """
+
+    private let peripheral: PeripheralName
+    private let declaration: LocalPeripheral?
+    private let isWriting: Bool
+    private let limit: Duration?
+    private let security: SecurityOptions
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        peripheral = try PeripheralName(arguments.parameters(Self.parameters)[0])
+        if let path = arguments.last("database") {
+            let database = try ServedDatabase(path: path)
+            declaration = LocalPeripheral(name: database.name ?? "") { database.services }
+        } else {
+            declaration = nil
+        }
+        isWriting = arguments.has("write")
+        limit = try arguments.seconds("timeout")
+        security = try SecurityOptions(arguments)
+    }
+
+    func run(in environment: CommandEnvironment) async throws {
+        // A device that says that nothing has changed is not believed.
+        let device = try environment.peripheral(peripheral)
+        device.forgetServices()
+        var counts = (findings: 0, services: 0, characteristics: 0)
+        try await environment.withLink(to: peripheral, nil) { link in
+            let database = try await environment.discover(link, nil)
+            counts.services = database.services.count
+            counts.characteristics = database.services.map(\.characteristics.count).reduce(0, +)
+            // On a link as it comes, what needs security must be refused.
+            let first = try await findings(on: link)
+            for finding in first { try environment.output.print(finding.json, "\(finding)") }
+            counts.findings = first.count
+            guard let level = security.level, first.last?.endsAll != true else { return }
+            device.allowPairing(security.answers(about: peripheral.text))
+            try await link.secure(to: level)
+            for finding in try await findings(on: link) where !first.contains(finding) {
+                try environment.output.print(finding.json, "\(finding)")
+                counts.findings += 1
+            }
+        }
+        let summary = "\(counts.services) services, \(counts.characteristics) characteristics"
+        try environment.output.print(
+            .object(
+                ("findings", .number(counts.findings)),
+                ("services", .number(counts.services)),
+                ("characteristics", .number(counts.characteristics))
+            ),
+            counts.findings == 0 ? "as declared: \(summary)" : "\(counts.findings) \(counts.findings == 1 ? "finding" : "findings"): \(summary)"
+        )
+        guard counts.findings > 0 else { return }
+        throw BLEError(
+            .verificationFailed,
+            operation: "verify",
+            object: "\(device)",
+            cause: counts.findings == 1 ? "1 thing is not as declared" : "\(counts.findings) things are not as declared",
+            remedy: "Each was printed: change the device, or what declares it."
+        )
+    }
+
+    private func findings(on link: Link) async throws -> [VerificationFinding] {
+        guard let declaration else { return try await link.verify(writing: isWriting, timeout: limit) }
+        return try await link.verify(against: declaration, writing: isWriting, timeout: limit)
+    }
+}
+
+extension VerificationFinding {
+    /// Whether nothing could be tried behind it.
+    fileprivate var endsAll: Bool { if case .failed = kind { true } else { false } }
+
+    /// The finding as an object: where it is, what it is, and how it reads.
+    fileprivate var json: JSON {
+        var members: [(String, JSON)] = [("service", .string("\(service)"))]
+        if let characteristic { members.append(("characteristic", .string("\(characteristic)"))) }
+        if let descriptor { members.append(("descriptor", .string("\(descriptor)"))) }
+        if let handle { members.append(("handle", .string(handle.handleText))) }
+        members += kind.members
+        members.append(("text", .string("\(kind)")))
+        return .object(members)
+    }
+}
+
+extension VerificationFinding.Kind {
+    fileprivate var members: [(String, JSON)] {
+        switch self {
+        case .missing: [("finding", .string("missing"))]
+        case .missingInclude(let uuid): [("finding", .string("missingInclude")), ("included", .string("\(uuid)"))]
+        case .undeclared: [("finding", .string("undeclared"))]
+        case .otherProperties(let declared, let found):
+            [("finding", .string("otherProperties")), ("declared", .names(of: declared)), ("found", .names(of: found))]
+        case .otherValue(let declared, let found):
+            [("finding", .string("otherValue")), ("declared", .hex(declared)), ("found", .hex(found))]
+        case .refused(let operation, let error):
+            [
+                ("finding", .string("refused")), ("operation", .string(operation.rawValue)),
+                ("attError", .number(Int(error.rawValue))),
+            ]
+        case .permitted(let operation):
+            [("finding", .string("permitted")), ("operation", .string(operation.rawValue))]
+        case .failed(let operation, let cause):
+            [
+                ("finding", .string("failed")), ("operation", .string(operation.rawValue)),
+                ("cause", .string(cause)),
+            ]
+        }
+    }
+}

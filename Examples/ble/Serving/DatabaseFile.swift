@@ -1,0 +1,160 @@
+import BLEStreams
+import FoundationEssentials
+
+/// What a file says that a device has, in the form in which `ble info --json` prints it.
+struct DatabaseFile: Decodable {
+    /// The name to advertise, where the file has one of its own.
+    var name: String?
+    /// What kind of device it is, where the file says so itself.
+    var appearance: UInt16?
+    /// The services to advertise, where the file names them.
+    var advertising: [UUIDText]?
+    /// Whether the link was encrypted over which the values were read.
+    var isEncrypted: Bool
+    var services: [ServiceEntry]
+
+    init(from decoder: any Decoder) throws {
+        let members = try Members(
+            decoder,
+            known: [
+                "address", "addressType", "mtu", "rssi", "encrypted", "authenticated", "link", "services", "name",
+                "appearance", "advertising",
+            ]
+        )
+        name = try members["name"]
+        appearance = try members.number("appearance", in: 0...UInt16.max)
+        advertising = try members["advertising"]
+        isEncrypted = try members["encrypted"] ?? false
+        services = try members.required("services")
+    }
+}
+
+/// A service of the file.
+struct ServiceEntry: Decodable {
+    var handle: String?
+    var uuid: BluetoothUUID
+    var isPrimary: Bool
+    var includes: [IncludeEntry]
+    var characteristics: [CharacteristicEntry]
+
+    init(from decoder: any Decoder) throws {
+        let members = try Members(decoder, known: ["handle", "uuid", "name", "primary", "includes", "characteristics"])
+        handle = try members["handle"]
+        uuid = try members.required("uuid", as: UUIDText.self).uuid
+        isPrimary = try members["primary"] ?? true
+        includes = try members["includes"] ?? []
+        characteristics = try members["characteristics"] ?? []
+    }
+}
+
+/// A service's reference to another one: by its handle, or by its UUID where there is no handle.
+struct IncludeEntry: Decodable {
+    var handle: String?
+    var uuid: BluetoothUUID
+
+    init(from decoder: any Decoder) throws {
+        let members = try Members(decoder, known: ["handle", "uuid"])
+        handle = try members["handle"]
+        uuid = try members.required("uuid", as: UUIDText.self).uuid
+    }
+}
+
+/// A characteristic of the file.
+struct CharacteristicEntry: Decodable {
+    var attribute: AttributeEntry
+    var properties: CharacteristicProperties
+    var descriptors: [AttributeEntry]
+
+    private static let names: [(String, CharacteristicProperties)] = [
+        ("broadcast", .broadcast), ("read", .read), ("writeWithoutResponse", .writeWithoutResponse), ("write", .write),
+        ("notify", .notify), ("indicate", .indicate), ("authenticatedSignedWrites", .authenticatedSignedWrites),
+        ("extendedProperties", .extendedProperties),
+    ]
+
+    init(from decoder: any Decoder) throws {
+        let members = try Members(decoder, known: AttributeEntry.members + ["properties", "number", "descriptors"])
+        attribute = try AttributeEntry(members)
+        descriptors = try members["descriptors"] ?? []
+        if let changing = descriptors.first(where: { $0.value?.interval != nil }) {
+            throw members.refusal(of: "descriptors", "the value of \(changing.uuid) must be octets: hex or text")
+        }
+        properties = []
+        for name in try members["properties", as: [String].self] ?? [] {
+            guard let property = Self.names.first(where: { $0.0 == name })?.1 else {
+                let known = Self.names.map(\.0).joined(separator: ", ")
+                throw members.refusal(of: "properties", "'\(name.harmless)' is no property; they are \(known)")
+            }
+            properties.insert(property)
+        }
+        if properties.contains(.authenticatedSignedWrites), properties.isDisjoint(with: [.write, .writeWithoutResponse])
+        {
+            throw members.refusal(
+                of: "properties",
+                "signed writes alone can't be served, since signatures can't be verified; put write there"
+            )
+        }
+    }
+}
+
+/// What a characteristic and a descriptor have in common.
+struct AttributeEntry: Decodable {
+    var uuid: BluetoothUUID
+    /// Its value; `nil`: nothing is known of it.
+    var value: ValueSource?
+    /// What it takes to use it; `nil`: nothing is said of it.
+    var access: AccessRequirement?
+    /// What a read was answered with instead of the value.
+    var error: ATTError?
+
+    static let members = ["handle", "uuid", "name", "value", "text", "meaning", "access", "error", "attError"]
+
+    init(from decoder: any Decoder) throws { try self.init(Members(decoder, known: Self.members)) }
+
+    init(_ members: Members) throws {
+        uuid = try members.required("uuid", as: UUIDText.self).uuid
+        // Beside a value the text is what `ble info` reads in it.
+        value = try members["value"] ?? members["text", as: String.self].map { .fixed(Array($0.utf8)) }
+        if case .fixed(let octets)? = value, octets.count > ValueSource.limit {
+            throw members.refusal(of: "value", ValueSource.tooLong(octets.count))
+        }
+        error = try members.number("attError", in: 1...UInt8.max).map { ATTError(rawValue: $0) }
+        if let level = try members["access", as: String.self] {
+            guard let requirement = AccessRequirement(level: level) else {
+                let levels = AccessRequirement.levels.joined(separator: ", ")
+                throw members.refusal(of: "access", "'\(level.harmless)' is no level; they are \(levels)")
+            }
+            access = requirement
+        }
+    }
+}
+
+/// A UUID in a file.
+struct UUIDText: Decodable {
+    let uuid: BluetoothUUID
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let uuid = BluetoothUUID(text) else {
+            throw DecodingError.dataCorruptedError(
+                in: container,
+                debugDescription: "'\(text.prefix(40).description.harmless)': \(UsageError.uuidForm)"
+            )
+        }
+        self.uuid = uuid
+    }
+}
+
+extension AccessRequirement {
+    static let levels = ["open", "encrypted", "authenticated"]
+
+    /// Reads a level as it is given to `--access`; `nil` for any other word.
+    init?(level: String) {
+        switch level {
+        case "open": self = .open
+        case "encrypted": self = .encrypted
+        case "authenticated": self = .authenticated
+        default: return nil
+        }
+    }
+}

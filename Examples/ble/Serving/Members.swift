@@ -1,0 +1,92 @@
+import FoundationEssentials
+
+/// The members of one object in a file, of which none may be there that nobody reads: a name that is misspelt is no
+/// silent default.
+struct Members {
+    private struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(_ name: String) { stringValue = name }
+        init?(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    private let container: KeyedDecodingContainer<Key>
+
+    init(_ decoder: any Decoder, known: [String]) throws {
+        container = try decoder.container(keyedBy: Key.self)
+        guard let other = container.allKeys.first(where: { !known.contains($0.stringValue) }) else { return }
+        throw refusal(
+            of: String(other.stringValue.prefix(40)),
+            "there is no such member; the ones here are \(known.joined(separator: ", "))"
+        )
+    }
+
+    /// The names of all that are there.
+    var names: [String] { container.allKeys.map(\.stringValue).sorted() }
+
+    /// A member that may be missing.
+    subscript<Value: Decodable>(_ name: String) -> Value? {
+        get throws { try container.decodeIfPresent(Value.self, forKey: Key(name)) }
+    }
+
+    /// A member that may be missing, of a type that is named.
+    subscript<Value: Decodable>(_ name: String, as type: Value.Type) -> Value? { get throws { try self[name] } }
+
+    /// A member that must be there.
+    func required<Value: Decodable>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
+        try container.decode(type, forKey: Key(name))
+    }
+
+    /// A whole number that may be missing.
+    func number<Number: FixedWidthInteger & Decodable>(_ name: String, in range: ClosedRange<Number>) throws -> Number? {
+        guard let number = try self[name, as: Double.self] else { return nil }
+        // As a number of its own type where it is one: a Double is exact up to 2^53 only.
+        guard number >= 0, number <= 0x1p63, number.rounded() == number, let value: Number = try? self[name],
+            range.contains(value)
+        else { throw refusal(of: name, "it must be a whole number from \(range.lowerBound) to \(range.upperBound)") }
+        return value
+    }
+
+    /// What is wrong with a member, and what would be right.
+    func refusal(of name: String, _ words: String) -> DecodingError {
+        .dataCorruptedError(forKey: Key(name), in: container, debugDescription: words)
+    }
+}
+
+extension DecodingError {
+    /// What is wrong, after the place in the file at which it is: `services[0].characteristics[2].uuid: …`.
+    var placedText: String {
+        switch self {
+        case .keyNotFound(let key, let context):
+            Self.place(context.codingPath + [key], "it is missing; add it")
+        case .typeMismatch(let type, let context):
+            Self.place(context.codingPath, "\(Self.words(for: type)) belongs here")
+        case .valueNotFound(let type, let context):
+            Self.place(context.codingPath, "it is null, and \(Self.words(for: type)) belongs here")
+        case .dataCorrupted(let context) where context.codingPath.isEmpty:
+            "this is no JSON; it must be one object, as `ble info --json` prints it"
+        case .dataCorrupted(let context): Self.place(context.codingPath, context.debugDescription)
+        @unknown default: "it can't be read"
+        }
+    }
+
+    private static func place(_ path: [any CodingKey], _ words: String) -> String {
+        let place = path.reduce("") { text, key in
+            if let index = key.intValue { return "\(text)[\(index)]" }
+            return text + (text.isEmpty ? "" : ".") + key.stringValue.harmless
+        }
+        return place.isEmpty ? words : "\(place): \(words)"
+    }
+
+    private static func words(for type: Any.Type) -> String {
+        switch type {
+        case is String.Type, is UUIDText.Type: "a string"
+        case is Bool.Type: "true or false"
+        case is Double.Type, is any FixedWidthInteger.Type: "a number"
+        case is [Any].Type: "an array"
+        default: "an object"
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import BLEStreams
+
+extension ServedDatabase {
+    func live(_ server: PeripheralServer, _ diary: ServeDiary) async throws {
+        let steps = Steps()
+        // A central that is slow to take a value keeps nobody's write waiting; the newest ones are what counts.
+        let (changes, change) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(64))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for try await change in server.subscriptions() { try diary.note(change) }
+            }
+            group.addTask {
+                // A command that is slow for one central keeps no other waiting.
+                try await withThrowingDiscardingTaskGroup { answers in
+                    for try await request in server.reads() {
+                        answers.addTask { try await answer(request, steps, diary) }
+                    }
+                }
+            }
+            group.addTask {
+                for try await request in server.writes() {
+                    request.accept()
+                    try diary.written(request.value, request)
+                    if told[request.characteristic] != nil { change.yield(request.characteristic) }
+                }
+            }
+            group.addTask {
+                for await id in changes {
+                    if let octets = server.value(of: id) { try await tell(octets, id, server) }
+                }
+            }
+            for (id, source) in sources where told[id] != nil || source.grows {
+                group.addTask { try await follow(id, source, steps, server, diary) }
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    private func answer(_ request: ReadRequest, _ steps: Steps, _ diary: ServeDiary) async throws {
+        let id = request.characteristic
+        guard let source = sources[id] else { return request.reject(refusals[id] ?? .readNotPermitted) }
+        do {
+            let octets = try await source.octets(step: steps.count(of: id))
+            try request.respond(octets)
+            try diary.read(octets, request)
+        } catch let error as BLEError {
+            request.reject(.unlikely)
+            try diary.unavailable(id, error)
+        }
+    }
+
+    /// Looks for another value at each interval, and tells it to who has subscribed.
+    private func follow(
+        _ id: String,
+        _ source: ValueSource,
+        _ steps: Steps,
+        _ server: PeripheralServer,
+        _ diary: ServeDiary
+    ) async throws {
+        guard let interval = source.interval else { return }
+        var last: [UInt8]?
+        var hasFailed = false
+        while true {
+            try await Task.sleep(for: interval)
+            await steps.advance(id)
+            // A command is not run for nobody.
+            guard told[id] != nil, source.grows || !server.centrals.isEmpty else { continue }
+            let octets: [UInt8]
+            do {
+                octets = try await source.octets(step: steps.count(of: id))
+                hasFailed = false
+            } catch let error as BLEError {
+                if !hasFailed { try diary.unavailable(id, error) }
+                hasFailed = true
+                continue
+            }
+            if source.grows || (last != nil && last != octets) { try await tell(octets, id, server) }
+            last = octets
+        }
+    }
+
+    private func tell(_ octets: [UInt8], _ id: String, _ server: PeripheralServer) async throws {
+        guard let properties = told[id] else { return }
+        if properties.contains(.notify) { try await server.notify(octets, of: id) }
+        if properties.contains(.indicate) { try await server.indicate(octets, of: id) }
+    }
+}
+
+/// How often each value has changed by itself.
+private actor Steps {
+    private var counts: [String: UInt64] = [:]
+
+    func count(of id: String) -> UInt64 { counts[id] ?? 0 }
+
+    func advance(_ id: String) { counts[id, default: 0] &+= 1 }
+}
+
+extension ValueSource {
+    /// Whether it changes because time passes.
+    fileprivate var grows: Bool { if case .count = self { true } else { false } }
+}

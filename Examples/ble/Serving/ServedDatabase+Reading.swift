@@ -1,0 +1,36 @@
+import BLEStreams
+import FoundationEssentials
+
+extension ServedDatabase {
+    /// The largest file, in octets: one for a device with thousands of characteristics is smaller.
+    private static let largestFile = 1 << 20
+
+    /// Reads a file.
+    ///
+    /// - Parameter access: what it takes to use an attribute of which the file doesn't say it.
+    /// - Throws: what is wrong with the file, at which place, and what would be right.
+    init(path: String, access: AccessRequirement = .open) throws(UsageError) {
+        func refusal(_ words: String) -> UsageError { UsageError("--database '\(path.harmless)': \(words)") }
+        let octets: [UInt8]
+        do {
+            octets = try readBeginning(path, Self.largestFile + 1)
+        } catch let error as BLEError {
+            throw refusal(error.cause + "; it takes a file that `ble info --json` has printed")
+        } catch {
+            throw refusal("\(error)")
+        }
+        guard octets.count <= Self.largestFile else {
+            throw refusal("it has more than \(Self.largestFile) octets; take services out that are not needed")
+        }
+        do {
+            let file = try JSONDecoder().decode(DatabaseFile.self, from: Data(octets))
+            try self.init(file, title: path, access: access)
+        } catch let error as DecodingError {
+            throw refusal(error.placedText)
+        } catch let error as UsageError {
+            throw refusal(error.message)
+        } catch {
+            throw refusal("\(error)")
+        }
+    }
+}
