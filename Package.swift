@@ -88,7 +88,7 @@ let package = Package(
                 "TracedChild",
             ]
         ),
-        .testTarget(name: "BLECommandTests", dependencies: ["ble"]),
+        .testTarget(name: "BLECommandTests", dependencies: ["ble", "BLEStreams", "BLESimulator"]),
         // Needs what it compiles snippets against, and imports none of it.
         .testTarget(
             name: "DocumentationTests",

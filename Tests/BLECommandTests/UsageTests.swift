@@ -3,7 +3,7 @@ import Testing
 
 /// What the command says before it touches any radio.
 @Suite(.timeLimit(.minutes(2))) struct UsageTests {
-    @Test(arguments: ["scan", "info", "read", "write", "notify", "transfer", "serve"])
+    @Test(arguments: ["scan", "info", "read", "write", "notify", "transfer", "serve", "verify"])
     func `every subcommand explains itself and all its options`(_ name: String) async throws {
         let run = try await CommandRun.run(name, "--help", simulated: false)
         #expect(run.status == 0 && run.errors.isEmpty)
@@ -19,7 +19,7 @@ import Testing
             let run = try await CommandRun.run(flag, simulated: false)
             #expect(run.status == 0 && run.errors.isEmpty)
             let text = run.output.joined(separator: "\n")
-            for name in ["scan", "info", "read", "write", "notify", "transfer", "serve"] {
+            for name in ["scan", "info", "read", "write", "notify", "transfer", "serve", "verify"] {
                 #expect(text.contains("  \(name) "))
             }
         }

@@ -33,7 +33,7 @@ struct Info: Command {
                 // What is known when a request goes wrong is shown all the same.
                 defer { found = tree }
                 tree.conditions = try await environment.conditions(of: link)
-                try await environment.readValues(of: &tree, link, deadline)
+                try await tree.readValues(on: link, deadline)
             }
         } catch let error as BLEError {
             if let found { try environment.output.print(found.json, found.text) }
@@ -55,20 +55,23 @@ extension CommandEnvironment {
             return nil
         }
     }
+}
 
+extension GATTTree {
     /// Reads all that can be read, until a request goes wrong: before its answer no other may be sent.
-    fileprivate func readValues(of tree: inout GATTTree, _ link: Link, _ deadline: Deadline?) async throws {
-        for handle in tree.readableHandles {
+    mutating func readValues(on link: Link, _ deadline: Deadline? = nil) async throws {
+        defer { security = link.security }
+        for handle in readableHandles {
             let patience = min(.seconds(3), deadline?.remaining ?? .seconds(3))
             let before = link.security
             do {
-                tree.values[handle] = .octets(Array(try await link.read(handle: handle, timeout: patience)))
+                values[handle] = .octets(Array(try await link.read(handle: handle, timeout: patience)))
                 // It was refused at first, and what was asked for is what the link has now at most.
-                if !before.isEncrypted, link.security.isEncrypted { tree.levels[handle] = .encrypted }
+                if !before.isEncrypted, link.security.isEncrypted { levels[handle] = .encrypted }
             } catch let error as BLEError where error.code == .attributeError {
-                tree.values[handle] = .refused(error.attError?.description ?? error.cause, error.attError)
+                values[handle] = .refused(error.attError?.description ?? error.cause, error.attError)
                 if error.attError?.isForWantOfSecurity == true {
-                    tree.levels[handle] = link.security.isEncrypted ? .authenticated : .encrypted
+                    levels[handle] = link.security.isEncrypted ? .authenticated : .encrypted
                 }
             }
         }

@@ -69,14 +69,14 @@ struct Verify: Command {
                 ("services", .number(counts.services)),
                 ("characteristics", .number(counts.characteristics))
             ),
-            counts.findings == 0 ? "as declared: \(summary)" : "\(counts.findings) \(counts.findings == 1 ? "finding" : "findings"): \(summary)"
+            (counts.findings == 0 ? "as declared" : "\(counts.findings) not as declared") + ": \(summary)"
         )
         guard counts.findings > 0 else { return }
         throw BLEError(
             .verificationFailed,
             operation: "verify",
             object: "\(device)",
-            cause: counts.findings == 1 ? "1 thing is not as declared" : "\(counts.findings) things are not as declared",
+            cause: "\(counts.findings) of what was looked at \(counts.findings == 1 ? "is" : "are") not as declared",
             remedy: "Each was printed: change the device, or what declares it."
         )
     }

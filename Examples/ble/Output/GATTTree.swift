@@ -14,8 +14,8 @@ struct GATTTree {
     let mtu: Int
     /// What the link was like when it was asked for.
     var conditions: LinkConditions?
-    /// How the link is secured.
-    let security: LinkSecurity
+    /// How the link was secured when all had been read.
+    var security: LinkSecurity
     /// The device's attributes.
     let database: GATTDatabase
     /// What was read, by handle.

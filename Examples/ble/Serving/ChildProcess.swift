@@ -86,7 +86,8 @@ final class ChildProcess: Sendable {
     private func kill() { process.withLock { process in _ = process.map { Glibc.kill(-$0, SIGKILL) } } }
 
     /// Reads to the end, then waits for the process.
-    private func finish(_ limit: Int, before deadline: ContinuousClock.Instant, _ patience: Duration) throws -> [UInt8] {
+    private func finish(_ limit: Int, before deadline: ContinuousClock.Instant, _ patience: Duration) throws -> [UInt8]
+    {
         defer { close(output) }
         var octets: [UInt8] = []
         var part = [UInt8](repeating: 0, count: limit)

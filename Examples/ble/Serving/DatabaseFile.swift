@@ -86,7 +86,8 @@ struct CharacteristicEntry: Decodable {
             }
             properties.insert(property)
         }
-        if properties.contains(.authenticatedSignedWrites), properties.isDisjoint(with: [.write, .writeWithoutResponse])
+        if properties.contains(.authenticatedSignedWrites),
+            properties.isDisjoint(with: [.write, .writeWithoutResponse])
         {
             throw members.refusal(
                 of: "properties",

@@ -40,7 +40,10 @@ struct Members {
     }
 
     /// A whole number that may be missing.
-    func number<Number: FixedWidthInteger & Decodable>(_ name: String, in range: ClosedRange<Number>) throws -> Number? {
+    func number<Number: FixedWidthInteger & Decodable>(
+        _ name: String,
+        in range: ClosedRange<Number>
+    ) throws -> Number? {
         guard let number = try self[name, as: Double.self] else { return nil }
         // As a number of its own type where it is one: a Double is exact up to 2^53 only.
         guard number >= 0, number <= 0x1p63, number.rounded() == number, let value: Number = try? self[name],

@@ -32,8 +32,8 @@ struct ServedDatabase: ServedContents {
         self.access = access
         let copied = file.services.filter { $0.uuid == .genericAccess }.flatMap(\.characteristics)
         func octets(_ uuid: UInt16) -> [UInt8]? {
-            guard case .fixed(let octets)? = copied.first(where: { $0.attribute.uuid == BluetoothUUID(uuid) })?.attribute.value
-            else { return nil }
+            let attribute = copied.map(\.attribute).first { $0.uuid == BluetoothUUID(uuid) }
+            guard case .fixed(let octets)? = attribute?.value else { return nil }
             return octets
         }
         let name = file.name ?? octets(0x2A00).map { String(decoding: $0, as: UTF8.self) }
@@ -44,14 +44,17 @@ struct ServedDatabase: ServedContents {
         appearance =
             file.appearance
             ?? octets(0x2A01).map { $0.prefix(2).reversed().reduce(0) { $0 << 8 | UInt16($1) } } ?? 0
-        let others = copied.map(\.attribute.uuid).filter { ![BluetoothUUID(0x2A00), BluetoothUUID(0x2A01)].contains($0) }
+        let taken = [BluetoothUUID(0x2A00), BluetoothUUID(0x2A01)]
+        let others = copied.map(\.attribute.uuid).filter { !taken.contains($0) }
         if !others.isEmpty {
             let list = others.map(\.description).joined(separator: ", ")
-            notices.append("of the service 1800 only name and appearance are copied, not \(list): they tell of the device's radio")
+            notices.append(
+                "of service 1800 only name and appearance are copied, not \(list), which tell of a device's radio"
+            )
         }
         try add(file)
         advertised = file.advertising?.map(\.uuid) ?? fitting
-        if file.isEncrypted, !services.flatMap(\.characteristics).contains(where: { $0.subscribing.needsEncryption }) {
+        if file.isEncrypted, !access.needsEncryption, file.showsUnmarked(except: Self.ownServices) {
             notices.append(
                 "the values were read over an encrypted link, and the copy shows them to everybody; give --access encrypted, or "
                     + "\"access\" in the file"
@@ -63,7 +66,9 @@ struct ServedDatabase: ServedContents {
     private var fitting: [BluetoothUUID] {
         var types: [BluetoothUUID] = []
         for type in services.filter(\.isPrimary).map(\.uuid) where !types.contains(type) {
-            let fields: [AdvertisingField] = [.flags([.generalDiscoverable, .classicNotSupported]), .services(types + [type])]
+            let fields: [AdvertisingField] = [
+                .flags([.generalDiscoverable, .classicNotSupported]), .services(types + [type]),
+            ]
             guard (try? AdvertisingData(fields)) != nil else { break }
             types.append(type)
         }
@@ -170,6 +175,15 @@ struct ServedDatabase: ServedContents {
         counts[uuid, default: 0] += 1
         let count = counts[uuid, default: 1]
         return count == 1 ? "\(uuid)" : "\(uuid) #\(count)"
+    }
+}
+
+extension DatabaseFile {
+    /// Whether it has a value of which it isn't said what it takes to read it.
+    fileprivate func showsUnmarked(except own: [BluetoothUUID]) -> Bool {
+        services.filter { !own.contains($0.uuid) }.flatMap(\.characteristics).contains {
+            $0.properties.contains(.read) && $0.attribute.value != nil && $0.attribute.access == nil
+        }
     }
 }
 

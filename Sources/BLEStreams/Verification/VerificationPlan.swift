@@ -64,7 +64,9 @@ extension PromisedCharacteristic {
         let extended = declared.declaredExtendedProperties
         if !extended.isEmpty {
             let octets = [UInt8(truncatingIfNeeded: extended.rawValue), UInt8(extended.rawValue >> 8)]
-            descriptors.append(PromisedDescriptor(uuid: AttributeType.extendedProperties, read: .on(.open), value: octets))
+            descriptors.append(
+                PromisedDescriptor(uuid: AttributeType.extendedProperties, read: .on(.open), value: octets)
+            )
         }
         if declared.isSubscribable { descriptors.append(.configuration) }
         self.descriptors = descriptors
