@@ -14,11 +14,11 @@ def copied(ble, bumble, folder):
     return run, path
 
 
-def test_a_copy_of_a_sensor_is_read_by_another_central(ble, bumble, bumble_central, tmp_path):
+def test_a_copy_of_a_sensor_is_read_by_another_central(ble, bumble, bumble_centrals, tmp_path):
     run, path = copied(ble, bumble, tmp_path)
-    peer = bumble_central.peer
-    with bumble_central.serving(ble, "--database", str(path)) as served:
-        peer.command(f"connect 0 {bumble_central.address}")
+    peer = bumble_centrals.peer
+    with bumble_centrals.serving(ble, "--database", str(path)) as served:
+        peer.command(f"connect 0 {bumble_centrals.address}")
         served.wait("connected")
         tree = json.loads(peer.command("tree 0"))
         own = {names.full(uuid) for uuid in ("1800", "1801")}
