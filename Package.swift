@@ -58,6 +58,11 @@ let package = Package(
             dependencies: ["BLEStreams", "BLESimulator", "Interruption"],
             path: "Examples/HeartRate"
         ),
+        .executableTarget(
+            name: "Sensor",
+            dependencies: ["BLEStreams", "BLESimulator", "Interruption"],
+            path: "Examples/Sensor"
+        ),
 
         // What any radio must do, as checks that run on all of them.
         .target(name: "RadioContract", dependencies: ["BLEProtocol", "BLERadio"], path: "Tests/RadioContract"),

@@ -72,6 +72,19 @@ extension Link {
         try await writeInTurn(value, selector, kind, timeout)
     }
 
+    /// Writes a characteristic whose value has a type. See ``write(_:to:in:_:timeout:)``.
+    ///
+    /// - Throws: as there, and as ``TypedCharacteristic/octets(of:)``.
+    public func write<Value>(
+        _ value: Value,
+        to characteristic: TypedCharacteristic<Value>,
+        _ kind: WriteKind = .withResponse,
+        timeout: Duration? = nil
+    ) async throws {
+        let octets = try characteristic.octets(of: value, operation: "write")
+        try await write(octets, to: characteristic.uuid, in: characteristic.service, kind, timeout: timeout)
+    }
+
     /// Writes an attribute by its handle, without discovery and without a look at its properties.
     @inlinable
     public func write(

@@ -6,6 +6,9 @@ extension TypedCharacteristic where Value == Int {
     public static var batteryLevel: Self {
         TypedCharacteristic(BluetoothUUID.Characteristics.batteryLevel) { reader throws(MalformedValue) in
             Int(try reader.uint8())
+        } encode: { percent, writer throws(MalformedValue) in
+            guard let octet = UInt8(exactly: percent) else { throw MalformedValue("\(percent) % don't fit into an octet") }
+            writer.uint8(octet)
         }
     }
 }

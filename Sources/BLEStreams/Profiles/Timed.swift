@@ -30,9 +30,12 @@ extension TypedCharacteristic {
     /// }
     /// ```
     public var timed: TypedCharacteristic<Timed<Value>> {
-        let decode = decode
+        let (decode, encode) = (decode, encode)
         return TypedCharacteristic<Timed<Value>>(uuid, in: service) { reader throws(MalformedValue) in
             Timed(try decode(&reader), at: reader.time)
+        } encode: { timed, writer throws(MalformedValue) in
+            guard let encode else { throw MalformedValue("the key says how a value is read, and not how it is written") }
+            try encode(timed.value, &writer)
         }
     }
 }

@@ -1,16 +1,24 @@
 public import BLEProtocol
 
-/// A characteristic whose value has a type of its own: what it is called on air, and how its octets are read.
+/// A characteristic whose value has a type of its own: what it is called on air, how its octets are read, and how they are
+/// written.
 ///
 /// ```swift
 /// extension TypedCharacteristic where Value == Int16 {
 ///     /// In hundredths of a degree Celsius.
 ///     static var temperature: Self {
-///         TypedCharacteristic(BluetoothUUID(0x2A6E)) { reader throws(MalformedValue) in try reader.int16() }
+///         TypedCharacteristic(BluetoothUUID(0x2A6E)) { reader throws(MalformedValue) in
+///             try reader.int16()
+///         } encode: { value, writer throws(MalformedValue) in
+///             writer.int16(value)
+///         }
 ///     }
 /// }
 /// let now = try await link.read(.temperature)
 /// ```
+///
+/// One key serves both sides: a central reads, subscribes and writes with it, a peripheral describes its characteristic with
+/// it (``BLEProtocol/LocalCharacteristic``) and sends values. What is only read needs no `encode`.
 public struct TypedCharacteristic<Value: Sendable>: Sendable {
     /// Its type on air.
     public let uuid: BluetoothUUID
@@ -20,15 +28,51 @@ public struct TypedCharacteristic<Value: Sendable>: Sendable {
 
     let decode: @Sendable (inout ValueReader) throws(MalformedValue) -> Value
 
-    /// Describes a characteristic; the closure reads the value's fields in the order in which they lie on air.
+    /// `nil`: values are only read.
+    let encode: (@Sendable (Value, inout ValueWriter) throws(MalformedValue) -> Void)?
+
+    /// Describes a characteristic; the closures read and write the value's fields in the order in which they lie on air.
+    ///
+    /// - Parameters:
+    ///   - uuid: its type on air.
+    ///   - service: the service that it is looked for in; `nil`: all.
+    ///   - decode: reads a value, or says why the octets are none.
+    ///   - encode: writes a value, or says why it has no octets; `nil`: values are only read.
     public init(
         _ uuid: BluetoothUUID,
         in service: BluetoothUUID? = nil,
-        decode: @escaping @Sendable (inout ValueReader) throws(MalformedValue) -> Value
+        decode: @escaping @Sendable (inout ValueReader) throws(MalformedValue) -> Value,
+        encode: (@Sendable (Value, inout ValueWriter) throws(MalformedValue) -> Void)? = nil
     ) {
         self.uuid = uuid
         self.service = service
         self.decode = decode
+        self.encode = encode
+    }
+
+    /// Writes the fields of a value that goes another way.
+    ///
+    /// - Throws: ``BLEError/Code/notSupported`` where the characteristic was described without `encode`;
+    ///   ``BLEError/Code/invalidArgument`` for a value that has no octets.
+    public func octets(of value: Value) throws -> [UInt8] { try octets(of: value, operation: "encode") }
+
+    func octets(of value: Value, operation: String) throws -> [UInt8] {
+        guard let encode else {
+            throw BLEError(
+                .notSupported,
+                operation: operation,
+                object: "\(uuid)",
+                cause: "the key says how a value is read, and not how it is written",
+                remedy: "Give the TypedCharacteristic an `encode:`, or use the octets and the UUID."
+            )
+        }
+        var writer = ValueWriter()
+        do throws(MalformedValue) {
+            try encode(value, &writer)
+        } catch {
+            throw BLEError(.invalidArgument, operation: operation, object: "\(uuid)", cause: error.reason)
+        }
+        return writer.octets
     }
 
     /// Reads the fields of a value that came by another way, a fleet's stream for one.
@@ -61,51 +105,4 @@ public struct MalformedValue: Error, Hashable {
 
     /// Makes an error with its reason.
     public init(_ reason: String) { self.reason = reason }
-}
-
-/// Reads the fields of a value, least significant octet first, and tells when they run out.
-public struct ValueReader {
-    private let octets: ArraySlice<UInt8>
-    private var position: Int
-
-    /// What has not been read yet.
-    public var remaining: ArraySlice<UInt8> { octets[position...] }
-
-    /// Whether everything has been read.
-    public var isAtEnd: Bool { position == octets.endIndex }
-
-    /// When the octets were received.
-    public let time: ReceptionTime
-
-    init(_ value: CharacteristicValue) {
-        octets = value.bytes
-        position = value.bytes.startIndex
-        time = value.time
-    }
-
-    /// One octet.
-    public mutating func uint8() throws(MalformedValue) -> UInt8 { UInt8(truncatingIfNeeded: try integer(1)) }
-    /// One octet, signed.
-    public mutating func int8() throws(MalformedValue) -> Int8 { Int8(truncatingIfNeeded: try integer(1)) }
-    /// Two octets.
-    public mutating func uint16() throws(MalformedValue) -> UInt16 { UInt16(truncatingIfNeeded: try integer(2)) }
-    /// Two octets, signed.
-    public mutating func int16() throws(MalformedValue) -> Int16 { Int16(truncatingIfNeeded: try integer(2)) }
-    /// Four octets.
-    public mutating func uint32() throws(MalformedValue) -> UInt32 { UInt32(truncatingIfNeeded: try integer(4)) }
-
-    /// So many octets.
-    public mutating func bytes(_ count: Int) throws(MalformedValue) -> ArraySlice<UInt8> {
-        guard count >= 0, octets.endIndex - position >= count else {
-            throw MalformedValue(
-                "\(count) octets were expected at offset \(position - octets.startIndex) of \(octets.count)"
-            )
-        }
-        defer { position += count }
-        return octets[position..<position + count]
-    }
-
-    private mutating func integer(_ count: Int) throws(MalformedValue) -> UInt64 {
-        try bytes(count).reversed().reduce(0) { $0 << 8 | UInt64($1) }
-    }
 }

@@ -27,6 +27,7 @@ public final class ConnectedCentral: Sendable {
         var notifications = RoomBoard()
         var indications = RoomBoard()
         var droppedWrites = 0
+        var longReads = LongReads()
         var end: DisconnectReason?
         /// Under which address its bond is kept, where it has told that on this link.
         var identity: BluetoothAddress?
@@ -142,20 +143,20 @@ public final class ConnectedCentral: Sendable {
     private func handle(_ output: ATTServer.Output, _ server: PeripheralServer) {
         for change in output.subscriptionChanges { tell(change.subscription, of: change.characteristic, server) }
         for read in output.reads { ask(read, server) }
-        for write in output.writes { tell(write, server) }
+        for write in output.writes { take(write, server) }
         settle(output)
     }
 
     private func ask(_ read: ATTServer.PendingRead, _ server: PeripheralServer) {
         let name = server.characteristic(at: read.handle)
         let object = Self.object("of", name, read.handle, address)
-        let request = ReadRequest(
-            central: self,
-            characteristic: name,
-            answer: PendingAnswer(bearer, read.token) { [weak server] patience in
-                server?.warnings.tell(.unanswered(read.handle)) { _ in .unanswered("read", object(), after: patience) }
-            }
-        )
+        let answer = PendingAnswer(bearer, read.token) { [weak server] patience in
+            server?.warnings.tell(.unanswered(read.handle)) { _ in .unanswered("read", object(), after: patience) }
+        }
+        if let closure = server.closures(at: read.handle)?.read {
+            return compute(read, by: closure, answer, server, object: object)
+        }
+        let request = ReadRequest(central: self, characteristic: name, answer: answer)
         switch server.tell(.read(request), of: read.handle, onlyFirst: true) {
         case .yes: break
         case .full: request.reject(.insufficientResources)
@@ -167,31 +168,38 @@ public final class ConnectedCentral: Sendable {
         }
     }
 
-    private func tell(_ write: ATTServer.ServerWrite, _ server: PeripheralServer) {
+    /// Has closures judge a write where there are any for it, and tells of it where there are none.
+    private func take(_ write: ATTServer.ServerWrite, _ server: PeripheralServer) {
+        let object = Self.object("to", server.characteristic(at: write.handle), write.handle, address)
+        var answer: PendingAnswer?
+        if case .awaited(let token) = write.answer {
+            answer = PendingAnswer(bearer, token) { [weak server] patience in
+                server?.warnings.tell(.unanswered(write.handle)) { _ in .unanswered("write", object(), after: patience) }
+            }
+        }
+        if write.answer != .stored, let closures = server.closures(at: write.handle), closures.write != nil {
+            return judge(write, by: closures, answer, server, object: object)
+        }
+        tell(write, answer, server)
+    }
+
+    /// Tells the streams of a write.
+    ///
+    /// - Parameter answer: what the central waits for; `nil`: nothing.
+    func tell(_ write: ATTServer.ServerWrite, _ answer: PendingAnswer?, _ server: PeripheralServer) {
         let name = server.characteristic(at: write.handle)
         let object = Self.object("to", name, write.handle, address)
-        let token: ATTServer.RequestToken? = if case .awaited(let token) = write.answer { token } else { nil }
         let request = WriteRequest(
             central: self,
             characteristic: name,
             offset: write.offset,
             value: write.value,
-            answer: token.map { token in
-                PendingAnswer(bearer, token) { [weak server] patience in
-                    server?.warnings.tell(.unanswered(write.handle)) { _ in
-                        .unanswered("write", object(), after: patience)
-                    }
-                }
-            }
+            answer: answer
         )
-        switch server.tell(.write(request), of: write.handle, onlyFirst: token != nil) {
+        switch server.tell(.write(request), of: write.handle, onlyFirst: answer != nil) {
         case .yes: break
         case .full:
-            let count = state.withLock { state in
-                state.droppedWrites += 1
-                return state.droppedWrites
-            }
-            server.warnings.tell(.flood(address)) { _ in .flood("by \(self)", dropped: count) }
+            dropped(server)
             request.reject(.insufficientResources)
         case .no where write.answer == .stored: break
         case .no:
@@ -200,6 +208,15 @@ public final class ConnectedCentral: Sendable {
             }
             request.reject(.unlikely)
         }
+    }
+
+    /// One of its writes is dropped, since the program doesn't take them as fast as they come.
+    func dropped(_ server: PeripheralServer) {
+        let count = state.withLock { state in
+            state.droppedWrites += 1
+            return state.droppedWrites
+        }
+        server.warnings.tell(.flood(address)) { _ in .flood("by \(self)", dropped: count) }
     }
 
     /// What a request is about, in words that are made when they are needed.

@@ -86,9 +86,6 @@ public struct WriteRequest: Sendable {
 
 /// An answer that a central waits for; given at most once, and at the latest when nobody can give it any more.
 final class PendingAnswer: Sendable {
-    /// A central gives the link up after 30 s without an answer: a program that is slower refuses before that.
-    private static let patience = Duration.seconds(20)
-
     private let bearer: Mutex<(bearer: Bearer, timer: RadioActivity?)?>
     private let token: ATTServer.RequestToken
     private let onUnanswered: @Sendable (Duration?) -> Void
@@ -103,22 +100,28 @@ final class PendingAnswer: Sendable {
         self.bearer = Mutex((bearer, nil))
         self.token = token
         self.onUnanswered = onUnanswered
-        let timer = bearer.timeline.schedule(after: Self.patience) { [weak self] in self?.refuse(after: Self.patience) }
+        let timer = bearer.timeline.schedule(after: ClosureCalls.patience) { [weak self] in
+            self?.refuse(after: ClosureCalls.patience)
+        }
         self.bearer.withLock { $0?.timer = timer }
     }
 
-    func give(_ result: Result<[UInt8], ATTError>) { give(result) {} }
+    /// Whether nobody has answered yet, and the link stands.
+    var isOpen: Bool { bearer.withLock { $0?.bearer }.map { $0.end == nil } ?? false }
 
-    private func give(_ result: Result<[UInt8], ATTError>, before: () -> Void) {
+    /// - Parameter before: is called before the central gets the answer, where nobody has answered before.
+    func give(_ result: Result<[UInt8], ATTError>, before: (Bearer) -> Void = { _ in }) {
         guard let (bearer, timer) = bearer.withLock({ $0.take() }) else { return }
         timer?.cancel()
-        // Nobody waits for an answer on a link that is over.
-        if bearer.end == nil { before() }
+        before(bearer)
         bearer.respond(to: token, with: result)
     }
 
-    private func refuse(after patience: Duration?) {
-        give(.failure(.unlikely)) { onUnanswered(patience) }
+    func refuse(after patience: Duration?) {
+        give(.failure(.unlikely)) { bearer in
+            // Nobody waits for an answer on a link that is over.
+            if bearer.end == nil { onUnanswered(patience) }
+        }
     }
 
     deinit { refuse(after: nil) }

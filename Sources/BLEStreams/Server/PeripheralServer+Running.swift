@@ -19,6 +19,10 @@ extension PeripheralServer {
                 return nil
             }
             group.addTask {
+                await self.calls.run()
+                return nil
+            }
+            group.addTask {
                 do {
                     try await self.untilFailure()
                     return nil

@@ -24,6 +24,19 @@ extension PeripheralServer {
         try setValue(Array(value), .id(id))
     }
 
+    /// The longest value of the attribute with this handle.
+    func maximumLength(at handle: UInt16) -> Int {
+        database.withLock { $0.attribute(at: handle)?.maximumLength } ?? 0
+    }
+
+    /// Stores a value that a closure has taken, where the characteristic is still the same and its value is stored.
+    func store(_ value: [UInt8], at handle: UInt16, of id: String) {
+        database.withLock { database in
+            guard database.characteristic(at: handle)?.id == id else { return }
+            _ = database.store(value, at: handle)
+        }
+    }
+
     private func value(_ name: LocalName) -> [UInt8]? {
         guard let handle = database.handles(of: name).min() else { return nil }
         return database.withLock { $0.value(at: handle) }

@@ -23,6 +23,8 @@ public final class PeripheralServer: Sendable {
     private struct State {
         /// The names of characteristics that are not offered any more, by value handle.
         var formerNames: [UInt16: String] = [:]
+        /// What answers for characteristics, by their names.
+        var closures: [String: ValueClosures] = [:]
         var centrals: [Int: ConnectedCentral] = [:]
         var watchers = Observers<Watcher>()
         var nextID = 0
@@ -38,6 +40,7 @@ public final class PeripheralServer: Sendable {
     let errands: Errands
     let warnings: ServerWarnings
     let visits: PairingVisits
+    let calls: ClosureCalls
     let serving: ServingWatch
     private let request: AdvertiseRequest
     private let description: LocalPeripheral
@@ -63,6 +66,8 @@ public final class PeripheralServer: Sendable {
         visits = PairingVisits(description.pairing, on: radio.timeline)
         served = ServedCentrals(store: store)
         serving = ServingWatch()
+        calls = ClosureCalls(on: radio.timeline)
+        contents.withLock { $0.closures = services.closures }
     }
 
     /// The centrals that are connected now.
@@ -210,7 +215,8 @@ public final class PeripheralServer: Sendable {
     ///
     /// A service that is described as before keeps its handles, its values and its subscribers; what is new gets handles
     /// of its own. Centrals that want to be told (Service Changed) are; one that keeps what it discovered and has said so
-    /// is answered Database Out Of Sync before it can use a handle that may be wrong. What is advertised stays.
+    /// is answered Database Out Of Sync before it can use a handle that may be wrong. What is advertised stays. Closures for
+    /// values are not compared: those that are given now answer from now on.
     ///
     /// - Parameter services: all that is offered, but for the Generic Access and Generic Attribute services, which are
     ///   added by themselves.
@@ -223,6 +229,7 @@ public final class PeripheralServer: Sendable {
             let former = database.characteristics
             return (database.replaceServices(all), former)
         }
+        contents.withLock { $0.closures = all.closures }
         guard isDifferent else { return false }
         let centrals = contents.withLock { state in
             for characteristic in former { state.formerNames[characteristic.valueHandle] = characteristic.id }
@@ -236,6 +243,12 @@ public final class PeripheralServer: Sendable {
     func characteristic(at handle: UInt16) -> String {
         database.withLock { $0.characteristic(at: handle)?.id } ?? contents.withLock { $0.formerNames[handle] }
             ?? handle.hexadecimal
+    }
+
+    /// The closures that answer for the characteristic with this value handle; `nil`: none.
+    func closures(at handle: UInt16) -> ValueClosures? {
+        guard let id = database.withLock({ $0.characteristic(at: handle)?.id }) else { return nil }
+        return contents.withLock { $0.closures[id] }
     }
 
     // MARK: - Centrals
@@ -269,6 +282,7 @@ public final class PeripheralServer: Sendable {
             return state.centrals.isEmpty ? state.whenEmpty : nil
         }
         visits.end(central.address)
+        calls.end(id)
         let (client, isEncrypted) = central.served
         database.withLock { served.keep(client, of: central.identity, isBonded: isEncrypted, $0) }
         tell(.disconnected(central, reason))

@@ -9,6 +9,7 @@ final class ServerWarnings: Sendable {
         case nobodyReads(UInt16)
         case nobodyTakesWrites(UInt16)
         case unanswered(UInt16)
+        case closureFailed(UInt16)
         case flood(BluetoothAddress)
         case subscriptionFlood(BluetoothAddress)
         case encryptionFailed(BluetoothAddress)

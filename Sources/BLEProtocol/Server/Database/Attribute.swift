@@ -27,6 +27,8 @@ package struct Attribute: Hashable, Sendable {
     package var maximumLength: Int
     /// Whether the value always has `maximumLength` octets.
     package var hasFixedLength: Bool
+    /// Whether the program judges what a client writes, before a stored value becomes that.
+    package var isJudged: Bool
     /// The last handle of the group that this attribute begins: a service's or a characteristic's; else its own.
     package var groupEnd: UInt16
 
@@ -37,6 +39,7 @@ package struct Attribute: Hashable, Sendable {
         content: Content,
         maximumLength: Int = ATTLimits.maximumValueLength,
         hasFixedLength: Bool = false,
+        isJudged: Bool = false,
         groupEnd: UInt16? = nil
     ) {
         self.handle = handle
@@ -45,6 +48,7 @@ package struct Attribute: Hashable, Sendable {
         self.content = content
         self.maximumLength = maximumLength
         self.hasFixedLength = hasFixedLength
+        self.isJudged = isJudged
         self.groupEnd = groupEnd ?? handle
     }
 }

@@ -20,6 +20,7 @@ extension AttributeDatabase {
     }
 
     private static func fault(in characteristic: LocalCharacteristic) -> String? {
+        if let fault = characteristic.fault { return fault }
         if let fault = fault(in: characteristic.value, maximumLength: characteristic.maximumLength) { return fault }
         if characteristic.hasFixedLength, case .stored(let value) = characteristic.value,
             value.count != characteristic.maximumLength

@@ -131,7 +131,8 @@ extension Attribute {
             permissions: characteristic.permissions,
             content: Content(ofGATT: characteristic, service) ?? Content(characteristic.value),
             maximumLength: characteristic.maximumLength,
-            hasFixedLength: characteristic.hasFixedLength
+            hasFixedLength: characteristic.hasFixedLength,
+            isJudged: characteristic.answers?.judgesWrites ?? false
         )
     }
 

@@ -40,6 +40,12 @@ public struct LocalCharacteristic: Hashable, Sendable, Identifiable {
     /// Its descriptors, beside those that are added by themselves.
     public var descriptors: [LocalDescriptor]
 
+    /// The closures that were given with it; `nil`: none.
+    package var answers: LocalAnswers?
+
+    /// What is wrong with it, where that was found before it was laid out: `has …`.
+    package var fault: String?
+
     /// Describes a characteristic.
     ///
     /// - Parameters:

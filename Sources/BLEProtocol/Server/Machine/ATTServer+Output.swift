@@ -51,7 +51,7 @@ extension ATTServer {
         package enum Answer: Hashable, Sendable {
             /// Nothing: the database has the new value already, whole, which is also in `value`.
             case stored
-            /// The program says whether it takes the value; the success's octets are ignored.
+            /// The program says whether it takes the value, and stores it; the success's octets are ignored.
             case awaited(RequestToken)
             /// The program takes the value or leaves it; the client learns nothing.
             case none

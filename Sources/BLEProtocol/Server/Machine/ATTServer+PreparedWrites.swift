@@ -5,6 +5,8 @@ extension ATTServer {
         case store(AttributeWrites)
         /// Ask the program to take some octets at an offset.
         case ask(handle: UInt16, offset: Int, value: [UInt8])
+        /// Ask the program to take the value that the server keeps, as it would be.
+        case propose(AttributeWrites)
     }
 
     /// Queues a write. Whether the client may write is checked now, offset and length when it is executed: only then is
@@ -48,10 +50,12 @@ extension ATTServer {
         try rehearse(entries, database)
         var steps: [ExecutionStep] = []
         for writes in AttributeWrites.inOrder(entries) {
-            if case .dynamic? = database.attribute(at: writes.handle)?.content {
+            let attribute = database.attribute(at: writes.handle)
+            switch attribute?.content {
+            case .dynamic?:
                 steps += writes.runs.map { .ask(handle: writes.handle, offset: $0.offset, value: $0.value) }
-            } else {
-                steps.append(.store(writes))
+            case .stored? where attribute?.isJudged == true: steps.append(.propose(writes))
+            default: steps.append(.store(writes))
             }
         }
         return try execute(steps[...], request, &database, &output)
@@ -73,6 +77,13 @@ extension ATTServer {
                 let token = ask(request, .execute(handle: handle, rest: steps))
                 output.writes.append(
                     ServerWrite(handle: handle, offset: offset, value: value, answer: .awaited(token))
+                )
+                return nil
+            case .propose(let writes):
+                let value = try merged(writes, try attribute(at: writes.handle, database))
+                let token = ask(request, .execute(handle: writes.handle, rest: steps))
+                output.writes.append(
+                    ServerWrite(handle: writes.handle, offset: 0, value: value, answer: .awaited(token))
                 )
                 return nil
             }
@@ -111,6 +122,17 @@ extension ATTServer {
         }
     }
 
+    /// The value of an attribute that the server keeps, after some writes.
+    private func merged(_ writes: AttributeWrites, _ attribute: Attribute) throws(Refusal) -> [UInt8] {
+        // What is dynamic now was not when the writes were looked through: the services have changed in between.
+        guard let current = value(of: attribute) else { throw Refusal(.unlikely, handle: writes.handle) }
+        do throws(ATTError) {
+            return try writes.merged(into: current, of: attribute)
+        } catch {
+            throw Refusal(error, handle: writes.handle)
+        }
+    }
+
     /// Writes an attribute that the server keeps.
     private mutating func store(
         _ writes: AttributeWrites,
@@ -118,13 +140,7 @@ extension ATTServer {
         _ output: inout Output
     ) throws(Refusal) {
         let attribute = try attribute(at: writes.handle, database)
-        guard let current = value(of: attribute) else { return }
-        let value: [UInt8]
-        do throws(ATTError) {
-            value = try writes.merged(into: current, of: attribute)
-        } catch {
-            throw Refusal(error, handle: writes.handle)
-        }
+        let value = try merged(writes, attribute)
         switch attribute.content {
         case .clientConfiguration(let characteristic):
             try configure(characteristic, value[...], attribute, database, &output)

@@ -7,15 +7,31 @@ extension ATTServer {
         _ output: inout Output
     ) throws(Refusal) -> Response? {
         let attribute = try writable(write.handle, write.value, request.security, database)
-        guard case .dynamic = attribute.content else {
+        guard let proposal = try proposal(write.value, attribute) else {
             try store(write.value, attribute, &database, &output)
             return Response(ATTWriteResponse())
         }
         let token = ask(request, .write(handle: write.handle))
         output.writes.append(
-            ServerWrite(handle: write.handle, offset: 0, value: Array(write.value), answer: .awaited(token))
+            ServerWrite(handle: write.handle, offset: 0, value: proposal, answer: .awaited(token))
         )
         return nil
+    }
+
+    /// What the program is asked to take; `nil` where the server takes it by itself.
+    ///
+    /// Of a stored value that the program judges it is the whole one, as it would be: the program stores it.
+    private func proposal(_ value: ArraySlice<UInt8>, _ attribute: Attribute) throws(Refusal) -> [UInt8]? {
+        switch attribute.content {
+        case .dynamic: return Array(value)
+        case .stored(let current) where attribute.isJudged:
+            do throws(ATTError) {
+                return try attribute.replacing(current, with: value)
+            } catch {
+                throw Refusal(error, handle: attribute.handle)
+            }
+        default: return nil
+        }
     }
 
     /// Does what a command says, or nothing: it is never answered.
@@ -34,10 +50,8 @@ extension ATTServer {
             guard !isOutOfSync else { throw Refusal(.databaseOutOfSync) }
             let write = try ATTWriteCommand(decoding: pdu)
             let attribute = try writable(write.handle, write.value, security, database)
-            if case .dynamic = attribute.content {
-                output.writes.append(
-                    ServerWrite(handle: write.handle, offset: 0, value: Array(write.value), answer: .none)
-                )
+            if let proposal = try proposal(write.value, attribute) {
+                output.writes.append(ServerWrite(handle: write.handle, offset: 0, value: proposal, answer: .none))
             } else {
                 try store(write.value, attribute, &database, &output)
             }

@@ -1,0 +1,57 @@
+// A thermostat: the temperature is computed when it is read, and the target is judged before it is taken.
+//
+//   swift run Sensor               is the thermostat, on this machine's adapter
+//   swift run Sensor --simulated   beside a central that reads, writes and follows it, on a simulated air
+
+import BLESimulator
+import BLEStreams
+import Glibc
+import Interruption
+
+extension TypedCharacteristic where Value == Double {
+    /// A temperature in degrees Celsius, on air in hundredths of one.
+    static func celsius(_ uuid: BluetoothUUID) -> Self {
+        TypedCharacteristic(uuid) { reader throws(MalformedValue) in
+            Double(try reader.int16()) / 100
+        } encode: { value, writer throws(MalformedValue) in
+            writer.int16(Int16(clamping: Int((value * 100).rounded())))
+        }
+    }
+    static var temperature: Self { celsius(BluetoothUUID.Characteristics.temperature) }
+    static var target: Self { celsius(BluetoothUUID(high: 0x7A1C_0041_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)) }
+}
+
+let heating = Heating()
+let thermostat = LocalPeripheral(name: "Thermostat") {
+    LocalService(.environmentalSensing) {
+        LocalCharacteristic(.temperature, [.read, .notify], read: { _ in await heating.temperature })
+        LocalCharacteristic(.target, [.read, .write], value: 20) { target, central in
+            guard (5...30).contains(target) else { throw ATTError.outOfRange }
+            await heating.heat(to: target)
+        }
+    }
+}
+
+/// Is the thermostat until the task is cancelled, and tells who subscribes how warm it is.
+func serve(on adapter: AdapterChoice) async throws {
+    try await thermostat.run(on: adapter) { server in
+        while true {
+            try await server.notify(await heating.step(), of: .temperature)
+            try await Task.sleep(for: .milliseconds(200))
+        }
+    }
+}
+
+do {
+    try await TerminationSignals().interrupt {
+        guard CommandLine.arguments.contains("--simulated") else { return try await serve(on: .default) }
+        let air = SimulatedAir()
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await serve(on: .radio(air.adapter())) }
+            defer { group.cancelAll() }
+            try await visit(on: .radio(air.adapter()))
+        }
+    }
+} catch is Interrupted {
+    exit(Interrupted.exitStatus)
+}

@@ -1,0 +1,82 @@
+import BLERadio
+import Synchronization
+
+/// Has closures of the program answer centrals: what each central asks by a task of its own, one after the other, so that one
+/// that is slow keeps nobody else's waiting.
+final class ClosureCalls: Sendable {
+    /// How long one may take: a central gives the link up after 30 s without an answer.
+    static let patience = Duration.seconds(20)
+
+    /// One closure to be called; it is told how to learn that the central has left.
+    typealias Call = @Sendable (_ end: Ending<any Error>) async -> Void
+
+    /// The calls of one central.
+    private struct Lane: Sendable {
+        let calls: AsyncStream<Waiting<Call>>
+        let bell: AsyncStream<Waiting<Call>>.Continuation
+        let end = Ending<any Error>()
+        let isEmptied = Ending<Void>()
+
+        init() { (calls, bell) = AsyncStream.makeStream() }
+    }
+
+    private let timeline: any Timeline
+    private let allowance = Allowance()
+    private let lanes: AsyncStream<Lane>
+    private let bell: AsyncStream<Lane>.Continuation
+    private let open = Mutex<[Int: Lane]>([:])
+
+    init(on timeline: any Timeline) {
+        self.timeline = timeline
+        (lanes, bell) = AsyncStream.makeStream()
+    }
+
+    /// Has a closure called, after those that the same central has asked for before; whether there is room for it.
+    func add(_ central: Int, _ call: @escaping Call) -> Bool {
+        guard let place = allowance.place(for: central) else { return false }
+        let (lane, isNew) = open.withLock { open in
+            if let lane = open[central] { return (lane, false) }
+            let lane = Lane()
+            open[central] = lane
+            return (lane, true)
+        }
+        if isNew { bell.yield(lane) }
+        lane.bell.yield(Waiting(element: call, place: place))
+        return true
+    }
+
+    /// The central has left: what it waits for is cancelled. What it only told still has its time.
+    func end(_ central: Int) {
+        guard let lane = open.withLock({ $0.removeValue(forKey: central) }) else { return }
+        lane.bell.finish()
+        lane.end.end(CancellationError())
+    }
+
+    /// Calls until the task is cancelled.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            for await lane in lanes {
+                group.addTask { [timeline] in await Self.work(lane, timeline) }
+            }
+            group.cancelAll()
+        }
+    }
+
+    private static func work(_ lane: Lane, _ timeline: any Timeline) async {
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                for await call in lane.calls { await call.element(lane.end) }
+                lane.isEmptied.end()
+            }
+            let limit = (duration: patience, error: { @Sendable () -> any Error in CancellationError() })
+            try? await reply(on: timeline) { (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
+                lane.end.whenEnded { _ in finish(.success(())) }
+            }
+            try? await reply(on: timeline, limit: limit) {
+                (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
+                lane.isEmptied.whenEnded { finish(.success(())) }
+            }
+            group.cancelAll()
+        }
+    }
+}

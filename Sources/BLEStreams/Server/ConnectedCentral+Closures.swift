@@ -1,0 +1,192 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+// What a central asks is answered by closures that were given with the characteristic.
+extension ConnectedCentral {
+    /// Values that a central reads in parts.
+    struct LongReads {
+        private struct Kept {
+            var value: [UInt8]
+            var deadline: Duration
+        }
+
+        /// Of so many characteristics at once; a central that reads more in turns gets what is computed anew.
+        private static let most = 4
+        /// As long as one request of the same reading may take.
+        private static let patience = Duration.seconds(30)
+
+        private var kept: [UInt16: Kept] = [:]
+
+        /// The value that a part is asked of, where the part before was of it.
+        func value(at handle: UInt16, offset: Int, now: Duration) -> [UInt8]? {
+            guard offset > 0, let kept = kept[handle], now < kept.deadline, offset <= kept.value.count else { return nil }
+            return kept.value
+        }
+
+        /// Keeps a value of which a part is sent, unless that reaches its end.
+        mutating func sent(_ value: [UInt8], at handle: UInt16, offset: Int, mtu: Int, now: Duration) {
+            guard value.count - offset >= mtu - 1 else { return forget(handle) }
+            if kept.count >= Self.most, kept[handle] == nil {
+                kept = kept.filter { now < $0.value.deadline }
+                if kept.count >= Self.most { kept = [:] }
+            }
+            kept[handle] = Kept(value: value, deadline: now + Self.patience)
+        }
+
+        mutating func forget(_ handle: UInt16) { kept[handle] = nil }
+    }
+
+    /// Answers a read with what the closure computes, or has computed for the part before.
+    func compute(
+        _ read: ATTServer.PendingRead,
+        by closure: @escaping @Sendable (ConnectedCentral) async throws -> [UInt8],
+        _ answer: PendingAnswer,
+        _ server: PeripheralServer,
+        object: @escaping @Sendable () -> String
+    ) {
+        let timeline = bearer.timeline
+        if let value = state.withLock({ $0.longReads.value(at: read.handle, offset: read.offset, now: timeline.now) }) {
+            keep(value, read)
+            return answer.give(.success(value))
+        }
+        let limit = server.maximumLength(at: read.handle)
+        let isTaken = server.calls.add(id) { end in
+            await self.call(answer, by: end, server, "read", read.handle, object) {
+                let value = try await closure(self)
+                guard value.count <= limit else {
+                    throw BLEError.computedTooLong(value.count, limit: limit, object())
+                }
+                return value
+            } then: { value in
+                self.keep(value, read)
+                answer.give(.success(value))
+            }
+        }
+        guard !isTaken else { return }
+        server.warnings.tell(.flood(address)) { _ in .floodOfCalls("by \(self)") }
+        answer.give(.failure(.insufficientResources))
+    }
+
+    private func keep(_ value: [UInt8], _ read: ATTServer.PendingRead) {
+        let (mtu, now) = (bearer.mtu, bearer.timeline.now)
+        state.withLock { $0.longReads.sent(value, at: read.handle, offset: read.offset, mtu: mtu, now: now) }
+    }
+
+    /// Has closures judge a write, and takes it or refuses it.
+    func judge(
+        _ write: ATTServer.ServerWrite,
+        by closures: ValueClosures,
+        _ answer: PendingAnswer?,
+        _ server: PeripheralServer,
+        object: @escaping @Sendable () -> String
+    ) {
+        state.withLock { $0.longReads.forget(write.handle) }
+        guard let closure = closures.write else { return }
+        let limit = server.maximumLength(at: write.handle)
+        let name = server.characteristic(at: write.handle)
+        let isTaken = server.calls.add(id) { end in
+            // Who has left has left an order behind where it wanted no answer.
+            await self.call(answer, by: answer == nil ? Ending() : end, server, "write", write.handle, object) {
+                let value = try await self.whole(write, closures.read, limit)
+                try await closure(value, self)
+                return value
+            } then: { value in
+                let take: @Sendable () -> Void = {
+                    server.store(value, at: write.handle, of: name)
+                    self.tell(.init(handle: write.handle, offset: 0, value: value, answer: .stored), nil, server)
+                }
+                if let answer { answer.give(.success([]), before: { _ in take() }) } else { take() }
+            }
+        }
+        guard !isTaken else { return }
+        dropped(server)
+        answer?.give(.failure(.insufficientResources))
+    }
+
+    /// The whole value that a write makes.
+    private func whole(
+        _ write: ATTServer.ServerWrite,
+        _ read: (@Sendable (ConnectedCentral) async throws -> [UInt8])?,
+        _ limit: Int
+    ) async throws -> [UInt8] {
+        guard write.offset > 0 else { return write.value }
+        guard let read else { throw ATTError.invalidOffset }
+        let current = try await read(self)
+        guard write.offset <= current.count else { throw ATTError.invalidOffset }
+        let end = write.offset + write.value.count
+        guard end <= limit else { throw ATTError.invalidAttributeValueLength }
+        return current.prefix(write.offset) + write.value + current.dropFirst(end)
+    }
+
+    /// Calls a closure, for as long as somebody waits for it and no longer than is patient.
+    private func call<Output: Sendable>(
+        _ answer: PendingAnswer?,
+        by end: Ending<any Error>,
+        _ server: PeripheralServer,
+        _ operation: String,
+        _ handle: UInt16,
+        _ object: @escaping @Sendable () -> String,
+        _ closure: @escaping @Sendable () async throws -> Output,
+        then take: (Output) -> Void
+    ) async {
+        guard answer?.isOpen ?? true else { return }
+        let patience = ClosureCalls.patience
+        do {
+            let limit = (duration: patience, error: { @Sendable () -> any Error in TooSlow() })
+            take(try await ending(on: bearer.timeline, limit: limit, by: end, closure))
+        } catch is TooSlow {
+            guard let answer else {
+                return server.warnings.tell(.unanswered(handle)) { _ in
+                    .unanswered(operation, object(), after: patience)
+                }
+            }
+            answer.refuse(after: patience)
+        } catch let error as ATTError {
+            answer?.give(.failure(error))
+        } catch {
+            // Who has left, or the server's end, has cancelled it.
+            let isOver = Task.isCancelled || end.hasEnded || bearer.end != nil
+            answer?.give(.failure(.unlikely))
+            guard !isOver else { return }
+            server.warnings.tell(.closureFailed(handle)) { _ in .closureFailed(operation, object(), error) }
+        }
+    }
+}
+
+/// A closure has taken longer than a central waits.
+private struct TooSlow: Error {}
+
+extension BLEError {
+    fileprivate static func computedTooLong(_ count: Int, limit: Int, _ object: String) -> BLEError {
+        BLEError(
+            .overflow,
+            operation: "read",
+            object: object,
+            cause: "the closure gave \(count) octets, and the characteristic takes \(limit)",
+            remedy: "Give fewer, or describe the characteristic with a larger maximumLength, 512 at most."
+        )
+    }
+
+    /// What a closure has thrown; an error of the program's own by its type only, since what it holds may be secret.
+    fileprivate static func closureFailed(_ operation: String, _ object: String, _ error: any Error) -> BLEError {
+        if let error = error as? BLEError, error.operation == operation, error.code == .overflow { return error }
+        return BLEError(
+            .attributeError,
+            operation: operation,
+            object: object,
+            cause: "the closure for it threw \(type(of: error)), so the central was refused with Unlikely Error",
+            remedy: "Throw an ATTError to tell a central why it is refused; catch what else may fail."
+        )
+    }
+
+    fileprivate static func floodOfCalls(_ object: String) -> BLEError {
+        BLEError(
+            .overflow,
+            operation: "reads",
+            object: object,
+            cause: "\(Allowance.ofEach) of its reads and writes wait for closures, and what it asks beyond that is refused",
+            remedy: "Answer faster, or drop its link with ConnectedCentral.disconnect()."
+        )
+    }
+}
