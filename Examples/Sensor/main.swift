@@ -17,14 +17,14 @@ extension TypedCharacteristic where Value == Double {
             writer.int16(Int16(clamping: Int((value * 100).rounded())))
         }
     }
-    static var temperature: Self { celsius(BluetoothUUID.Characteristics.temperature) }
+    static var room: Self { celsius(BluetoothUUID.Characteristics.temperature) }
     static var target: Self { celsius(BluetoothUUID(high: 0x7A1C_0041_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)) }
 }
 
 let heating = Heating()
 let thermostat = LocalPeripheral(name: "Thermostat") {
     LocalService(.environmentalSensing) {
-        LocalCharacteristic(.temperature, [.read, .notify], read: { _ in await heating.temperature })
+        LocalCharacteristic(.room, [.read, .notify], read: { _ in await heating.temperature })
         LocalCharacteristic(.target, [.read, .write], value: 20) { target, central in
             guard (5...30).contains(target) else { throw ATTError.outOfRange }
             await heating.heat(to: target)
@@ -36,7 +36,7 @@ let thermostat = LocalPeripheral(name: "Thermostat") {
 func serve(on adapter: AdapterChoice) async throws {
     try await thermostat.run(on: adapter) { server in
         while true {
-            try await server.notify(await heating.step(), of: .temperature)
+            try await server.notify(await heating.step(), of: .room)
             try await Task.sleep(for: .milliseconds(200))
         }
     }

@@ -31,6 +31,13 @@ import Testing
         #expect(run.status == 130 && run.output.last?.hasPrefix("The sensor is gone.") != true, "\(run.output)")
     }
 
+    @Test func `Sensor refuses a target that is out of range, and heats to the next one`() async throws {
+        let run = try await run("Sensor")
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(run.output.contains("80 °C are refused: Out Of Range (0xFF)."))
+        #expect(run.output.last == "22.0 °C")
+    }
+
     @Test func `Transfer receives a whole message`() async throws {
         let run = try await run("Transfer")
         #expect(run.status == 0)

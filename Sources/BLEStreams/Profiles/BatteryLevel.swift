@@ -7,7 +7,7 @@ extension TypedCharacteristic where Value == Int {
         TypedCharacteristic(BluetoothUUID.Characteristics.batteryLevel) { reader throws(MalformedValue) in
             Int(try reader.uint8())
         } encode: { percent, writer throws(MalformedValue) in
-            guard let octet = UInt8(exactly: percent) else { throw MalformedValue("\(percent) % don't fit into an octet") }
+            guard let octet = UInt8(exactly: percent) else { throw MalformedValue("\(percent) % don't fit an octet") }
             writer.uint8(octet)
         }
     }

@@ -34,7 +34,7 @@ extension TypedCharacteristic {
         return TypedCharacteristic<Timed<Value>>(uuid, in: service) { reader throws(MalformedValue) in
             Timed(try decode(&reader), at: reader.time)
         } encode: { timed, writer throws(MalformedValue) in
-            guard let encode else { throw MalformedValue("the key says how a value is read, and not how it is written") }
+            guard let encode else { throw MalformedValue("the key says how a value is read, not how it is written") }
             try encode(timed.value, &writer)
         }
     }

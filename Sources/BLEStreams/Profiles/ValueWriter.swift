@@ -20,6 +20,8 @@ public struct ValueWriter {
     public mutating func bytes(_ bytes: some Sequence<UInt8>) { octets.append(contentsOf: bytes) }
 
     private mutating func integer(_ value: some FixedWidthInteger) {
-        for shift in stride(from: 0, to: value.bitWidth, by: 8) { octets.append(UInt8(truncatingIfNeeded: value >> shift)) }
+        for shift in stride(from: 0, to: value.bitWidth, by: 8) {
+            octets.append(UInt8(truncatingIfNeeded: value >> shift))
+        }
     }
 }

@@ -60,6 +60,8 @@ final class ClosureCalls: Sendable {
             }
             group.cancelAll()
         }
+        // Nobody calls what comes now: it is not kept.
+        bell.finish()
     }
 
     private static func work(_ lane: Lane, _ timeline: any Timeline) async {

@@ -20,7 +20,9 @@ extension ConnectedCentral {
 
         /// The value that a part is asked of, where the part before was of it.
         func value(at handle: UInt16, offset: Int, now: Duration) -> [UInt8]? {
-            guard offset > 0, let kept = kept[handle], now < kept.deadline, offset <= kept.value.count else { return nil }
+            guard offset > 0, let kept = kept[handle], now < kept.deadline, offset <= kept.value.count else {
+                return nil
+            }
             return kept.value
         }
 
@@ -185,7 +187,7 @@ extension BLEError {
             .overflow,
             operation: "reads",
             object: object,
-            cause: "\(Allowance.ofEach) of its reads and writes wait for closures, and what it asks beyond that is refused",
+            cause: "\(Allowance.ofEach) of its reads and writes wait for closures; what it asks beyond that is refused",
             remedy: "Answer faster, or drop its link with ConnectedCentral.disconnect()."
         )
     }

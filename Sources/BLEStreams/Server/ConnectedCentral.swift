@@ -174,7 +174,8 @@ public final class ConnectedCentral: Sendable {
         var answer: PendingAnswer?
         if case .awaited(let token) = write.answer {
             answer = PendingAnswer(bearer, token) { [weak server] patience in
-                server?.warnings.tell(.unanswered(write.handle)) { _ in .unanswered("write", object(), after: patience) }
+                server?.warnings.tell(.unanswered(write.handle)) { _ in .unanswered("write", object(), after: patience)
+                }
             }
         }
         if write.answer != .stored, let closures = server.closures(at: write.handle), closures.write != nil {

@@ -7,7 +7,8 @@ extension PeripheralServer {
     /// - Throws: ``BLEError/Code/malformedValue``.
     public func value<Value>(of key: TypedCharacteristic<Value>) throws -> Value? {
         guard let octets = value(of: key.uuid) else { return nil }
-        return try key.value(of: CharacteristicValue(bytes: octets[...], time: radio.timeline.wallTime), operation: "value")
+        let value = CharacteristicValue(bytes: octets[...], time: radio.timeline.wallTime)
+        return try key.value(of: value, operation: "value")
     }
 
     /// Changes the value of a stored characteristic whose value has a type. See ``setValue(_:of:)``.

@@ -38,6 +38,18 @@ func record(_ beats: BLEStream<HeartRateMeasurement>) async throws {}
 func plot(_ beat: HeartRateMeasurement) {}
 func breakLine(for duration: Duration, because reason: (any Error)?) {}
 
+/// What a thermostat has.
+struct Heating: Sendable {
+    var temperature: Double { get async { 20 } }
+    func heat(to target: Double) async {}
+    func step() async -> Double { 20 }
+}
+var heating: Heating { fatalError() }
+extension TypedCharacteristic where Value == Double {
+    static var room: Self { fatalError() }
+    static var target: Self { fatalError() }
+}
+
 /// Characteristics of a maker's own.
 extension BluetoothUUID {
     static var control: BluetoothUUID { fatalError() }
