@@ -118,7 +118,7 @@ import Testing
         try await VirtualTime.run(seed: 1) { time in
             let adapter = SimulatedAir(time).adapter()
             let error = await bleError { try await peripheral.run(on: adapter) }
-            #expect(error?.code == .invalidArgument && error?.cause.contains("how it is read") == true)
+            #expect(error?.code == .invalidArgument && error?.cause.contains("how a value is read") == true)
         }
     }
 }
