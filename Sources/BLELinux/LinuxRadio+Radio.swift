@@ -101,15 +101,20 @@ extension LinuxRadio {
     /// Advertises. What another program takes away is put back, unless that happens again and again; what a program of
     /// this library has left that was killed is taken away first.
     ///
-    /// More than 31 octets in one of the two parts need a controller with extended advertising, and go on air in one
-    /// piece, which scanners of Bluetooth 4 don't hear.
+    /// What has no room in 31 octets and the 31 of the scan response needs a controller with extended advertising, and goes on
+    /// air in one piece, which scanners of Bluetooth 4 don't hear. A change replaces what the kernel's instance says; where
+    /// centrals can't connect, Linux advertises with an address that means nothing and is another one each time.
     public func advertise(
         _ request: AdvertiseRequest,
         events: @escaping @Sendable (AdvertiseEvent) -> Void
     ) -> RadioActivity {
         let advertisement = Advertisement(request, on: self, sink: EventSink(events))
         loop.enqueue { advertisement.begin() }
-        return RadioActivity { advertisement.cancel() }
+        return RadioActivity { [loop] request, result in
+            loop.enqueue { advertisement.change(to: request, result) }
+        } onCancel: {
+            advertisement.cancel()
+        }
     }
 }
 

@@ -98,7 +98,9 @@ public protocol Radio: Sendable {
     /// second one fails with ``BLEError/Code/busy``.
     func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity
 
-    /// Advertises until the activity is cancelled.
+    /// Advertises until the activity is cancelled. What has no room fails with ``BLEError/Code/overflow``.
+    ///
+    /// - Returns: the activity, with ``RadioActivity/change(to:result:)`` where the radio can change what is on air.
     func advertise(
         _ request: AdvertiseRequest,
         events: @escaping @Sendable (AdvertiseEvent) -> Void
@@ -281,29 +283,6 @@ public enum ListenEvent: Sendable {
     case interrupted(BLEError)
     /// Listening is over; no further event comes.
     case failed(BLEError)
-}
-
-/// What to advertise.
-public struct AdvertiseRequest: Hashable, Sendable {
-    /// The advertising data.
-    public var data: AdvertisingData
-
-    /// The scan response data.
-    public var scanResponse: AdvertisingData
-
-    /// Whether centrals may connect.
-    public var isConnectable: Bool
-
-    /// Makes a request for connectable advertising.
-    public init(
-        data: AdvertisingData,
-        scanResponse: AdvertisingData = AdvertisingData(bytes: []),
-        isConnectable: Bool = true
-    ) {
-        self.data = data
-        self.scanResponse = scanResponse
-        self.isConnectable = isConnectable
-    }
 }
 
 /// What happens to an advertisement.

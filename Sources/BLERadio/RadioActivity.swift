@@ -1,27 +1,54 @@
+public import BLEProtocol
 import Synchronization
 
 /// Something that a radio does until it is told to stop: a scan, an attempt to connect, a listener, an advertisement.
 ///
 /// Cancelling is idempotent, and letting go of the last reference cancels: nothing outlives its owner.
 public final class RadioActivity: Sendable {
+    /// Changes what an advertisement says, and calls the result once.
+    public typealias Change = @Sendable (AdvertiseRequest, @escaping @Sendable (Result<Void, BLEError>) -> Void) -> Void
+
     private struct State {
         var onCancel: (@Sendable () -> Void)?
+        var onChange: Change?
     }
 
     private let state: Mutex<State>
 
     /// Makes an activity that calls the closure once, when it is cancelled.
-    public init(onCancel: @escaping @Sendable () -> Void) {
-        state = Mutex(State(onCancel: onCancel))
+    ///
+    /// - Parameter onChange: how an advertisement is changed; `nil` for what can't be changed.
+    public init(onChange: Change? = nil, onCancel: @escaping @Sendable () -> Void) {
+        state = Mutex(State(onCancel: onCancel, onChange: onChange))
     }
 
     /// Stops the activity; calling it again does nothing.
     public func cancel() {
         let action = state.withLock { state in
-            defer { state.onCancel = nil }
+            defer { (state.onCancel, state.onChange) = (nil, nil) }
             return state.onCancel
         }
         action?()
+    }
+
+    /// Advertises something else from now on, in place of what an advertisement has said: links stay, and what is refused
+    /// changes nothing.
+    ///
+    /// - Parameter result: is called once, when it is on air, or will be where the controller can't advertise at this moment;
+    ///   on the radio's context, or at once with ``BLEError/Code/notSupported`` for what can't be changed and
+    ///   ``BLEError/Code/ended`` for what is over.
+    public func change(to request: AdvertiseRequest, result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
+        let (change, isOver) = state.withLock { ($0.onChange, $0.onCancel == nil) }
+        if let change { return change(request, result) }
+        result(
+            .failure(
+                BLEError(
+                    isOver ? .ended : .notSupported,
+                    operation: "advertise",
+                    cause: isOver ? "it does not advertise any more" : "this radio can't change an advertisement"
+                )
+            )
+        )
     }
 
     deinit { cancel() }

@@ -60,6 +60,6 @@ import Testing
         // Neither the advertisement nor its scan response has room for it.
         let long = try await CommandRun.run("serve", "--name", String(repeating: "n", count: 40))
         #expect(long.status == 1 && long.complaint.contains("49 octets") && long.complaint.contains("31 octets"))
-        #expect(long.complaint.contains("18 octets less: a shorter name"))
+        #expect(long.complaint.contains("shorten it by 11 octets"))
     }
 }

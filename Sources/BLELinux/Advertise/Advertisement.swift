@@ -13,6 +13,8 @@ final class Advertisement: Sendable {
         var observation: RadioActivity?
         /// Says to a later run of a program that the instance is this one's.
         var note: LeftoverNote?
+        /// Who waits for a change to be on air.
+        var changes: [@Sendable (Result<Void, BLEError>) -> Void] = []
         var isOver = false
     }
 
@@ -55,6 +57,24 @@ final class Advertisement: Sendable {
         leftovers.clear(of: facts, through: management) { [self] in perform { $0.begin() } }
     }
 
+    /// Advertises something else, on the loop's thread.
+    func change(to request: AdvertiseRequest, _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
+        let outcome = state.withLock { state -> Result<AdvertisementMachine.Output, BLEError> in
+            guard !state.isOver else { return .failure(.advertisingIsOver(adapter.name)) }
+            do throws(AdvertisingFault) {
+                let output = try state.machine.change(to: request)
+                state.changes.append(result)
+                return .success(output)
+            } catch {
+                return .failure(error.error(on: adapter.name))
+            }
+        }
+        switch outcome {
+        case .success(let output): carryOut(output)
+        case .failure(let error): result(.failure(error))
+        }
+    }
+
     /// Ends the advertising; the kernel is told before this returns, unless it owes an answer.
     func cancel() {
         sink.close()
@@ -82,11 +102,11 @@ final class Advertisement: Sendable {
     }
 
     private func finish(_ error: BLEError) {
-        end()
+        end(error)
         sink.finish(.failed(error))
     }
 
-    private func end() {
+    private func end(_ error: BLEError? = nil) {
         let (output, observation) = state.withLock { state in
             let output = state.machine.cancel()
             state.isOver = true
@@ -94,6 +114,15 @@ final class Advertisement: Sendable {
         }
         observation?.cancel()
         carryOut(output)
+        tellChanges(.failure(error ?? .advertisingIsOver(adapter.name)))
+    }
+
+    private func tellChanges(_ outcome: Result<Void, BLEError>) {
+        let changes = state.withLock { state in
+            defer { state.changes = [] }
+            return state.changes
+        }
+        for result in changes { result(outcome) }
     }
 }
 
@@ -125,6 +154,11 @@ extension Advertisement {
         case nil: break
         }
         forgetWhatIsGone()
+        switch output.change {
+        case .made: tellChanges(.success(()))
+        case .refused(let failure): tellChanges(.failure(error(.management(failure))))
+        case nil: break
+        }
         switch output.report {
         case .started: sink.send(.started)
         case .failed(let failure): finish(error(failure))
@@ -133,17 +167,40 @@ extension Advertisement {
     }
 
     private func add(_ instance: UInt8, _ payload: AdvertisingPayload) {
-        let command = ManagementAddAdvertising(
+        // The answers are waited for even after a cancellation: an instance that they tell of is removed.
+        guard let interval = payload.interval else {
+            let command = ManagementAddAdvertising(
+                instance: instance,
+                flags: payload.flags,
+                data: payload.data,
+                scanResponse: payload.scanResponse
+            )
+            management?.submit(command) { [self] in added($0.failure) }
+            return
+        }
+        // The older command knows no interval: this one has two parts, the first of which puts nothing on air.
+        let parameters = ManagementAddExtendedAdvertisingParameters(
             instance: instance,
-            flags: payload.flags,
+            flags: payload.flags.union(
+                payload.scanResponse.bytes.isEmpty ? .hasIntervals : [.hasIntervals, .hasScanResponse]
+            ),
+            minimumInterval: interval.lowerBound,
+            maximumInterval: interval.upperBound
+        )
+        let data = ManagementAddExtendedAdvertisingData(
+            instance: instance,
             data: payload.data,
             scanResponse: payload.scanResponse
         )
-        // The answer is waited for even after a cancellation: an instance that it tells of is removed.
-        management?.submit(command) { [self] answer in
-            let isCentral = answer.failure != nil && !adapter.peers(asCentral: true).isEmpty
-            perform { $0.added(answer.failure, isCentral: isCentral) }
+        management?.submit(parameters) { [self] answer in
+            if let failure = answer.failure { return added(failure) }
+            management?.submit(data) { [self] in added($0.failure) }
         }
+    }
+
+    private func added(_ failure: ManagementFailure?) {
+        let isCentral = failure != nil && !adapter.peers(asCentral: true).isEmpty
+        perform { $0.added(failure, isCentral: isCentral) }
     }
 
     private func remove(_ instance: UInt8) {
@@ -180,7 +237,7 @@ extension Advertisement {
         switch failure {
         case .management(let failure):
             refusalBesideLink(failure) ?? failure.error(operation: "advertise", object: adapter.name, adapter: adapter)
-        case .tooLong(let overflow): .advertisementTooLong(overflow, on: adapter.name)
+        case .unfit(let fault): fault.error(on: adapter.name)
         case .noFreeInstance(let maximum): .noFreeInstance(maximum, adapter.name)
         case .takenAway(let times): .advertisementTakenAway(times, adapter.name)
         }
@@ -195,6 +252,10 @@ extension Advertisement {
 }
 
 extension BLEError {
+    fileprivate static func advertisingIsOver(_ adapter: String) -> BLEError {
+        BLEError(.ended, operation: "advertise", object: adapter, cause: "it does not advertise any more")
+    }
+
     fileprivate static func noFreeInstance(_ maximum: UInt8, _ adapter: String) -> BLEError {
         BLEError(
             .busy,

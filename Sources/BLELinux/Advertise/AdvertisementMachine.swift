@@ -21,7 +21,7 @@ struct AdvertisementMachine {
     /// Why it is over.
     enum Failure: Hashable {
         case management(ManagementFailure)
-        case tooLong(AdvertisingPayload.Overflow)
+        case unfit(AdvertisingFault)
         case noFreeInstance(of: UInt8)
         /// It was put back so many times, and was gone again at once.
         case takenAway(times: Int)
@@ -44,10 +44,18 @@ struct AdvertisementMachine {
             case started
             case failed(Failure)
         }
+        /// What has become of what it was changed to.
+        enum Change: Equatable {
+            /// It is on air, or will be as soon as anything is.
+            case made
+            /// The kernel doesn't take it: what was on air before is put back.
+            case refused(ManagementFailure)
+        }
 
         var command: Command?
         var timer: Timer?
         var report: Report?
+        var change: Change?
     }
 
     private enum State: Equatable {
@@ -74,9 +82,14 @@ struct AdvertisementMachine {
     /// How long it has to be on air for earlier ones to be forgotten.
     static let calm = Duration.seconds(30)
 
-    private let request: AdvertiseRequest
+    private var request: AdvertiseRequest
     private var state = State.idle
+    private var features: ManagementReadAdvertisingFeatures.Response?
     private var payload: AdvertisingPayload?
+    /// What was on air before a change of which the kernel has not yet said what it makes.
+    private var former: (request: AdvertiseRequest, payload: AdvertisingPayload)?
+    /// Changed while the answer to a command is awaited that puts up what was wanted before.
+    private var isOutdated = false
     private var centrals: Set<ManagementAddress> = []
     private var losses = 0
     private var failures = 0
@@ -141,7 +154,15 @@ extension AdvertisementMachine {
     ///   kernel refuses the parameters then.
     mutating func added(_ failure: ManagementFailure?, isCentral: Bool = false) -> Output {
         switch (state, failure) {
-        case (.adding(let number), nil), (.renewing(let number), nil): return isOnAir(number)
+        case (.adding(let number), nil), (.renewing(let number), nil):
+            var output = isOnAir(number)
+            if isOutdated {
+                output.command = renew(number).command
+            } else if former != nil {
+                former = nil
+                output.change = .made
+            }
+            return output
         case (.renewing(let number), .some(let failure)) where failure.status == .busy:
             // Another program's command is under way, and nothing has changed.
             state = .onAir(number)
@@ -152,8 +173,13 @@ extension AdvertisementMachine {
             (.adding, .some) where hasStarted && (isCentral || !centrals.isEmpty):
             // The kernel removes an instance that it can't change, and says so to all others.
             state = .suspended
-            return Output(timer: .cancel)
-        case (.renewing, .some): return lost()
+            return Output(timer: .cancel, change: settled())
+        case (.renewing, .some(let failure)):
+            guard let former, !isOutdated else { return lost() }
+            (request, payload, self.former) = (former.request, former.payload, nil)
+            var output = lost()
+            output.change = .refused(failure)
+            return output
         // The same parameters were accepted before: the link that was in the way has just ended.
         case (.adding, .some(let failure)) where hasStarted && failure.status == .invalidParameters: return lost()
         case (.adding, .some(let failure)): return failed(failure)
@@ -174,6 +200,38 @@ extension AdvertisementMachine {
             return Output()
         default: return Output()
         }
+    }
+}
+
+// MARK: - What is wanted
+
+extension AdvertisementMachine {
+    /// Advertises something else in the same instance. Thrown, nothing has changed.
+    mutating func change(to new: AdvertiseRequest) throws(AdvertisingFault) -> Output {
+        // It is not known yet what the controller can do.
+        guard let features else {
+            request = new
+            return Output(change: .made)
+        }
+        let before = payload.map { (request, $0) }
+        let payload = try AdvertisingPayload(new, for: features)
+        (request, self.payload) = (new, payload)
+        switch state {
+        case .onAir(let number):
+            former = former ?? before
+            return renew(number)
+        case .adding, .renewing:
+            former = former ?? before
+            isOutdated = true
+            return Output()
+        case .idle, .choosing, .claiming, .waiting, .suspended, .endingAdded, .over: return Output(change: .made)
+        }
+    }
+
+    /// Whatever was changed goes on air as soon as anything does.
+    private mutating func settled() -> Output.Change? {
+        defer { (former, isOutdated) = (nil, false) }
+        return former == nil ? nil : .made
     }
 }
 
@@ -216,23 +274,24 @@ extension AdvertisementMachine {
 extension AdvertisementMachine {
     private mutating func choose() -> Output {
         state = .choosing
-        return Output(command: .readFeatures)
+        return Output(command: .readFeatures, change: settled())
     }
 
     private mutating func choose(from features: ManagementReadAdvertisingFeatures.Response) -> Output {
-        do throws(AdvertisingPayload.Overflow) {
+        self.features = features
+        do throws(AdvertisingFault) {
             payload = try AdvertisingPayload(request, for: features)
             state = .claiming(of: features.maximumInstances)
             return Output(command: .claim(features.freeInstances))
         } catch {
-            return over(.tooLong(error))
+            return over(.unfit(error))
         }
     }
 
     private mutating func renew(_ number: UInt8) -> Output {
         guard let payload else { return Output() }
         state = .renewing(number)
-        renewalIsDue = false
+        (renewalIsDue, isOutdated) = (false, false)
         return Output(command: .add(number, payload))
     }
 
@@ -252,14 +311,14 @@ extension AdvertisementMachine {
         if losses > Self.patience { return over(.takenAway(times: Self.patience)) }
         guard losses > 1 else { return choose() }
         state = .waiting
-        return Output(timer: .start(Self.pause))
+        return Output(timer: .start(Self.pause), change: settled())
     }
 
     private mutating func failed(_ failure: ManagementFailure) -> Output {
         failures += 1
         guard failure.mayPass, failures <= Self.patience else { return over(.management(failure)) }
         state = .waiting
-        return Output(timer: .start(Self.pause))
+        return Output(timer: .start(Self.pause), change: settled())
     }
 
     private mutating func over(_ failure: Failure) -> Output {

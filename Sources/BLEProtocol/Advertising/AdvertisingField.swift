@@ -11,6 +11,9 @@ public struct AdvertisingField: Hashable, Sendable {
         let data: [UInt8]
     }
 
+    /// Whether it is the flags.
+    package var isFlags: Bool { structures.contains { $0.type == .flags } }
+
     private init(_ name: String, _ structures: [Structure]) {
         self.name = name
         self.structures = structures

@@ -126,7 +126,12 @@ extension SimulatedAdapter: Radio {
         _ request: AdvertiseRequest,
         events: @escaping @Sendable (AdvertiseEvent) -> Void
     ) -> RadioActivity {
-        activity(core.perform { $0.startAdvertisement(request, on: id, events: events) })
+        let activity = core.perform { $0.startAdvertisement(request, on: id, events: events) }
+        return RadioActivity { [core] request, result in
+            core.perform { $0.changeAdvertisement(activity, to: request, result) }
+        } onCancel: { [core] in
+            _ = core.perform { $0.cancel(activity) }
+        }
     }
 
     /// Pairs as the peer's ``AdapterSettings/pairing`` has it, where it accepts that.

@@ -4,7 +4,10 @@ internal import BLERadio
 /// An advertisement that was started and hasn't ended.
 struct Advertisement: Sendable {
     let activity: ActivityID
-    let request: AdvertiseRequest
+    /// Whether centrals may connect.
+    var isConnectable: Bool
+    /// Where the fields stand on air.
+    var layout: AdvertisingLayout
 
     /// Whether its next event stands in the agenda. It does only while somebody could hear it.
     var isScheduled = false
@@ -20,29 +23,51 @@ extension AirState {
         events: @escaping @Sendable (AdvertiseEvent) -> Void
     ) -> ActivityID {
         let id = add(.advertise(request, events), on: adapter)
-        if let error = unavailable(adapter, for: "advertise") ?? tooLong(request, on: adapter) {
+        if let error = unavailable(adapter, for: "advertise") {
             fail(id, error)
-        } else {
-            adapters[adapter].advertisements.append(Advertisement(activity: id, request: request))
+            return id
+        }
+        do throws(AdvertisingFault) {
+            let advertisement = Advertisement(
+                activity: id,
+                isConnectable: request.isConnectable,
+                // A controller without extended advertising.
+                layout: try request.layout()
+            )
+            adapters[adapter].advertisements.append(advertisement)
             outbox.append(.advertise(id, .started))
             wakeAdvertisements(of: adapter)
+        } catch {
+            fail(id, error.error(on: adapters[adapter].name))
         }
         return id
     }
 
-    /// What a controller without extended advertising says to more than there is room for.
-    private func tooLong(_ request: AdvertiseRequest, on adapter: AdapterID) -> BLEError? {
-        let limit = AdvertisingData.legacyLimit
-        let parts = [("advertising data", request.data), ("scan response", request.scanResponse)]
-        guard let (part, data) = parts.first(where: { $0.1.bytes.count > limit }) else { return nil }
-        let count = data.bytes.count
-        return BLEError(
-            .overflow,
-            operation: "advertise",
-            object: adapters[adapter].name,
-            cause: "the \(part) has \(count) octets, and a simulated adapter takes \(limit) octets at most",
-            remedy: "Advertise \(count - limit) octets less: a shorter name, or fewer services."
-        )
+    /// Has an advertisement say something else from its next event on.
+    mutating func changeAdvertisement(
+        _ id: ActivityID,
+        to request: AdvertiseRequest,
+        _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+    ) {
+        let outcome = changeAdvertisement(id, to: request)
+        outbox.append(.done { result(outcome) })
+    }
+
+    private mutating func changeAdvertisement(_ id: ActivityID, to request: AdvertiseRequest) -> Result<Void, BLEError> {
+        guard let adapter = activities[id]?.adapter,
+            let index = adapters[adapter].advertisements.firstIndex(where: { $0.activity == id })
+        else {
+            return .failure(BLEError(.ended, operation: "advertise", cause: "it does not advertise any more"))
+        }
+        do throws(AdvertisingFault) {
+            let layout = try request.layout()
+            adapters[adapter].advertisements[index].layout = layout
+            adapters[adapter].advertisements[index].isConnectable = request.isConnectable
+            wakeAdvertisements(of: adapter)
+            return .success(())
+        } catch {
+            return .failure(error.error(on: adapters[adapter].name))
+        }
     }
 
     /// Schedules the next events of advertisements that somebody could hear now.
@@ -51,8 +76,10 @@ extension AirState {
             let advertisement = adapters[adapter].advertisements[index]
             guard !advertisement.isScheduled, isWanted(advertisement, of: adapter) else { continue }
             adapters[adapter].advertisements[index].isScheduled = true
-            let interval = adapters[adapter].settings.advertisingInterval
-            schedule(.advertise(advertisement.activity), at: now + randomDuration(below: interval))
+            schedule(
+                .advertise(advertisement.activity),
+                at: now + randomDuration(below: interval(of: advertisement, on: adapter))
+            )
         }
     }
 
@@ -63,12 +90,18 @@ extension AirState {
         adapters[adapter].advertisements[index].isScheduled = false
         let advertisement = adapters[adapter].advertisements[index]
         guard isWanted(advertisement, of: adapter) else { return }
-        hear(advertisement.request, from: adapter)
-        if advertisement.request.isConnectable { answerAttempts(to: adapter) }
+        hear(advertisement, from: adapter)
+        if advertisement.isConnectable { answerAttempts(to: adapter) }
         guard isWanted(advertisement, of: adapter) else { return }
         adapters[adapter].advertisements[index].isScheduled = true
-        let interval = adapters[adapter].settings.advertisingInterval
+        let interval = interval(of: advertisement, on: adapter)
         schedule(.advertise(id), at: now + interval + randomDuration(below: Self.advertisingDelay))
+    }
+
+    /// The shortest that is asked for: as a controller does that has nothing else to do.
+    private func interval(of advertisement: Advertisement, on adapter: AdapterID) -> Duration {
+        advertisement.layout.interval.map { .microseconds(625 * Int64($0.lowerBound)) }
+            ?? adapters[adapter].settings.advertisingInterval
     }
 
     /// Whether an advertisement is on air and somebody listens, be it in vain.
@@ -76,7 +109,7 @@ extension AirState {
     /// As on Linux, a connectable one is off the air while as many centrals are connected as the controller can have, or its
     /// links in the other role keep it from having any, and comes back by itself.
     private func isWanted(_ advertisement: Advertisement, of adapter: AdapterID) -> Bool {
-        if advertisement.request.isConnectable {
+        if advertisement.isConnectable {
             guard adapters[adapter].peripheralLinkCount < adapters[adapter].settings.maximumCentrals,
                 mayBePeripheral(adapter)
             else { return false }

@@ -39,18 +39,18 @@ extension AirState {
     }
 
     /// Has an advertising event heard by those who scan.
-    mutating func hear(_ request: AdvertiseRequest, from advertiser: AdapterID) {
+    mutating func hear(_ advertisement: Advertisement, from advertiser: AdapterID) {
         for index in scans.indices where scans[index].adapter != advertiser {
             let scan = scans[index]
             let address = name(of: advertiser, to: scan.adapter)
             guard hears(scan.adapter, advertiser), isNews(address, toScan: index) else { continue }
             // Linux holds an advertisement back until its scan response is there, and reports both as one.
-            let response = scan.request.isActive ? request.scanResponse.bytes : []
+            let response = scan.request.isActive ? advertisement.layout.scanResponse.bytes : []
             let report = AdvertisingReport(
                 address: address,
                 rssi: measure(scan.adapter, advertiser),
-                isConnectable: request.isConnectable,
-                data: AdvertisingData(bytes: request.data.bytes + response),
+                isConnectable: advertisement.isConnectable,
+                data: AdvertisingData(bytes: advertisement.layout.data.bytes + response),
                 time: wallTime()
             )
             if case .scan(scan.activity, .reports(let earlier)) = outbox.last {

@@ -22,8 +22,24 @@ public struct LocalPeripheral: Sendable {
     /// What kind of device it is, as a number that the Bluetooth SIG assigned; 0: unknown.
     public var appearance: UInt16
 
-    /// The services that are advertised; `nil`: all primary ones.
+    /// The services that are advertised; `nil`: all primary ones. Of no account where ``advertisement`` is declared.
     public var advertisedServices: [BluetoothUUID]?
+
+    /// All that is advertised, and how; `nil`, the default: the advertised services and the name.
+    ///
+    /// ```swift
+    /// var thermometer = LocalPeripheral(name: "Thermometer") {
+    ///     LocalService(.environmentalSensing) { LocalCharacteristic(BluetoothUUID(0x2A6E), [.read, .notify]) }
+    /// }
+    /// thermometer.advertisement = AdvertiseRequest(
+    ///     [.services([.environmentalSensing]), .serviceData(.environmentalSensing, [0xC4, 0x09]), .localName("Thermometer")],
+    ///     interval: .milliseconds(200) ... .milliseconds(250)
+    /// )
+    /// ```
+    ///
+    /// The flags are added where centrals may connect and it has none. ``PeripheralServer/advertise(_:)`` changes it while
+    /// the peripheral runs.
+    public var advertisement: AdvertiseRequest?
 
     /// What it offers.
     public var services: [LocalService]
@@ -126,19 +142,5 @@ public struct LocalPeripheral: Sendable {
     /// - Throws: as ``run(on:store:warning:_:)``.
     public func run(on radio: any Radio) async throws {
         try await run(on: radio) { server in try await server.untilFailure() }
-    }
-
-    /// The two payloads: services in the advertisement, the name beside them or, for want of room, in the response. What
-    /// has no room in both together makes one, for an adapter that has extended advertising.
-    func advertisement() throws -> AdvertiseRequest {
-        let uuids = advertisedServices ?? services.filter(\.isPrimary).map(\.uuid)
-        var fields: [AdvertisingField] = [.flags([.generalDiscoverable, .classicNotSupported])]
-        if !uuids.isEmpty { fields.append(.services(uuids)) }
-        if let together = try? AdvertisingData(fields + [.localName(name)]) { return AdvertiseRequest(data: together) }
-        if let data = try? AdvertisingData(fields), let response = try? AdvertisingData([.localName(name)]) {
-            return AdvertiseRequest(data: data, scanResponse: response)
-        }
-        let limit = AdvertisingData.extendedLimit
-        return try AdvertiseRequest(data: AdvertisingData(fields + [.localName(name)], limit: limit))
     }
 }

@@ -42,12 +42,13 @@ public final class PeripheralServer: Sendable {
     let visits: PairingVisits
     let calls: ClosureCalls
     let serving: ServingWatch
-    private let request: AdvertiseRequest
+    let advertised: ServedAdvertisement
     private let description: LocalPeripheral
     let served: ServedCentrals
     var name: String { description.name }
     /// How it is served again; `nil`: not at all.
     var resuming: RetryPolicy? { description.resuming }
+    var isBeacon: Bool { description.isBeacon }
     private let contents = Mutex(State())
 
     init(
@@ -58,7 +59,7 @@ public final class PeripheralServer: Sendable {
     ) throws {
         let services = try description.allServices(description.services, operation: "serve")
         database = SharedDatabase(AttributeDatabase(services: services))
-        request = try description.advertisement()
+        advertised = ServedAdvertisement(description.declaration)
         self.description = description
         self.radio = radio
         errands = Errands()
@@ -94,15 +95,17 @@ public final class PeripheralServer: Sendable {
 
     // MARK: - The beginning and the end
 
-    /// Listens, answers pairings, then advertises; returns when all is under way.
+    /// Listens, answers pairings, then advertises; returns when all is under way. A beacon only advertises.
     ///
     /// - Throws: what the radio refuses, or what has ended a part of it meanwhile.
     func start() async throws {
         contents.withLock { $0.round = Round() }
         do {
-            try await listen()
-            try await restoreBonds()
-            try await receivePairings()
+            if !isBeacon {
+                try await listen()
+                try await restoreBonds()
+                try await receivePairings()
+            }
             try await advertise()
         } catch {
             endRound()
@@ -132,19 +135,6 @@ public final class PeripheralServer: Sendable {
         }
     }
 
-    private func advertise() async throws {
-        try await begin { finish in
-            self.radio.advertise(self.request) { [weak self] event in
-                switch event {
-                case .started: finish(.success(()))
-                case .failed(let error):
-                    self?.fail(error)
-                    finish(.failure(error))
-                }
-            }
-        }
-    }
-
     func begin(
         _ start: (@escaping @Sendable (Result<Void, any Error>) -> Void) -> RadioActivity
     ) async throws {
@@ -162,6 +152,7 @@ public final class PeripheralServer: Sendable {
     /// Ends what the radio still does for it; links stay up.
     private func endRound() {
         let activities = contents.withLock { $0.round.activities.takeAll() }
+        advertised.ended()
         for activity in activities.reversed() { activity.cancel() }
         visits.areReceived = false
     }
@@ -172,6 +163,7 @@ public final class PeripheralServer: Sendable {
             state.isStopped = true
             return (state.round.activities.takeAll(), state.watchers.removeAll(), Array(state.centrals.values))
         }
+        advertised.finish()
         for activity in activities.reversed() { activity.cancel() }
         for watcher in watchers { watcher.finish(nil) }
         serving.finish(nil)
@@ -188,7 +180,7 @@ public final class PeripheralServer: Sendable {
     }
 
     /// A part of what the radio does has ended.
-    private func fail(_ error: BLEError) {
+    func fail(_ error: BLEError) {
         guard resuming != nil, !error.isFinal else { return giveUp(error) }
         let isFirst = contents.withLock { state in
             defer { if state.round.failure == nil { state.round.failure = error } }

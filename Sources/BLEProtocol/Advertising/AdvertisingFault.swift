@@ -1,0 +1,147 @@
+/// Why fields make no advertisement.
+package enum AdvertisingFault: Error, Hashable, Sendable {
+    /// There is no room for them.
+    case overflow(Overflow)
+    /// One that may be there once is there twice.
+    case repeated(ADType)
+    /// The flags are declared for the scan response, where they mean nothing.
+    case flagsInScanResponse
+    /// No controller advertises so often or so seldom.
+    case interval(ClosedRange<Duration>)
+
+    /// What is too long, and what would help.
+    package struct Overflow: Hashable, Sendable {
+        /// The octets of each field, in the order of the declaration.
+        package let fields: [Field]
+        /// How many octets an extended advertisement of the controller holds; `nil`: it has none.
+        package let extendedLimit: Int?
+        /// The fields of which one alone can be left out; where there is none, those that are left out together.
+        package let relief: [Relief]
+        /// Whether all of ``relief`` have to be left out.
+        package let needsAll: Bool
+
+        package struct Field: Hashable, Sendable {
+            package let name: String
+            package let octets: Int
+        }
+
+        package struct Relief: Hashable, Sendable {
+            package let name: String
+            /// By how many octets it can be shortened in place of leaving it out; `nil`: it can't.
+            package let shortening: Int?
+        }
+
+        /// How many octets all of them have.
+        package var octets: Int { fields.reduce(0) { $0 + $1.octets } }
+    }
+}
+
+extension AdvertisingFault.Overflow {
+    init(_ fields: [AdvertisingField], _ response: [AdvertisingField], extendedLimit: Int?) {
+        let all = fields + response
+        self.fields = all.map { Field(name: $0.name, octets: $0.octets) }
+        self.extendedLimit = extendedLimit
+        /// Whether there is room without the fields at these places, and with another one at a place.
+        func fits(without gone: Set<Int>, _ place: Int? = nil, _ other: AdvertisingField? = nil) -> Bool {
+            let kept = all.indices.filter { !gone.contains($0) }
+            let field = { (index: Int) in index == place ? other ?? all[index] : all[index] }
+            return AdvertisingLayout.fits(
+                kept.filter { $0 < fields.count }.map(field),
+                kept.filter { $0 >= fields.count }.map(field),
+                extendedLimit
+            )
+        }
+        let single = all.indices.filter { fits(without: [$0]) }
+        needsAll = single.isEmpty
+        if single.isEmpty {
+            var gone: Set<Int> = []
+            // The largest first: so the fewest go.
+            for place in all.indices.sorted(by: { all[$0].octets > all[$1].octets }) where !fits(without: gone) {
+                gone.insert(place)
+            }
+            relief = gone.sorted().map { Relief(name: all[$0].name, shortening: nil) }
+        } else {
+            relief = single.map { place in
+                let field = all[place]
+                let shortening = (1..<max(1, field.spare)).first { fits(without: [], place, field.shortened(by: $0)) }
+                return Relief(name: field.name, shortening: shortening)
+            }
+        }
+    }
+}
+
+extension AdvertisingField {
+    /// How many octets of it are for the program to choose: a name, data.
+    fileprivate var spare: Int {
+        guard let only = structures.first, structures.count == 1 else { return 0 }
+        switch only.type {
+        case .completeLocalName, .shortenedLocalName, .uri: return only.data.count
+        case .manufacturerData: return only.data.count - 2
+        default: return only.type.serviceDataWidth.map { only.data.count - $0 } ?? 0
+        }
+    }
+
+    fileprivate func shortened(by count: Int) -> AdvertisingField {
+        .raw(structures[0].type, structures[0].data.dropLast(count))
+    }
+}
+
+extension AdvertisingFault {
+    /// The error for a program that advertises on an adapter.
+    package func error(on adapter: String) -> BLEError {
+        switch self {
+        case .overflow(let overflow): overflow.error(on: adapter)
+        case .repeated(let type):
+            BLEError(
+                .invalidArgument,
+                operation: "advertise",
+                object: adapter,
+                cause: "the advertisement has the field \(type) twice",
+                remedy: "Put all of it into one field."
+            )
+        case .flagsInScanResponse:
+            BLEError(
+                .invalidArgument,
+                operation: "advertise",
+                object: adapter,
+                cause: "flags stand in the advertisement, not in the scan response",
+                remedy: "Declare them among the fields of the advertisement."
+            )
+        case .interval(let interval):
+            BLEError(
+                .invalidArgument,
+                operation: "advertise",
+                object: adapter,
+                cause: "an advertising interval is \(AdvertisingLayout.intervals.lowerBound) to "
+                    + "\(AdvertisingLayout.intervals.upperBound), and this one is \(interval.lowerBound) to "
+                    + "\(interval.upperBound)",
+                remedy: "Choose one between them."
+            )
+        }
+    }
+}
+
+extension AdvertisingFault.Overflow {
+    fileprivate func error(on adapter: String) -> BLEError {
+        let legacy = AdvertisingData.legacyLimit
+        let list = fields.map { "\($0.name) \($0.octets)" }.joined(separator: ", ")
+        let room =
+            extendedLimit.map { "\(adapter) takes \($0) octets in one advertisement" }
+            ?? "\(adapter) takes \(legacy) octets in the advertisement and \(legacy) octets in its scan response: its "
+            + "controller has no extended advertising, which came with Bluetooth 5"
+        let ways = relief.map { relief in
+            relief.name + (relief.shortening.map { ", or shorten it by \($0) octets" } ?? "")
+        }
+        let remedy =
+            needsAll
+            ? "Leave out \(ways.joined(separator: " and "))"
+            : "Leave out \(ways.joined(separator: "; or leave out "))"
+        return BLEError(
+            .overflow,
+            operation: "advertise",
+            object: adapter,
+            cause: "the fields have \(octets) octets (\(list)), and \(room)",
+            remedy: remedy + (extendedLimit == nil ? "; or use an adapter with Bluetooth 5." : ".")
+        )
+    }
+}

@@ -1,0 +1,185 @@
+/// Where the fields of an advertisement stand on air: the one place that decides it, for every radio.
+///
+/// What fits into the 31 octets of the advertisement and the 31 of its scan response is divided between them: a field
+/// stands in the advertisement where it can, the earlier declared the more so, and no division that fits is missed.
+/// Else, on a controller with extended advertising, all of it makes one piece; an extended advertisement to which one can
+/// connect has no scan response. A list of services of each width is divided for itself.
+///
+/// Source: Core Specification, Vol 3, Part C, 11; Vol 6, Part B, 2.3.1; Core Specification Supplement, Part A, 1.
+package struct AdvertisingLayout: Hashable, Sendable {
+    /// What the controller is to send.
+    package let data: AdvertisingData
+    /// What the controller is to answer scanners.
+    package let scanResponse: AdvertisingData
+    /// Whether it has no room but in an extended advertisement.
+    package let isExtended: Bool
+    /// The advertising interval in units of 0.625 ms; `nil`: the radio's own.
+    package let interval: ClosedRange<UInt32>?
+
+    /// The advertising intervals that every controller can do (Vol 4, Part E, 7.8.5).
+    package static let intervals: ClosedRange<Duration> = .milliseconds(20) ... .milliseconds(10_240)
+
+    /// Divides fields.
+    ///
+    /// - Parameters:
+    ///   - fields: what is advertised, the most important first.
+    ///   - response: what is to stand in the scan response, where there is one.
+    ///   - interval: the advertising interval.
+    ///   - extendedLimit: how many octets the controller sends in one extended advertisement; `nil`: it has none.
+    package init(
+        _ fields: [AdvertisingField],
+        scanResponse response: [AdvertisingField] = [],
+        interval: ClosedRange<Duration>? = nil,
+        extendedLimit: Int? = nil
+    ) throws(AdvertisingFault) {
+        if let interval {
+            guard Self.intervals.contains(interval.lowerBound), Self.intervals.contains(interval.upperBound) else {
+                throw .interval(interval)
+            }
+        }
+        self.interval = interval.map { Self.units($0.lowerBound)...Self.units($0.upperBound) }
+        try Self.check(fields, response)
+        if let (data, scanResponse) = Self.divided(fields, response) {
+            (self.data, self.scanResponse, isExtended) = (data, scanResponse, false)
+            return
+        }
+        guard let extendedLimit, let data = Self.inOnePiece(fields + response, limit: extendedLimit) else {
+            throw .overflow(.init(fields, response, extendedLimit: extendedLimit))
+        }
+        (self.data, scanResponse, isExtended) = (data, AdvertisingData(bytes: []), true)
+    }
+
+    /// Whether there is room for these.
+    static func fits(_ fields: [AdvertisingField], _ response: [AdvertisingField], _ extendedLimit: Int?) -> Bool {
+        divided(fields, response) != nil
+            || extendedLimit.map { inOnePiece(fields + response, limit: $0) != nil } ?? false
+    }
+
+    private static func units(_ duration: Duration) -> UInt32 { UInt32(duration / .microseconds(625)) }
+
+    /// What would be said twice, or where it may not stand.
+    private static func check(
+        _ fields: [AdvertisingField],
+        _ response: [AdvertisingField]
+    ) throws(AdvertisingFault) {
+        for part in [fields, response] {
+            var seen: Set<ADType> = []
+            for structure in part.flatMap(\.structures) {
+                guard let group = structure.type.singleGroup else { continue }
+                guard seen.insert(group).inserted else { throw .repeated(structure.type) }
+            }
+        }
+        if response.contains(where: { $0.structures.contains { $0.type == .flags } }) { throw .flagsInScanResponse }
+    }
+
+    private static func inOnePiece(_ fields: [AdvertisingField], limit: Int) -> AdvertisingData? {
+        let structures = fields.flatMap(\.structures)
+        guard structures.allSatisfy({ $0.data.count <= AdvertisingField.Structure.limit }),
+            structures.reduce(0, { $0 + $1.octets }) <= limit
+        else { return nil }
+        return AdvertisingData(structures)
+    }
+}
+
+// MARK: - The division
+
+extension AdvertisingLayout {
+    /// Where a structure may stand.
+    private struct Piece {
+        let structure: AdvertisingField.Structure
+        let mayLead: Bool
+        let mayFollow: Bool
+    }
+
+    private static func divided(
+        _ fields: [AdvertisingField],
+        _ response: [AdvertisingField]
+    ) -> (AdvertisingData, AdvertisingData)? {
+        let bound = response.flatMap(\.structures)
+        let taken = Set(bound.compactMap(\.type.singleGroup))
+        let pieces =
+            fields.flatMap(\.structures).map { structure in
+                // A block says a thing once; the flags stand in the advertisement.
+                let isTaken = structure.type.singleGroup.map(taken.contains) ?? false
+                return Piece(structure: structure, mayLead: true, mayFollow: structure.type != .flags && !isTaken)
+            } + bound.map { Piece(structure: $0, mayLead: false, mayFollow: true) }
+        guard let leads = places(of: pieces) else { return nil }
+        let parts = zip(pieces, leads)
+        return (
+            AdvertisingData(parts.filter { $1 }.map { $0.0.structure }),
+            AdvertisingData(parts.filter { !$1 }.map { $0.0.structure })
+        )
+    }
+
+    /// Whether each stands in the advertisement; `nil` where there is no way. From the last to the first it is found out with
+    /// how many octets in the advertisement the rest still finds room, then each takes the better place that leaves one.
+    private static func places(of pieces: [Piece]) -> [Bool]? {
+        let limit = AdvertisingData.legacyLimit
+        let before = pieces.reduce(into: [0]) { sums, piece in sums.append((sums.last ?? 0) + piece.structure.octets) }
+        guard let total = before.last, total <= 2 * limit else { return nil }
+        /// What is left for the scan response fits, too.
+        func follows(_ index: Int, _ leading: Int) -> Bool { (0...limit).contains(before[index] - leading) }
+        var hasWay = Array(repeating: Array(repeating: false, count: limit + 1), count: pieces.count + 1)
+        for leading in 0...limit { hasWay[pieces.count][leading] = follows(pieces.count, leading) }
+        func canLead(_ index: Int, _ leading: Int) -> Bool {
+            let sum = leading + pieces[index].structure.octets
+            return pieces[index].mayLead && sum <= limit && hasWay[index + 1][sum]
+        }
+        for index in pieces.indices.reversed() {
+            for leading in 0...limit where follows(index, leading) {
+                hasWay[index][leading] =
+                    canLead(index, leading) || (pieces[index].mayFollow && hasWay[index + 1][leading])
+            }
+        }
+        guard hasWay[0][0] else { return nil }
+        var leading = 0
+        return pieces.indices.map { index in
+            let leads = canLead(index, leading)
+            if leads { leading += pieces[index].structure.octets }
+            return leads
+        }
+    }
+}
+
+extension AdvertisingField.Structure {
+    /// How many octets of data one can have: its length is one octet, and counts the type.
+    static let limit = 254
+
+    /// How many octets it takes, with its length and its type.
+    var octets: Int { data.count + 2 }
+}
+
+extension AdvertisingField {
+    /// How many octets it takes.
+    var octets: Int { structures.reduce(0) { $0 + $1.octets } }
+}
+
+extension AdvertisingData {
+    /// Structures of at most 254 octets of data each, one after the other.
+    init(_ structures: [AdvertisingField.Structure]) {
+        self.init(
+            bytes: structures.flatMap { [UInt8(truncatingIfNeeded: $0.data.count + 1), $0.type.rawValue] + $0.data }
+        )
+    }
+
+    /// Its structures as fields, to be sent once more.
+    package var fields: [AdvertisingField] { map { .raw($0.type, $0.data) } }
+}
+
+extension ADType {
+    /// What may be there once only in an advertisement or a scan response, by the type that stands for all that mean the
+    /// same; `nil` for what may be repeated (Core Specification Supplement, Part A, 1).
+    fileprivate var singleGroup: ADType? {
+        switch self {
+        case .incompleteServices16, .completeServices16: .completeServices16
+        case .incompleteServices32, .completeServices32: .completeServices32
+        case .incompleteServices128, .completeServices128: .completeServices128
+        case .shortenedLocalName, .completeLocalName: .completeLocalName
+        case .advertisingInterval, .advertisingIntervalLong: .advertisingInterval
+        case .flags, .txPower, .appearance, .role, .connectionIntervalRange, .supportedFeatures, .publicTargetAddress,
+            .randomTargetAddress:
+            self
+        default: nil
+        }
+    }
+}

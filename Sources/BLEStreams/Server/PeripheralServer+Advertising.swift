@@ -1,0 +1,195 @@
+public import BLEProtocol
+public import BLERadio
+import Synchronization
+
+extension PeripheralServer {
+    /// Advertises something else from now on, as often as there is something new to say: links stay up, and so does the
+    /// rest of what is served.
+    ///
+    /// ```swift
+    /// let outdoor = LocalPeripheral.beacon([.serviceData(.environmentalSensing, [0])])
+    /// try await outdoor.run(on: .default) { server in
+    ///     for step in UInt8(0)... {
+    ///         try await server.advertise(
+    ///             AdvertiseRequest([.serviceData(.environmentalSensing, [step])], isConnectable: false)
+    ///         )
+    ///         try await Task.sleep(for: .seconds(60))
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Returns when it is on air. While the peripheral is interrupted (``state``), it returns at once, and the declaration
+    /// holds from when it is served again; so too while the controller can't advertise beside a link that it has.
+    ///
+    /// - Parameter declaration: all that is advertised, in place of ``LocalPeripheral/advertisement``. The flags are added
+    ///   where centrals may connect and it has none.
+    /// - Throws: ``BLEError/Code/overflow`` when the adapter has no room for it, ``BLEError/Code/invalidArgument`` when it
+    ///   makes no advertisement, or centrals may connect to what began as a ``LocalPeripheral/beacon(_:scanResponse:interval:)``:
+    ///   what was advertised before goes on; an error of the adapter; ``BLEError/Code/ended`` when nothing is served any
+    ///   more; `CancellationError`, by which it is not known whether it is on air.
+    public func advertise(_ declaration: AdvertiseRequest) async throws {
+        let request = declaration.withFlags
+        guard !isBeacon || !request.isConnectable else { throw BLEError.connectableBeacon(name) }
+        while true {
+            if let failure { throw failure }
+            guard let activity = try advertised.replace(by: request, name) else { return }
+            do {
+                try await change(activity, to: request)
+                return advertised.isOnAir(request)
+            } catch let error as BLEError where error.code == .ended {
+                // It was interrupted meanwhile; or it is all over, which is said above.
+                advertised.ended(activity)
+            }
+        }
+    }
+
+    /// Advertises what is declared, the last that is.
+    func advertise() async throws {
+        var request = advertised.request
+        try await begin { finish in
+            let activity = self.radio.advertise(request) { [weak self] event in
+                switch event {
+                case .started: finish(.success(()))
+                case .failed(let error):
+                    self?.fail(error)
+                    finish(.failure(error))
+                }
+            }
+            self.advertised.began(activity)
+            return activity
+        }
+        // Declared while the radio began.
+        while let (activity, newer) = advertised.newer(than: request) {
+            try await change(activity, to: newer)
+            request = newer
+        }
+    }
+
+    private func change(_ activity: RadioActivity, to request: AdvertiseRequest) async throws {
+        try await reply(on: radio.timeline) { finish in
+            activity.change(to: request) { finish($0.mapError { $0 }) }
+            return {}
+        }
+    }
+}
+
+/// What a server advertises, and the radio's activity that does it.
+final class ServedAdvertisement: Sendable {
+    private struct State {
+        var request: AdvertiseRequest
+        var activity: RadioActivity?
+        var isOver = false
+    }
+
+    private let state: Mutex<State>
+
+    init(_ request: AdvertiseRequest) { state = Mutex(State(request: request)) }
+
+    var request: AdvertiseRequest { state.withLock { $0.request } }
+
+    func began(_ activity: RadioActivity) {
+        state.withLock { state in
+            if !state.isOver { state.activity = activity }
+        }
+    }
+
+    /// The activity that is to be changed; `nil` where there is none now: the request holds for the next.
+    func replace(by request: AdvertiseRequest, _ name: String) throws -> RadioActivity? {
+        let (activity, isOver) = state.withLock { state in
+            if state.activity == nil { state.request = request }
+            return (state.activity, state.isOver)
+        }
+        guard isOver else { return activity }
+        throw BLEError(
+            .ended,
+            operation: "advertise",
+            object: name,
+            cause: "the peripheral is not served any more",
+            remedy: "Use the server only within the closure of LocalPeripheral.run(on:store:warning:_:)."
+        )
+    }
+
+    func isOnAir(_ request: AdvertiseRequest) { state.withLock { $0.request = request } }
+
+    func newer(than request: AdvertiseRequest) -> (RadioActivity, AdvertiseRequest)? {
+        state.withLock { state in
+            state.request == request ? nil : state.activity.map { ($0, state.request) }
+        }
+    }
+
+    /// The radio does it no more; it may begin again.
+    func ended(_ activity: RadioActivity? = nil) {
+        state.withLock { state in
+            if activity == nil || state.activity === activity { state.activity = nil }
+        }
+    }
+
+    func finish() { state.withLock { ($0.activity, $0.isOver) = (nil, true) } }
+}
+
+extension AdvertiseRequest {
+    /// With the flags that one who can be connected to has (Core Specification, Vol 3, Part C, 9.2.4); a broadcaster has
+    /// none but its own.
+    fileprivate var withFlags: AdvertiseRequest {
+        guard isConnectable, !fields.contains(where: \.isFlags) else { return self }
+        var request = self
+        request.fields.insert(.flags([.generalDiscoverable, .classicNotSupported]), at: 0)
+        return request
+    }
+}
+
+extension LocalPeripheral {
+    /// Whether it only advertises: there is nothing to connect to.
+    var isBeacon: Bool { services.isEmpty && advertisement?.isConnectable == false }
+
+    /// What is on air: as declared, or its services and its name, the name in the scan response for want of room.
+    var declaration: AdvertiseRequest {
+        if let advertisement { return advertisement.withFlags }
+        let uuids = advertisedServices ?? services.filter(\.isPrimary).map(\.uuid)
+        return AdvertiseRequest((uuids.isEmpty ? [] : [.services(uuids)]) + [.localName(name)]).withFlags
+    }
+
+    /// A peripheral that only advertises: no central can connect, and nothing is served. In the words of the specification, a
+    /// broadcaster.
+    ///
+    /// ```swift
+    /// let beacon = LocalPeripheral.beacon(IBeacon(uuid: BluetoothUUID(0x180A), major: 1, minor: 2).fields)
+    /// try await beacon.run(on: .default) { server in
+    ///     for try await state in server.states { print(state) }
+    /// }
+    /// ```
+    ///
+    /// It runs as any other does, goes on as ``resuming`` has it, and is changed by ``PeripheralServer/advertise(_:)``. The
+    /// kernel gives it an address that means nothing, another one whenever it begins.
+    ///
+    /// - Parameters:
+    ///   - fields: what it advertises: those of a beacon, or any.
+    ///   - scanResponse: what stands in the scan response in any case.
+    ///   - interval: see ``AdvertiseRequest/interval``.
+    public static func beacon(
+        _ fields: [AdvertisingField],
+        scanResponse: [AdvertisingField] = [],
+        interval: ClosedRange<Duration>? = nil
+    ) -> LocalPeripheral {
+        var beacon = LocalPeripheral(name: "beacon", pairing: nil) {}
+        beacon.advertisement = AdvertiseRequest(
+            fields,
+            scanResponse: scanResponse,
+            isConnectable: false,
+            interval: interval
+        )
+        return beacon
+    }
+}
+
+extension BLEError {
+    fileprivate static func connectableBeacon(_ name: String) -> BLEError {
+        BLEError(
+            .invalidArgument,
+            operation: "advertise",
+            object: name,
+            cause: "nothing listens for centrals that connect: it began as a beacon",
+            remedy: "Run a LocalPeripheral with services, or declare it with isConnectable: false."
+        )
+    }
+}

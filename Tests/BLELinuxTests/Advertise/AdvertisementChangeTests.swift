@@ -1,0 +1,85 @@
+import BLEProtocol
+import BLERadio
+import Testing
+
+@testable import BLELinux
+
+/// An advertisement that is changed while it is on air, or on its way there.
+@Suite struct AdvertisementChangeTests {
+    private typealias Machine = AdvertisementMachine
+    private typealias Output = AdvertisementMachine.Output
+
+    private static let first = AdvertiseRequest([.txPower(1)])
+    private static let second = AdvertiseRequest([.txPower(2)], interval: .milliseconds(100) ... .milliseconds(200))
+    private static let long = AdvertiseRequest([.localName(String(repeating: "n", count: 40))])
+    private static let central = ManagementAddress(.example)
+    private static let refused = ManagementFailure.status(.invalidParameters, .addAdvertising)
+
+    private func payload(_ request: AdvertiseRequest) throws -> AdvertisingPayload {
+        try AdvertisingPayload(request, for: try AdvertisingFeatures.make())
+    }
+
+    private func adding() throws -> Machine {
+        var machine = Machine(Self.first)
+        _ = machine.begin()
+        _ = machine.featuresRead(.success(try AdvertisingFeatures.make()))
+        #expect(machine.claimed(5) == Output(command: .add(5, try payload(Self.first))))
+        return machine
+    }
+
+    private func onAir() throws -> Machine {
+        var machine = try adding()
+        #expect(machine.added(nil) == Output(report: .started))
+        return machine
+    }
+
+    @Test func `on air the same instance says it`() throws {
+        var machine = try onAir()
+        #expect(try machine.change(to: Self.second) == Output(command: .add(5, try payload(Self.second))))
+        #expect(try payload(Self.second).interval == 160...320)
+        #expect(machine.added(nil) == Output(change: .made))
+        #expect(machine.instance == 5)
+        // It stays when a central has come.
+        #expect(machine.centralCame(Self.central) == Output(command: .add(5, try payload(Self.second))))
+        #expect(machine.added(nil) == Output())
+    }
+
+    @Test func `while an answer is awaited it is put up behind it`() throws {
+        var machine = try adding()
+        #expect(try machine.change(to: Self.second) == Output())
+        #expect(machine.added(nil) == Output(command: .add(5, try payload(Self.second)), report: .started))
+        #expect(machine.added(nil) == Output(change: .made))
+    }
+
+    @Test func `what has no room changes nothing`() throws {
+        var machine = try onAir()
+        #expect(throws: AdvertisingFault.self) { try machine.change(to: Self.long) }
+        #expect(machine.missedEvents() == Output(command: .add(5, try payload(Self.first))))
+    }
+
+    @Test func `what the kernel refuses is told, and the former is put back`() throws {
+        var machine = try onAir()
+        _ = try machine.change(to: Self.second)
+        #expect(machine.added(Self.refused) == Output(command: .readFeatures, change: .refused(Self.refused)))
+        _ = machine.featuresRead(.success(try AdvertisingFeatures.make()))
+        #expect(machine.claimed(4) == Output(command: .add(4, try payload(Self.first))))
+    }
+
+    @Test func `beside a link that is in the way it waits for the end of the link`() throws {
+        var machine = try onAir()
+        _ = machine.centralCame(Self.central)
+        #expect(try machine.change(to: Self.second) == Output())
+        #expect(machine.added(Self.refused) == Output(timer: .cancel, change: .made))
+        #expect(machine.linkEnded(Self.central) == Output(command: .readFeatures))
+        _ = machine.featuresRead(.success(try AdvertisingFeatures.make()))
+        #expect(machine.claimed(5) == Output(command: .add(5, try payload(Self.second))))
+    }
+
+    @Test func `before the kernel has said what it can do, it is taken as it is`() throws {
+        var machine = Machine(Self.long)
+        _ = machine.begin()
+        #expect(try machine.change(to: Self.second) == Output(change: .made))
+        _ = machine.featuresRead(.success(try AdvertisingFeatures.make()))
+        #expect(machine.claimed(5) == Output(command: .add(5, try payload(Self.second))))
+    }
+}

@@ -1,0 +1,135 @@
+import BLERadio
+import BLESimulator
+import Testing
+
+@testable import BLEStreams
+
+/// What a peripheral advertises, and that it can be changed while it runs.
+@Suite(.timeLimit(.minutes(2))) struct AdvertisingTests {
+    private static func thermometer() -> LocalPeripheral {
+        LocalPeripheral(name: "Thermometer") {
+            LocalService(.environmentalSensing) {
+                LocalCharacteristic(BluetoothUUID.Characteristics.temperature, [.read, .notify], value: .stored([1]))
+            }
+        }
+    }
+
+    private static func data(_ octet: UInt8, isConnectable: Bool = true) -> AdvertiseRequest {
+        AdvertiseRequest([.serviceData(.environmentalSensing, [octet])], isConnectable: isConnectable)
+    }
+
+    /// What is heard next of the one who advertises.
+    private func heard(by central: Central) async throws -> Discovery {
+        for try await discovery in central.scan(duplicates: true) { return discovery }
+        throw BLEError(.ended, operation: "scan", cause: "nothing was heard")
+    }
+
+    @Test func `undeclared it is the services and the name, as far as there is room`() throws {
+        let fields = Self.thermometer().declaration
+        let layout = try fields.layout()
+        #expect(layout.data.flags == [.generalDiscoverable, .classicNotSupported])
+        #expect(layout.data.lists(.environmentalSensing) && layout.data.localName == "Thermometer")
+        #expect(fields.isConnectable && fields.interval == nil)
+    }
+
+    @Test func `what is declared is heard, and what has no room in front comes with the scan response`() async throws {
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            var peripheral = Self.thermometer()
+            peripheral.advertisement = AdvertiseRequest(
+                [
+                    .services([.environmentalSensing]), .txPower(-4), .appearance(0x0300),
+                    .manufacturerData(0xFFFF, [1, 2, 3]), .localName("Thermometer in the cellar"),
+                ],
+                interval: .milliseconds(20) ... .milliseconds(30)
+            )
+            let (radio, central) = (air.adapter(), Central(radio: air.adapter()))
+            try await peripheral.run(on: radio) { _ in
+                let advertisement = try await heard(by: central).advertisement
+                #expect(advertisement.flags == [.generalDiscoverable, .classicNotSupported])
+                #expect(advertisement.lists(.environmentalSensing) && advertisement.txPower == -4)
+                #expect(advertisement.appearance == 0x0300 && advertisement.localName == "Thermometer in the cellar")
+                #expect(advertisement.manufacturerData(for: 0xFFFF).map(Array.init) == [1, 2, 3])
+            }
+            #expect(radio.activity.isIdle)
+        }
+    }
+
+    @Test func `it is changed while it runs, and links stay`() async throws {
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let radio = air.adapter(settings: AdapterSettings(maximumCentrals: 2))
+            let (central, other) = (Central(radio: air.adapter()), Central(radio: air.adapter()))
+            try await Self.thermometer().run(on: radio) { server in
+                try await central.peripheral(radio.address).withLink { link in
+                    for octet in UInt8(1)...3 {
+                        try await server.advertise(Self.data(octet))
+                        let advertisement = try await heard(by: other).advertisement
+                        #expect(advertisement.serviceData(for: .environmentalSensing).map(Array.init) == [octet])
+                        #expect(advertisement.flags != nil && advertisement.localName == nil)
+                    }
+                    #expect(server.centrals.count == 1)
+                    #expect(try await link.read(BluetoothUUID.Characteristics.temperature) == [1])
+                }
+            }
+        }
+    }
+
+    @Test func `what is refused changes nothing, and says how long each field is`() async throws {
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (radio, central) = (air.adapter(), Central(radio: air.adapter()))
+            try await Self.thermometer().run(on: radio) { server in
+                try await server.advertise(Self.data(1))
+                let long = AdvertiseRequest([.localName(String(repeating: "n", count: 60))])
+                let error = await #expect(throws: BLEError.self) { try await server.advertise(long) }
+                #expect(error?.code == .overflow && error?.cause.contains("flags 3, local name") == true)
+                let advertisement = try await heard(by: central).advertisement
+                #expect(advertisement.serviceData(for: .environmentalSensing).map(Array.init) == [1])
+            }
+        }
+    }
+
+    @Test func `a beacon only advertises, and can't become what centrals connect to`() async throws {
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (radio, central) = (air.adapter(), Central(radio: air.adapter()))
+            let beacon = IBeacon(uuid: BluetoothUUID(0x180A), major: 1, minor: 2)
+            try await LocalPeripheral.beacon(beacon.fields).run(on: radio) { server in
+                let discovery = try await heard(by: central)
+                #expect(IBeacon(discovery.advertisement) == beacon && !discovery.isConnectable)
+                let error = await #expect(throws: BLEError.self) { try await server.advertise(Self.data(1)) }
+                #expect(error?.code == .invalidArgument)
+                try await server.advertise(Self.data(1, isConnectable: false))
+                #expect(IBeacon(try await heard(by: central).advertisement) == nil)
+            }
+            #expect(radio.activity.isIdle)
+        }
+    }
+
+    @Test func `declared while it is interrupted, it holds from when it is served again`() async throws {
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let (radio, central) = (air.adapter(), Central(radio: air.adapter()))
+            var peripheral = Self.thermometer()
+            peripheral.resuming = .exponential(jitter: 0)
+            try await peripheral.run(on: radio) { server in
+                radio.powerOff()
+                _ = try await server.states.first { if case .interrupted = $0 { true } else { false } }
+                try await server.advertise(Self.data(7))
+                radio.powerOn()
+                _ = try await server.states.first { if case .serving = $0 { true } else { false } }
+                let advertisement = try await heard(by: central).advertisement
+                #expect(advertisement.serviceData(for: .environmentalSensing).map(Array.init) == [7])
+            }
+        }
+    }
+
+    @Test func `when nothing is served any more that is told`() async throws {
+        try await VirtualTime.run { time in
+            let server = try await Self.thermometer().run(on: SimulatedAir(time).adapter()) { $0 }
+            let error = await #expect(throws: BLEError.self) { try await server.advertise(Self.data(1)) }
+            #expect(error?.code == .ended)
+        }
+    }
+}
