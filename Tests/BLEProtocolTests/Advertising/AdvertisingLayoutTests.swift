@@ -9,7 +9,9 @@ import Testing
     private func name(_ count: Int) -> AdvertisingField { .localName(String(repeating: "n", count: count)) }
 
     /// Takes so many octets on air.
-    private func data(_ octets: Int) -> AdvertisingField { .manufacturerData(0xFFFF, Array(repeating: 0, count: octets - 4)) }
+    private func data(_ octets: Int) -> AdvertisingField {
+        .manufacturerData(0xFFFF, Array(repeating: 0, count: octets - 4))
+    }
 
     private func types(_ data: AdvertisingData) -> [ADType] { data.map(\.type) }
 
@@ -58,10 +60,9 @@ import Testing
     }
 
     @Test func `the flags are never moved, and what is declared for the scan response stands there`() throws {
-        let layout = try AdvertisingLayout([data(29), flags], scanResponse: [.appearance(0x0341)])
-        #expect(types(layout.data) == [.flags])
-        #expect(types(layout.scanResponse).isEmpty == false)
-        #expect(types(layout.scanResponse).contains(.appearance) == true)
+        let layout = try AdvertisingLayout([data(15), data(14), flags], scanResponse: [.appearance(0x0341)])
+        #expect(types(layout.data) == [.manufacturerData, .flags])
+        #expect(types(layout.scanResponse) == [.manufacturerData, .appearance])
         #expect(throws: AdvertisingFault.flagsInScanResponse) { try AdvertisingLayout([], scanResponse: [flags]) }
     }
 
@@ -105,7 +106,9 @@ import Testing
     }
 
     @Test func `each field that alone would do is named, and where none would, those that go together`() {
-        let one = overflow([flags, data(20), .serviceData(BluetoothUUID(0xFCD2), Array(repeating: 0, count: 20)), name(15)])
+        let one = overflow([
+            flags, data(20), .serviceData(BluetoothUUID(0xFCD2), Array(repeating: 0, count: 20)), name(15),
+        ])
         #expect(one?.remedy.contains("manufacturer data") == true && one?.remedy.contains("local name") == true)
         #expect(one?.remedy.contains("service data of FCD2") == true)
         #expect(one?.remedy.contains("flags") == false)

@@ -43,7 +43,7 @@ import Testing
                 ],
                 interval: .milliseconds(20) ... .milliseconds(30)
             )
-            let (radio, central) = (air.adapter(), Central(radio: air.adapter()))
+            let (radio, central) = (air.adapter(), try await Central.open(.radio(air.adapter())))
             try await peripheral.run(on: radio) { _ in
                 let advertisement = try await heard(by: central).advertisement
                 #expect(advertisement.flags == [.generalDiscoverable, .classicNotSupported])
@@ -59,7 +59,8 @@ import Testing
         try await VirtualTime.run { time in
             let air = SimulatedAir(time)
             let radio = air.adapter(settings: AdapterSettings(maximumCentrals: 2))
-            let (central, other) = (Central(radio: air.adapter()), Central(radio: air.adapter()))
+            let central = try await Central.open(.radio(air.adapter()))
+            let other = try await Central.open(.radio(air.adapter()))
             try await Self.thermometer().run(on: radio) { server in
                 try await central.peripheral(radio.address).withLink { link in
                     for octet in UInt8(1)...3 {
@@ -69,7 +70,7 @@ import Testing
                         #expect(advertisement.flags != nil && advertisement.localName == nil)
                     }
                     #expect(server.centrals.count == 1)
-                    #expect(try await link.read(BluetoothUUID.Characteristics.temperature) == [1])
+                    #expect(try await link.read(BluetoothUUID.Characteristics.temperature).bytes == [1])
                 }
             }
         }
@@ -78,7 +79,7 @@ import Testing
     @Test func `what is refused changes nothing, and says how long each field is`() async throws {
         try await VirtualTime.run { time in
             let air = SimulatedAir(time)
-            let (radio, central) = (air.adapter(), Central(radio: air.adapter()))
+            let (radio, central) = (air.adapter(), try await Central.open(.radio(air.adapter())))
             try await Self.thermometer().run(on: radio) { server in
                 try await server.advertise(Self.data(1))
                 let long = AdvertiseRequest([.localName(String(repeating: "n", count: 60))])
@@ -93,7 +94,7 @@ import Testing
     @Test func `a beacon only advertises, and can't become what centrals connect to`() async throws {
         try await VirtualTime.run { time in
             let air = SimulatedAir(time)
-            let (radio, central) = (air.adapter(), Central(radio: air.adapter()))
+            let (radio, central) = (air.adapter(), try await Central.open(.radio(air.adapter())))
             let beacon = IBeacon(uuid: BluetoothUUID(0x180A), major: 1, minor: 2)
             try await LocalPeripheral.beacon(beacon.fields).run(on: radio) { server in
                 let discovery = try await heard(by: central)
@@ -110,7 +111,7 @@ import Testing
     @Test func `declared while it is interrupted, it holds from when it is served again`() async throws {
         try await VirtualTime.run { time in
             let air = SimulatedAir(time)
-            let (radio, central) = (air.adapter(), Central(radio: air.adapter()))
+            let (radio, central) = (air.adapter(), try await Central.open(.radio(air.adapter())))
             var peripheral = Self.thermometer()
             peripheral.resuming = .exponential(jitter: 0)
             try await peripheral.run(on: radio) { server in
