@@ -53,7 +53,8 @@ extension AirState {
         outbox.append(.done { result(outcome) })
     }
 
-    private mutating func changeAdvertisement(_ id: ActivityID, to request: AdvertiseRequest) -> Result<Void, BLEError> {
+    private mutating func changeAdvertisement(_ id: ActivityID, to request: AdvertiseRequest) -> Result<Void, BLEError>
+    {
         guard let adapter = activities[id]?.adapter,
             let index = adapters[adapter].advertisements.firstIndex(where: { $0.activity == id })
         else {

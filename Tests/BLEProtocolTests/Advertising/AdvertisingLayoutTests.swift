@@ -38,11 +38,12 @@ import Testing
     }
 
     @Test func `lists of services of different widths are divided`() throws {
-        let services = AdvertisingField.services([own, BluetoothUUID(0x180D), BluetoothUUID(bits32: 0x1234_5678)])
+        let narrow = [BluetoothUUID(0x180D), BluetoothUUID(0x180F), BluetoothUUID(bits32: 0x1234_5678)]
+        let services = AdvertisingField.services([own] + narrow)
         let layout = try AdvertisingLayout([flags, services, name(10)])
         #expect(types(layout.data) == [.flags, .completeServices16, .completeServices32, .completeLocalName])
         #expect(types(layout.scanResponse) == [.completeServices128])
-        #expect(Set(layout.data.serviceUUIDs + layout.scanResponse.serviceUUIDs).count == 3)
+        #expect(Set(layout.data.serviceUUIDs + layout.scanResponse.serviceUUIDs).count == 4)
     }
 
     @Test(

@@ -157,7 +157,11 @@ private enum EddystoneURL {
                 rest = rest.dropFirst(expansions[expansion].count)
             } else {
                 guard let octet = character.asciiValue, isPrintable(octet) else {
-                    throw refusal(url, "it has a character that is no printable ASCII", "Write that in percent encoding.")
+                    throw refusal(
+                        url,
+                        "it has a character that is no printable ASCII",
+                        "Write that in percent encoding."
+                    )
                 }
                 octets.append(octet)
                 rest = rest.dropFirst()
