@@ -1,0 +1,47 @@
+import Foundation
+import Testing
+
+/// `ble advertise`.
+@Suite(.timeLimit(.minutes(2))) struct AdvertiseTests {
+    @Test(
+        arguments: [
+            ["--ibeacon", "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0,1,2,-60", "--interval", "100..150"],
+            ["--eddystone-url", "https://example.org", "--name", "Door"],
+            ["--bthome", "temperature=21.5", "--bthome", "humidity=40", "--name", "Weather", "--interval", "1000"],
+            ["--service", "180F", "--service-data", "180F=64", "--manufacturer-data", "FFFF=0102", "--tx-power", "-4"],
+        ]
+    )
+    func `a beacon is on air until it is interrupted`(_ arguments: [String]) async throws {
+        let run = try CommandRun(["advertise", "--json"] + arguments)
+        let event = try object(await run.line())
+        #expect(event["event"] as? String == "advertising" && event["address"] is String)
+        run.signal(SIGINT)
+        #expect(try await run.end().status == 130)
+    }
+
+    @Test func `what has no room is refused with the octets of each field`() async throws {
+        let run = try await CommandRun.run(
+            "advertise",
+            "--eddystone-url",
+            "https://example.org",
+            "--name",
+            String(repeating: "n", count: 40)
+        )
+        #expect(run.status == 1 && run.complaint.contains("service data of FEAA") && run.complaint.contains(" 42)"))
+        #expect(run.complaint.contains("Leave out local name"))
+    }
+
+    @Test(
+        arguments: [
+            ([], "nothing is to be advertised"), (["--ibeacon", "1,2"], "E2C56DB5"),
+            (["--interval", "5", "--name", "n"], "10240"),
+            (["--bthome", "humour=1"], "temperature"), (["--bthome", "temperature=400"], "327.67"),
+            (["--eddystone-url", "ftp://a"], "https://"), (["--service-data", "180F"], "180F=64"),
+            (["--manufacturer-data", "apple=00"], "004C"), (["--tx-power", "200"], "127"),
+        ] as [([String], String)]
+    )
+    func `what makes no sense is said`(_ arguments: [String], _ words: String) async throws {
+        let run = try await CommandRun(["advertise"] + arguments).end()
+        #expect(run.status == 2 && run.complaint.contains(words))
+    }
+}
