@@ -13,6 +13,7 @@ internal import BLEProtocol
 ///
 ///            a turn is over, and others want theirs      timer
 ///   running ──────────────────────────────► resting ──────────────► starting
+///      └──── a round is, and others may wait ─► yielding ────────────────▲
 /// ```
 /// The kernel ends each discovery after about ten seconds, and whenever a connection is made. While another program
 /// discovers, the kernel answers Busy and reports to everybody: then its reports are used.
@@ -53,6 +54,8 @@ struct DiscoveryMachine {
         case stopping
         case sharing
         case waiting
+        /// Others that wait for the end of a discovery go first.
+        case yielding
         /// Others have their turn.
         case resting
         case over
@@ -78,6 +81,9 @@ struct DiscoveryMachine {
     /// the kernel, which refuses it while one goes on, no sooner again than ten seconds later.
     /// Source: BlueZ, src/adapter.c, `IDLE_DISCOV_TIMEOUT`.
     static let rest = Duration.milliseconds(6500)
+    /// How long others may take to begin after each discovery. A bluetoothd that is asked to discover while one goes on begins
+    /// when that ends; the kernel would refuse it, and it would tell its client so, where this one was quicker.
+    static let courtesy = Duration.milliseconds(250)
 
     /// Whether the controller reports every advertisement: then there is no use in rounds.
     private var isUnfiltered = false
@@ -140,8 +146,8 @@ struct DiscoveryMachine {
             rounds += 1
             let timer: Output.Timer? = isUnfiltered ? nil : .cancel
             guard others, isUnfiltered || rounds >= Self.roundsOfTurn else {
-                state = .starting
-                return Output(command: .start, timer: timer)
+                state = others ? .yielding : .starting
+                return others ? Output(timer: .start(Self.courtesy)) : Output(command: .start, timer: timer)
             }
             rounds = 0
             state = .resting
@@ -149,7 +155,7 @@ struct DiscoveryMachine {
         case .sharing:
             state = .starting
             return Output(command: .start, timer: .cancel)
-        case .idle, .starting, .startingInVain, .waiting, .resting, .over:
+        case .idle, .starting, .startingInVain, .waiting, .yielding, .resting, .over:
             // The end of another program's discovery, of which the answer to come knows.
             return Output()
         }
@@ -167,7 +173,7 @@ struct DiscoveryMachine {
         case .running:
             state = .stopping
             return Output(command: .stop, timer: .start(Self.stopDeadline))
-        case .waiting, .stopping, .sharing, .resting:
+        case .waiting, .stopping, .sharing, .yielding, .resting:
             state = .starting
             return Output(command: .start)
         case .idle, .starting, .startingInVain, .over:
@@ -184,7 +190,7 @@ struct DiscoveryMachine {
         case .starting, .startingInVain:
             state = .startingInVain
             return Output()
-        case .stopping, .sharing, .waiting, .resting:
+        case .stopping, .sharing, .waiting, .yielding, .resting:
             state = .over
             return Output(timer: .cancel)
         case .idle, .over:

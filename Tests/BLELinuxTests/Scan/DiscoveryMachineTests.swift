@@ -188,10 +188,27 @@ import Testing
     private func takeTurn(_ machine: inout DiscoveryMachine) {
         for _ in 1..<DiscoveryMachine.roundsOfTurn {
             #expect(machine.timerFired().command == .stop)
-            #expect(machine.discoveryEnded(beside: true) == Output(command: .start, timer: .cancel))
+            #expect(machine.discoveryEnded(beside: true) == Output(timer: .start(DiscoveryMachine.courtesy)))
+            #expect(machine.timerFired() == Output(command: .start))
             #expect(machine.startAnswered(nil).report == .listening)
         }
         #expect(machine.timerFired().command == .stop)
+    }
+
+    @Test func `beside others it lets them begin first after each round, and uses what they discover`() {
+        var machine = running()
+        #expect(machine.discoveryEnded(beside: true) == Output(timer: .start(DiscoveryMachine.courtesy)))
+        // Theirs has begun, and ended: nothing of it was ours.
+        #expect(machine.discoveryEnded(beside: true) == Output())
+        #expect(machine.timerFired() == Output(command: .start))
+        #expect(
+            machine.startAnswered(Self.busy)
+                == Output(timer: .start(DiscoveryMachine.sharingDeadline), report: .listening)
+        )
+        var cancelled = running()
+        _ = cancelled.discoveryEnded(beside: true)
+        #expect(cancelled.cancel() == Output(timer: .cancel))
+        #expect(cancelled.timerFired() == Output())
     }
 
     @Test func `beside others it rests after each turn`() {

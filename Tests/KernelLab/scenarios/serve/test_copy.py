@@ -2,7 +2,18 @@
 
 import json
 
+import pytest
+
 from lab import names
+from lab.world import BumbleWorld
+
+
+@pytest.fixture(scope="module")
+def bumble_world():
+    """Gone when this file is done: the other files' controllers are named after their numbers."""
+    world = BumbleWorld()
+    yield world
+    world.stop()
 
 
 def copied(ble, bumble, folder):
