@@ -29,13 +29,25 @@ import Testing
         return scan
     }
 
+    /// Ends the discoveries of a turn, behind each of which others may go first.
+    private func takeTurn(_ kernel: KernelDouble) async throws {
+        for round in 1...DiscoveryMachine.roundsOfTurn {
+            #expect(try await kernel.answer(with: [6])?.opcode == .startDiscovery)
+            try kernel.tellThatDiscoveryEnded()
+            if round == DiscoveryMachine.roundsOfTurn { return }
+            // Its answer is behind the end.
+            let (heard, hear) = AsyncStream<Void>.makeStream()
+            kernel.management.submit(ManagementReadInformation()) { _ in hear.finish() }
+            #expect(try await kernel.answer(.failed)?.opcode == .readInformation)
+            for await _ in heard {}
+            kernel.timeline.fire(DiscoveryMachine.courtesy)
+        }
+    }
+
     @Test func `beside a neighbour it rests, listens by a monitor meanwhile, and discovers again`() async throws {
         let kernel = try KernelDouble()
         let scan = scan(ScanRequest(reportsDuplicates: false), on: kernel, beside: true)
-        for _ in 0..<DiscoveryMachine.roundsOfTurn {
-            #expect(try await kernel.answer(with: [6])?.opcode == .startDiscovery)
-            try kernel.tellThatDiscoveryEnded()
-        }
+        try await takeTurn(kernel)
         #expect(try await kernel.answer(with: Self.features())?.opcode == .readMonitorFeatures)
         #expect(try await kernel.answer(with: [1, 0])?.opcode == .addPatternsMonitor)
         kernel.timeline.fire(DiscoveryMachine.rest)
@@ -58,10 +70,7 @@ import Testing
     @Test func `where the controller looks at patterns itself, it rests without a monitor`() async throws {
         let kernel = try KernelDouble()
         let scan = scan(ScanRequest(reportsDuplicates: false), on: kernel, beside: true)
-        for _ in 0..<DiscoveryMachine.roundsOfTurn {
-            #expect(try await kernel.answer(with: [6])?.opcode == .startDiscovery)
-            try kernel.tellThatDiscoveryEnded()
-        }
+        try await takeTurn(kernel)
         #expect(try await kernel.answer(with: Self.features(supported: 1))?.opcode == .readMonitorFeatures)
         kernel.timeline.fire(DiscoveryMachine.rest)
         #expect(await kernel.next()?.opcode == .startDiscovery)
