@@ -127,7 +127,7 @@ final class CommandConnection: Sendable {
     private func hold() async throws -> LinkHold? {
         guard let link else { return nil }
         // Whoever gave it holds it: its commands come one after the other all the same.
-        if link.lane.isHeld(by: link.pass) { return LinkHold(link: link) }
+        if link.bearer.isHeld(by: link.pass) { return LinkHold(link: link) }
         do {
             let entry = try await link.acquire()
             return LinkHold(link: Link(link, pass: entry.id), entry: entry)
@@ -142,7 +142,7 @@ struct LinkHold: Sendable {
     /// The link in the name of the hold.
     let link: Link
     /// The place in the lane; `nil` for a link that is held by whoever runs the command.
-    var entry: Lane.Entry?
+    var entry: Bearer.Hold?
     /// Gives back what was taken besides.
     var release: @Sendable () -> Void = {}
 }

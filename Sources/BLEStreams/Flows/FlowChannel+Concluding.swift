@@ -40,20 +40,18 @@ extension FlowChannel {
         let object = OperationObject(.to, selector, peripheral.address)
         let isOver = Ending<Void>()
         await undisturbedReply(on: timeline, limit: (limit, ())) { finish in
-            let subscriber = LinkAttributes.Subscriber(
+            let consumer = ValueConsumer(
                 object: "\(object)",
                 deliver: { if $0.contains(where: isAnswer) { finish(()) } },
-                lost: { _ in },
                 finish: { _ in finish(()) }
             )
             // What is subscribed to already is so at once.
-            let unsubscribe = link.attributes.subscribe(selector, indications: true, pass: link.pass, subscriber)
-            let cancel = AttributeOperation.start(
-                on: link,
+            let unsubscribe = link.bearer.subscribe(selector, indications: true, pass: link.pass, consumer)
+            let cancel = link.start(
                 .characteristic(selector, anyOf: .write) { WriteValue(handle: $0.valueHandle, value: value) },
                 operation: "conclude",
                 object: object
-            ) { outcome in
+            ) { (outcome: Result<Void, BLEError>) in
                 if case .failure = outcome { finish(()) }
             }
             isOver.undo(cancel)

@@ -9,21 +9,17 @@ extension Bearer: ATTLinkReceiver {
         // Let go before the consumer has the values: two threads that count references to the same octets slow each
         // other down.
         pdus = ReceivedPDUs()
-        change { state, effects in
-            state.hasReceived = true
-            if state.end == nil { take(values, of: run.handle, &state, &effects) }
-        }
+        step { machine, output in machine.received(values, of: run.handle, &output) }
     }
 
     /// Takes PDUs that are not all of one characteristic.
     private func takeEach(_ pdus: ReceivedPDUs) {
-        change { state, effects in
-            state.hasReceived = true
+        step { machine, output in
             var security: ATTSecurity?
             var index = 0
-            while index < pdus.count, state.end == nil {
+            while index < pdus.count, machine.end == nil {
                 if let run = pdus.notifications(from: index) {
-                    take(pdus.values(index..<run.end), of: run.handle, &state, &effects)
+                    machine.received(pdus.values(index..<run.end), of: run.handle, &output)
                     index = run.end
                     continue
                 }
@@ -31,51 +27,32 @@ extension Bearer: ATTLinkReceiver {
                 index += 1
                 // One that came alone is the whole of its array, and isn't copied.
                 let octets = Array(pdu.bytes)
-                guard let first = octets.first else { continue }
-                switch ATTOpcode(rawValue: first).kind {
-                case .response where !ATTServer.answersIndication(octets), .notification, .indication:
-                    take(state.client.received(octets, at: pdu.time), &state, &effects)
-                case .request, .command, .confirmation, .response, .unknown:
-                    // Asking the kernel costs a system call; once is enough for what came in one go.
-                    let current = security ?? self.security
-                    security = current
-                    let output = database.withLock {
-                        state.server.received(octets, security: current, database: &$0)
-                    }
-                    take(output, &state, &effects)
-                }
+                if machine.received(octets, at: pdu.time, &output) { continue }
+                // Asking the kernel costs a system call; once is enough for what came in one go.
+                let current = security ?? self.security
+                security = current
+                database.withLock { machine.served(octets, security: current, database: &$0, &output) }
             }
         }
     }
 
-    /// Where one characteristic alone is subscribed to, and no answer is awaited, what is missing are its values. In
-    /// all other cases nobody can tell whose it was.
-    func linkDropped(_ count: Int) {
-        let routes = state.withLock { state -> [Route] in
-            state.drops += count
-            guard state.routes.count == 1, !state.client.isAwaitingAnswer else { return [] }
-            return state.routes.first?.value ?? []
-        }
-        for route in routes { route.lost(count) }
-    }
+    func linkDropped(_ count: Int) { step { machine, output in machine.dropped(count, &output) } }
 
-    func linkBecameWritable() { unblock() }
+    func linkBecameWritable() { step { machine, _ in machine.unblocked() } }
 
-    func linkEncryptionFailed(_ error: BLEError) { securityFailed(error) }
+    func linkEncryptionFailed(_ error: BLEError) { surroundings.securityFailed(error) }
 
     func linkEnded(_ reason: DisconnectReason) {
         // The link may have been encrypted after the peer's last PDU. That of a dead link is not asked for more.
         if radioLink.security.isEncrypted { refreshSecurity() }
-        let final = change { state, effects in
-            let final = state.closeReason ?? reason
-            state.end = final
-            take(state.client.ended(final), &state, &effects)
-            take(state.server.ended(), &state, &effects)
+        let final = step { machine, output in machine.ended(reason, &output) }
+        let (waits, raiser) = state.withLock { state in
             state.alarms.cancel()
-            return final
+            defer { state.waits = [:] }
+            return (state.waits.values, state.raiser.take())
         }
-        state.withLock { $0.routes = [:] }
-        onEnd(final)
+        for wait in waits { wait.cancel() }
+        withExtendedLifetime(raiser) { surroundings.ended(final) }
     }
 }
 

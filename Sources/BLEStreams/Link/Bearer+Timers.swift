@@ -1,7 +1,8 @@
 import BLEProtocol
 import BLERadio
+import Synchronization
 
-/// The deadlines of the two machines, on one timer.
+/// The deadlines of the two halves, on one timer, and the waits of the database.
 ///
 /// Requests come and go much faster than they time out: the timer that is set stays set, and looks again when it fires.
 extension Bearer {
@@ -21,8 +22,21 @@ extension Bearer {
         }
     }
 
+    func set(_ client: GATTClient.TimerCommand?, _ server: ATTServer.TimerCommand?, _ state: inout State) {
+        switch client {
+        case .start(let id, let duration)?: state.alarms.client = (id, setAlarm(in: duration, &state))
+        case .stop?: state.alarms.client = nil
+        case nil: break
+        }
+        switch server {
+        case .start(let id, let duration)?: state.alarms.server = (id, setAlarm(in: duration, &state))
+        case .stop?: state.alarms.server = nil
+        case nil: break
+        }
+    }
+
     /// - Returns: when the time will be over.
-    func setAlarm(in duration: Duration, _ state: inout State) -> Duration {
+    private func setAlarm(in duration: Duration, _ state: inout State) -> Duration {
         let due = timeline.now + duration
         if let time = state.alarms.time, time <= due { return due }
         state.alarms.timer?.cancel()
@@ -32,25 +46,41 @@ extension Bearer {
     }
 
     private func alarmRang() {
-        change { state, effects in
+        let now = timeline.now
+        let (client, server) = state.withLock { state in
             state.alarms.time = nil
-            let now = timeline.now
-            if let timer = state.alarms.client {
-                if timer.due <= now {
-                    state.alarms.client = nil
-                    take(state.client.timerFired(timer.id), &state, &effects)
-                } else {
-                    _ = setAlarm(in: timer.due - now, &state)
-                }
+            return (takeDue(\.client, now, &state)?.id, takeDue(\.server, now, &state)?.id)
+        }
+        step { machine, output in
+            if let client { machine.take(machine.client.timerFired(client), &output) }
+            if let server { machine.take(machine.server.timerFired(server), &output) }
+        }
+    }
+
+    /// A timer whose time is over; for one that isn't due yet the alarm is set again.
+    private func takeDue<ID>(
+        _ timer: WritableKeyPath<Alarms, (id: ID, due: Duration)?>,
+        _ now: Duration,
+        _ state: inout State
+    ) -> (id: ID, due: Duration)? {
+        guard let found = state.alarms[keyPath: timer] else { return nil }
+        if found.due <= now {
+            state.alarms[keyPath: timer] = nil
+            return found
+        }
+        _ = setAlarm(in: found.due - now, &state)
+        return nil
+    }
+
+    func set(_ wait: LinkMachine.Wait, _ state: inout State) {
+        switch wait {
+        case .start(let number, let duration):
+            state.waits[number] = timeline.schedule(after: duration) { [weak self] in
+                guard let self else { return }
+                _ = self.state.withLock { $0.waits.removeValue(forKey: number) }
+                step { machine, output in machine.waited(number, &output) }
             }
-            if let timer = state.alarms.server {
-                if timer.due <= now {
-                    state.alarms.server = nil
-                    take(state.server.timerFired(timer.id), &state, &effects)
-                } else {
-                    _ = setAlarm(in: timer.due - now, &state)
-                }
-            }
+        case .cancel(let number): state.waits.removeValue(forKey: number)?.cancel()
         }
     }
 }

@@ -2,196 +2,228 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Drives the two halves of one ATT bearer, client and server: PDUs in, PDUs out, timers, and the end.
+/// Drives the ``LinkMachine`` of one link: PDUs in, PDUs out, timers, and the end.
 ///
-/// It holds no policy: the machines decide, this carries out. Everything arrives on the radio's context or on a
-/// caller's; closures are called, values delivered and PDUs handed to the radio after the lock is left.
+/// It holds no policy: the machine decides, this carries out. Everything arrives on the radio's context or on a caller's,
+/// as one ``step(_:)``: the machine is asked under the one lock there is, and what it says is done when that is left.
 final class Bearer: Sendable {
-    typealias Completion = @Sendable (Result<any Sendable, GATTFailure>) -> Void
-    typealias ProcedureID = GATTClient.ProcedureID
+    typealias OperationID = LinkMachine.OperationID
+    typealias Pass = LinkMachine.Pass
+    typealias Completion = @Sendable (Result<any Sendable, LinkFailure>) -> Void
+    typealias Answers = @Sendable () -> PairingAnswers?
 
-    /// Takes the values of one characteristic.
-    struct Route: Sendable {
-        let id: Int
-        /// Takes what one wake-up of the radio brought, in order; never empty.
-        let deliver: @Sendable ([CharacteristicValue]) -> Void
-        /// Hears that so many values were dropped before they came here.
-        let lost: @Sendable (Int) -> Void
+    /// What else there is to do about a link; each is called without a lock.
+    struct Surroundings: Sendable {
+        /// What the peer did to our own attributes.
+        var served: @Sendable (ATTServer.Output) -> Void = { _ in }
+        /// The peer wanted the link encrypted, and nothing came of it.
+        var securityFailed: @Sendable (BLEError) -> Void = { _ in }
+        /// What is to be kept of the peer for later links.
+        var remember: @Sendable (DatabaseTracker.Memory) -> Void = { _ in }
+        /// The peer's services have changed.
+        var servicesChanged: @Sendable (GATTDatabase) -> Void = { _ in }
+        /// What the program demands of the link before it uses these characteristics.
+        var demands: @Sendable () -> [BluetoothUUID: SecurityLevel] = { [:] }
+        /// This side gives the link up, and the radio is about to drop it; perhaps more than once.
+        var closing: @Sendable () -> Void = {}
+        /// Called once, as the last of all calls.
+        var ended: @Sendable (DisconnectReason) -> Void = { _ in }
     }
 
     struct State {
-        var client: GATTClient
-        var server: ATTServer
-        /// Of the procedures under way, the oldest first: they end in about this order, so the search is short.
-        var completions: [(id: ProcedureID, completion: Completion)] = []
-        var routes: SmallTable<UInt16, [Route]> = [:]
-        var early = EarlyValues()
-        var sending = Sending()
+        var machine: LinkMachine
+        /// Who is told of the end of an operation, and who answers for it; the oldest first, and few.
+        var calls: [(id: OperationID, call: Call)] = []
+        /// Wishes for a more secure link, until they are fulfilled or given up.
+        var raises: SmallTable<LinkMachine.RaiseID, Ending<Void>> = [:]
+        /// Makes the link more secure; `nil` where nobody does, and behind the end.
+        var raiser: SecurityRaiser?
+        /// The waits of the database, by number.
+        var waits: SmallTable<Int, RadioActivity> = [:]
         var alarms = Alarms()
-        var end: DisconnectReason?
-        /// Whether anything has come over the link.
-        var hasReceived = false
-        /// Why this side gave the bearer up; the radio will only tell that it was closed locally.
-        var closeReason: DisconnectReason?
-        var drops = 0
-        /// PDUs of the peer that belonged to nothing.
-        var ignored = 0
+        /// Called when the last subscription is switched off.
+        var whenQuiet: (@Sendable () -> Void)?
+        /// Goes on with a turn to send that one caller has had for long enough.
+        var successor: RadioActivity?
+        /// Counts the turns that were handed on.
+        var handOvers = 0
     }
 
-    /// What is to be done after the lock is left.
-    struct Effects {
-        var finished: [(Completion, Result<any Sendable, GATTFailure>)] = []
-        var deliveries: [Delivery] = []
-        /// Whether an indication is among the deliveries: nothing is sent before these are made.
-        var hasIndication = false
-        var serverOutputs: [ATTServer.Output] = []
-        var mustDisconnect = false
+    /// Whose an operation is.
+    struct Call {
+        let completion: Completion
+        let answers: Answers
     }
 
-    /// Values of one characteristic that came one after the other.
-    struct Delivery {
-        let handle: UInt16
-        let routes: [Route]
-        var values: [CharacteristicValue]
-    }
+    /// An operation that ended, and who is told.
+    typealias Ended = (completion: Completion, result: Result<any Sendable, LinkFailure>)
 
     let radioLink: any ATTLink
     let timeline: any Timeline
     let database: SharedDatabase
+    let surroundings: Surroundings
+    let peripheral: BluetoothAddress
     /// Whether there is a bond with the peer, as far as the program's files say.
     private let isBonded: Bool
-    private let onServer: @Sendable (ATTServer.Output) -> Void
-    private let onSecurityFailure: @Sendable (BLEError) -> Void
-    private let onClosing: @Sendable () -> Void
-    let onEnd: @Sendable (DisconnectReason) -> Void
     let state: Mutex<State>
 
     /// - Parameters:
-    ///   - servedClient: what is known of the peer as a client of our own attributes.
+    ///   - database: our own attributes.
+    ///   - servedClient: what is known of the peer as a client of them.
+    ///   - remembered: what the peer offered when it was met last.
     ///   - isBonded: whether there is a bond with it, as far as the program's files say.
-    ///   - onServer: what the peer did to our own attributes.
-    ///   - onSecurityFailure: the peer wanted the link encrypted, and nothing came of it.
-    ///   - onClosing: this side gives the bearer up, and the radio is about to drop the link; perhaps more than once.
-    ///   - onEnd: called once, as the last of all calls.
     init(
         _ radioLink: any ATTLink,
         timeline: any Timeline,
         database: SharedDatabase,
         servedClient: ServerClient = ServerClient(),
+        remembered: RememberedDatabase? = nil,
         isBonded: Bool = false,
-        onServer: @escaping @Sendable (ATTServer.Output) -> Void,
-        onSecurityFailure: @escaping @Sendable (BLEError) -> Void = { _ in },
-        onClosing: @escaping @Sendable () -> Void = {},
-        onEnd: @escaping @Sendable (DisconnectReason) -> Void
+        _ surroundings: Surroundings
     ) {
         self.radioLink = radioLink
         self.timeline = timeline
         self.database = database
         self.isBonded = isBonded
-        self.onServer = onServer
-        self.onSecurityFailure = onSecurityFailure
-        self.onClosing = onClosing
-        self.onEnd = onEnd
+        self.surroundings = surroundings
+        peripheral = radioLink.peer
         let maximumMTU = min(517, radioLink.maximumPDUSize)
-        state = Mutex(
-            State(
-                client: GATTClient(maximumMTU: maximumMTU),
-                server: ATTServer(maximumMTU: maximumMTU, client: servedClient)
-            )
-        )
+        let machine = LinkMachine(maximumMTU: maximumMTU, servedClient: servedClient, remembered: remembered)
+        state = Mutex(State(machine: machine))
     }
 
     /// Starts taking PDUs from the radio.
-    func start() {
+    ///
+    /// - Parameter raiser: makes the link more secure for what is refused; it is held until the end.
+    func start(_ raiser: SecurityRaiser? = nil) {
         let now = timeline.now
-        state.withLock { $0.early.begin(now: now) }
+        state.withLock { state in
+            state.machine.begin(now: now)
+            state.raiser = raiser
+        }
         radioLink.start(self)
     }
 
-    /// ATT_MTU in force, in octets.
-    var mtu: Int { state.withLock { $0.client.mtu } }
-
-    /// Why the bearer is over; `nil` while it isn't.
-    var end: DisconnectReason? { state.withLock { $0.end ?? $0.closeReason } }
-
-    /// Whether anything has come over the link.
-    var hasReceived: Bool { state.withLock { $0.hasReceived } }
-
-    /// PDUs that the radio or kernel has dropped.
-    var drops: Int { state.withLock { $0.drops } }
-
-    /// PDUs for the client half that belonged to nothing, and were ignored.
-    var ignored: Int { state.withLock { $0.ignored } }
-
-    /// Gives the bearer up, for the given reason.
+    /// Gives the link up, for the given reason.
     func close(_ reason: DisconnectReason) {
-        state.withLock { state in
-            if state.closeReason == nil { state.closeReason = reason }
-        }
+        state.withLock { $0.machine.close(reason) }
         disconnect()
     }
 
     private func disconnect() {
-        onClosing()
+        surroundings.closing()
         radioLink.disconnect()
     }
 
-    // MARK: - The client half
+    // MARK: - One step
 
-    /// Begins a procedure; its result comes exactly once, also when the bearer ends.
+    /// Asks the machine, then does what it says.
     @discardableResult
-    func begin(_ procedure: some GATTProcedure, completion: @escaping Completion) -> ProcedureID {
-        change { state, effects in
-            let (id, output) = state.client.begin(procedure)
-            state.completions.append((id, completion))
-            self.take(output, &state, &effects)
-            return id
-        }
+    func step<Result>(_ body: (inout LinkMachine, inout LinkMachine.Output) -> Result) -> Result {
+        change { state, output in body(&state.machine, &output) }
     }
 
-    /// Takes a procedure back; its result, if it is still due, comes at once.
-    func cancel(_ id: ProcedureID) {
-        change { state, effects in self.take(state.client.cancel(id), &state, &effects) }
-    }
-
-    /// Takes note that handles may mean something else from now on: what names them and has not been sent ends.
-    func invalidate(_ handles: ClosedRange<UInt16>) {
-        change { state, effects in self.take(state.client.invalidate(handles), &state, &effects) }
-    }
-
-    /// Has the values of a characteristic delivered from now on, after those that have come early.
-    func addRoute(_ handle: UInt16, _ route: Route) {
-        while true {
-            let early = state.withLock { state in
-                let early = state.early.take(handle, now: timeline.now)
-                if early.isEmpty { state.routes[handle, default: []].append(route) }
-                return early
+    /// Asks the machine, and notes whose it is; then does what it says: values are delivered, a PDU leaves and all that
+    /// follow it, and the rest in the order of ``carryOut(_:_:)``.
+    func change<Result>(_ body: (inout State, inout LinkMachine.Output) -> Result) -> Result {
+        var output = LinkMachine.Output()
+        var finished: [Ended] = []
+        var outgoing: LinkMachine.Outgoing?
+        let result = state.withLock { state in
+            if state.machine.early.isOpen { state.machine.now = timeline.now }
+            let result = body(&state, &output)
+            // An indication is confirmed only once its consumer has it: what is delivered comes before what is sent.
+            if output.hasIndication {
+                state.machine.turn.isHeldBack = true
+            } else {
+                outgoing = state.machine.nextOutgoing()
             }
-            guard !early.isEmpty else { return }
-            // What comes meanwhile is early too, so the order stays.
-            route.deliver(early)
+            finished = prepare(&state, output)
+            return result
+        }
+        for delivery in output.deliveries {
+            for consumer in delivery.consumers { consumer.deliver(delivery.values) }
+        }
+        if output.hasIndication {
+            outgoing = state.withLock { state in
+                state.machine.turn.isHeldBack = false
+                return state.machine.nextOutgoing()
+            }
+        }
+        if let outgoing { send(outgoing) }
+        carryOut(output, finished)
+        return result
+    }
+
+    /// What has to be done under the lock, since later steps may undo it.
+    func prepare(
+        _ state: inout State,
+        _ output: borrowing LinkMachine.Output
+    ) -> [Ended] {
+        set(output.clientTimer, output.serverTimer, &state)
+        for wait in output.waits { set(wait, &state) }
+        for raise in output.raises {
+            if let id = raise.begins { state.raises[id] = Ending() }
+        }
+        return output.finished.compactMap { outcome in
+            guard let index = state.calls.firstIndex(where: { $0.id == outcome.id }) else { return nil }
+            return (state.calls.remove(at: index).call.completion, outcome.result)
         }
     }
 
-    func removeRoute(_ handle: UInt16, id: Int) {
-        state.withLock { state in
-            state.routes[handle]?.removeAll { $0.id == id }
-            if state.routes[handle]?.isEmpty == true { state.routes[handle] = nil }
-        }
+    /// What is done without the lock, behind the deliveries.
+    func carryOut(
+        _ output: borrowing LinkMachine.Output,
+        _ finished: [Ended]
+    ) {
+        for memory in output.memory { surroundings.remember(memory) }
+        for notice in output.notices { tell(notice) }
+        for ended in finished { ended.completion(ended.result) }
+        if let changed = output.changed { surroundings.servicesChanged(changed) }
+        for served in output.served { surroundings.served(served) }
+        for raise in output.raises { carryOut(raise) }
+        if output.isQuiet { state.withLock { $0.whenQuiet.take() }?() }
+        if output.mustDisconnect { disconnect() }
     }
+}
 
-    /// Has requests and commands wait, or lets them go on.
-    ///
-    /// - Parameter isHeld: says which, with what it reads: of several who call it at once the last one sees the truth.
-    func holdRequests(_ isHeld: () -> Bool) {
-        change { state, _ in state.client.isHeld = isHeld() }
-    }
+// MARK: - What there is to see
 
-    // MARK: - The server half
+extension Bearer {
+    /// ATT_MTU in force, in octets.
+    var mtu: Int { state.withLock { $0.machine.client.mtu } }
 
-    /// Lets something be done to the server half, and carries out what follows from it.
-    func serve<Output>(_ action: (inout ATTServer, inout AttributeDatabase) -> Output) -> Output {
-        change { state, _ in self.database.withLock { action(&state.server, &$0) } }
+    /// Why the link is over; `nil` while it isn't.
+    var end: DisconnectReason? { state.withLock { $0.machine.end ?? $0.machine.closeReason } }
+
+    /// Whether anything has come over the link.
+    var hasReceived: Bool { state.withLock { $0.machine.hasReceived } }
+
+    /// PDUs that the radio or kernel has dropped.
+    var drops: Int { state.withLock { $0.machine.drops } }
+
+    /// PDUs for the client half that belonged to nothing, and were ignored.
+    var ignored: Int { state.withLock { $0.machine.ignored } }
+
+    /// The attributes of the peer, where they may be used at once.
+    var knownDatabase: GATTDatabase? { state.withLock { $0.machine.tracker.current } }
+
+    /// What was discovered of chosen services; nothing once everything is known.
+    var chosen: ChosenServices { state.withLock { $0.machine.chosen } }
+
+    /// Whether the database in use was remembered from an earlier link.
+    var isFromMemory: Bool { state.withLock { $0.machine.tracker.isFromMemory } }
+
+    /// Whether something is to be remembered that was not known before this link.
+    var hasChangedMemory: Bool { state.withLock { $0.machine.hasChangedMemory } }
+
+    /// Whether the hold has the link still.
+    func isHeld(by pass: Pass?) -> Bool { state.withLock { $0.machine.lane.isHeld(by: pass) } }
+
+    /// Whether the running task would wait for its own hold to end.
+    func wouldWaitForItself(with pass: Pass?) -> Bool {
+        guard let own = LaneHolds.current?.pass(of: self), own != pass else { return false }
+        return isHeld(by: own)
     }
 
     /// How the link is protected at this moment. Nobody tells when that changes.
@@ -204,132 +236,35 @@ final class Bearer: Sendable {
             hasKey: now.isEncrypted || isBonded || radioLink.hasKey
         )
     }
+}
+
+// MARK: - The server half
+
+extension Bearer {
+    /// Lets something be done to the server half, and carries out what follows from it.
+    func serve<Output>(_ action: (inout ATTServer, inout AttributeDatabase) -> Output) -> Output {
+        step { machine, _ in self.database.withLock { action(&machine.server, &$0) } }
+    }
 
     /// Has the server half take note of how the link is protected at this moment.
     func refreshSecurity() {
         let now = security
-        state.withLock { $0.server.setSecurity(now) }
+        state.withLock { $0.machine.server.setSecurity(now) }
     }
-
-    func securityFailed(_ error: BLEError) { onSecurityFailure(error) }
 
     /// Has the server half take note of a change of the attributes.
     func synchronize() {
-        change { state, effects in
-            let output = self.database.withLock { state.server.synchronize(with: $0) }
-            self.take(output, &state, &effects)
+        step { machine, output in
+            let server = self.database.withLock { machine.server.synchronize(with: $0) }
+            machine.take(server, &output)
         }
     }
 
     /// Answers a question of the server half.
     func respond(to token: ATTServer.RequestToken, with result: Result<[UInt8], ATTError>) {
-        change { state, effects in
-            let output = self.database.withLock { state.server.respond(to: token, with: result, database: &$0) }
-            self.take(output, &state, &effects)
+        step { machine, output in
+            let server = self.database.withLock { machine.server.respond(to: token, with: result, database: &$0) }
+            machine.take(server, &output)
         }
-    }
-
-    // MARK: - Carrying out
-
-    func change<Output>(_ body: (inout State, inout Effects) -> Output) -> Output {
-        var effects = Effects()
-        var outgoing: Outgoing?
-        let output = state.withLock { state in
-            let output = body(&state, &effects)
-            // An indication is confirmed only once its consumer has it: what is delivered comes before what is sent.
-            if effects.hasIndication { state.sending.isHeldBack = true } else { outgoing = nextOutgoing(&state) }
-            return output
-        }
-        for delivery in effects.deliveries {
-            for route in delivery.routes { route.deliver(delivery.values) }
-        }
-        if effects.hasIndication {
-            outgoing = state.withLock { state in
-                state.sending.isHeldBack = false
-                return nextOutgoing(&state)
-            }
-        }
-        if let outgoing { send(outgoing) }
-        perform(effects)
-        return output
-    }
-
-    func take(_ output: GATTClient.Output, _ state: inout State, _ effects: inout Effects) {
-        state.ignored += output.notes.count
-        for finished in output.finished {
-            guard let index = state.completions.firstIndex(where: { $0.id == finished.id }) else { continue }
-            effects.finished.append((state.completions.remove(at: index).completion, finished.result))
-        }
-        for value in output.values {
-            if value.isIndication { effects.hasIndication = true }
-            let delivered = CharacteristicValue(bytes: value.value, time: value.time, isIndication: value.isIndication)
-            take(delivered, of: value.handle, &state, &effects)
-        }
-        switch output.timer {
-        case .start(let id, let duration)?: state.alarms.client = (id, setAlarm(in: duration, &state))
-        case .stop?: state.alarms.client = nil
-        case nil: break
-        }
-        if let reason = output.close {
-            if state.closeReason == nil { state.closeReason = reason }
-            effects.mustDisconnect = true
-        }
-    }
-
-    /// Puts a value to those before it, where they are of the same characteristic.
-    private func take(
-        _ value: CharacteristicValue,
-        of handle: UInt16,
-        _ state: inout State,
-        _ effects: inout Effects
-    ) {
-        let last = effects.deliveries.count - 1
-        if last >= 0, effects.deliveries[last].handle == handle {
-            effects.deliveries[last].values.append(value)
-        } else {
-            take([value], of: handle, &state, &effects)
-        }
-    }
-
-    /// Has values delivered that came one after the other.
-    func take(
-        _ values: [CharacteristicValue],
-        of handle: UInt16,
-        _ state: inout State,
-        _ effects: inout Effects
-    ) {
-        if let routes = state.routes[handle] {
-            effects.deliveries.append(Delivery(handle: handle, routes: routes, values: values))
-        } else {
-            for value in values { state.early.keep(value, of: handle, now: timeline.now) }
-        }
-    }
-
-    func take(_ output: ATTServer.Output, _ state: inout State, _ effects: inout Effects) {
-        if let mtu = output.mtu { state.client.setMTU(mtu) }
-        if output.concernsProgram { effects.serverOutputs.append(output) }
-        switch output.timer {
-        case .start(let id, let duration)?: state.alarms.server = (id, setAlarm(in: duration, &state))
-        case .stop?: state.alarms.server = nil
-        case nil: break
-        }
-        if let reason = output.close {
-            if state.closeReason == nil { state.closeReason = reason }
-            effects.mustDisconnect = true
-        }
-    }
-
-    func perform(_ effects: borrowing Effects) {
-        for (completion, result) in effects.finished { completion(result) }
-        for output in effects.serverOutputs { onServer(output) }
-        if effects.mustDisconnect { disconnect() }
-    }
-}
-
-extension ATTServer.Output {
-    /// Whether there is something in it for the program, and not for the driver alone.
-    fileprivate var concernsProgram: Bool {
-        !reads.isEmpty || !writes.isEmpty || !subscriptionChanges.isEmpty || !confirmed.isEmpty || !unconfirmed.isEmpty
-            || !cancelled.isEmpty || !room.isEmpty
     }
 }

@@ -55,7 +55,7 @@ extension Link {
 
     /// Refuses a descriptor of which it is known that the peripheral has it no more.
     private func check(_ descriptor: Descriptor, operation: String) throws {
-        guard let database = attributes.knownDatabase, database.descriptor(handle: descriptor.handle) != descriptor
+        guard let database = bearer.knownDatabase, database.descriptor(handle: descriptor.handle) != descriptor
         else {
             return
         }

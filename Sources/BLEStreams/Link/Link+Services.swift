@@ -11,16 +11,10 @@ extension Link {
     /// - Parameter timeout: how long to wait; without it each request has the 30 s of the specification.
     /// - Throws: ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, `CancellationError`.
     public func discover(timeout: Duration? = nil) async throws -> GATTDatabase {
-        if let known = attributes.knownDatabase { return known }
+        if let known = bearer.knownDatabase { return known }
         let object = OperationObject(.of, nil, peripheral.address)
         return try await waitFor(operation: "discovery", object: object, timeout: timeout) { finish in
-            let attributes = attributes
-            return lane.enter(pass) { place in
-                attributes.database { outcome in
-                    place.leave()
-                    finish(outcome.mapError { BLEError($0, operation: "discovery", object: "\(object)") })
-                }
-            }.leave
+            start(.database, operation: "discovery", object: object, finish: finish)
         }
     }
 
@@ -43,8 +37,8 @@ extension Link {
     /// - Returns: what there is of them, ascending by handle; no services where there is nothing.
     /// - Throws: as ``discover(timeout:)``; on cancellation `CancellationError`, at once.
     public func discover(services uuids: [BluetoothUUID], timeout: Duration? = nil) async throws -> GATTDatabase {
-        if let known = attributes.knownDatabase { return known.only(uuids) }
-        let missing = attributes.chosen.missing(of: uuids)
+        if let known = bearer.knownDatabase { return known.only(uuids) }
+        let missing = bearer.chosen.missing(of: uuids)
         if !missing.isEmpty {
             let found = try await perform(
                 DiscoverDatabase(services: missing),
@@ -52,9 +46,9 @@ extension Link {
                 object: OperationObject(.of, nil, peripheral.address),
                 timeout: timeout
             )
-            attributes.add(found, of: missing)
+            bearer.add(found, of: missing)
         }
-        return (attributes.knownDatabase ?? attributes.chosen.database).only(uuids)
+        return (bearer.knownDatabase ?? bearer.chosen.database).only(uuids)
     }
 
     /// The services of the peripheral after each change that it tells of while the link is up.
@@ -67,10 +61,10 @@ extension Link {
     /// that names a characteristic by its UUID. The stream ends when this side closes the link meanwhile, and throws
     /// ``BLEError/Code/disconnected`` when it is lost, or is over already.
     public var serviceChanges: BLEStream<GATTDatabase> {
-        let attributes = attributes
+        let watchers = watchers
         let subject = StreamSubject(operation: "service changes", object: "of \(peripheral)")
         return BLEStream(subject, timeline: timeline, buffer: .standard) { mailbox in
-            attributes.watch(
+            watchers.add(
                 ServiceWatchers.Watcher(
                     object: subject.object,
                     take: { mailbox.send($0) },
@@ -81,10 +75,10 @@ extension Link {
     }
 
     /// Whether the services in use were remembered from an earlier link and found to be right, not discovered on this one.
-    public var servicesAreRemembered: Bool { attributes.isFromMemory }
+    public var servicesAreRemembered: Bool { bearer.isFromMemory }
 
     /// Forgets what is known of the services, here and for later links: whatever needs them next has them discovered.
-    public func forgetServices() { attributes.forgetDatabase() }
+    public func forgetServices() { bearer.forgetDatabase() }
 }
 
 extension Peripheral {

@@ -96,17 +96,17 @@ extension Link {
         _ indications: Bool,
         _ buffer: BufferPolicy
     ) -> BLEStream<CharacteristicValue> {
-        let (attributes, pass, whoAnswers) = (attributes, pass, whoAnswers)
+        let (bearer, pass, whoAnswers) = (bearer, pass, whoAnswers)
         let subject = StreamSubject(operation: "notifications", object: "of \(selector) of \(peripheral)")
         return BLEStream(subject, timeline: timeline, buffer: buffer) { mailbox in
-            let subscriber = LinkAttributes.Subscriber(
+            let consumer = ValueConsumer(
                 object: subject.object,
                 deliver: { mailbox.send(burst: $0) },
                 lost: { mailbox.lost($0) },
                 finish: { mailbox.finish(throwing: $0) },
                 answers: whoAnswers
             )
-            return attributes.subscribe(selector, indications: indications, pass: pass, subscriber)
+            return bearer.subscribe(selector, indications: indications, pass: pass, consumer)
         }
     }
 
@@ -121,43 +121,37 @@ extension Link {
             let hasRead = Mutex(false)
             let reading = Ending<Void>()
             let isReading = Mutex(false)
-            let subscriber = LinkAttributes.Subscriber(
+            let consumer = ValueConsumer(
                 object: object,
                 deliver: { values in if hasRead.withLock({ $0 }) { mailbox.send(burst: values) } },
                 lost: { count in if hasRead.withLock({ $0 }) { mailbox.lost(count) } },
                 finish: { mailbox.finish(throwing: $0) },
+                registered: { _ in
+                    // One that is under way finds the new handle by itself when the services change.
+                    let isSecond = isReading.withLock { isReading in
+                        defer { isReading = true }
+                        return isReading
+                    }
+                    guard !isSecond else { return }
+                    let cancel = self.start(
+                        .characteristic(selector, anyOf: []) { ReadValue(handle: $0.valueHandle) },
+                        operation: "read",
+                        object: OperationObject(.of, selector, self.peripheral.address),
+                        finish: { (outcome: Result<[UInt8], BLEError>) in
+                            isReading.withLock { $0 = false }
+                            switch outcome {
+                            case .success(let octets):
+                                mailbox.send(CharacteristicValue(bytes: octets[...], time: self.timeline.wallTime))
+                                hasRead.withLock { $0 = true }
+                            case .failure(let error): mailbox.finish(throwing: error)
+                            }
+                        }
+                    )
+                    reading.undoInstead(cancel)
+                },
                 answers: self.whoAnswers
             )
-            let pass = self.pass
-            let unsubscribe = self.attributes.subscribe(
-                selector,
-                indications: indications,
-                pass: pass,
-                subscriber
-            ) { _ in
-                // One that is under way finds the new handle by itself when the services change.
-                let isSecond = isReading.withLock { isReading in
-                    defer { isReading = true }
-                    return isReading
-                }
-                guard !isSecond else { return }
-                let cancel = AttributeOperation.start(
-                    on: self,
-                    .characteristic(selector, anyOf: []) { ReadValue(handle: $0.valueHandle) },
-                    operation: "read",
-                    object: OperationObject(.of, selector, self.peripheral.address),
-                    finish: { outcome in
-                        isReading.withLock { $0 = false }
-                        switch outcome {
-                        case .success(let octets):
-                            mailbox.send(CharacteristicValue(bytes: octets[...], time: self.timeline.wallTime))
-                            hasRead.withLock { $0 = true }
-                        case .failure(let error): mailbox.finish(throwing: error)
-                        }
-                    }
-                )
-                reading.undoInstead(cancel)
-            }
+            let unsubscribe = self.bearer.subscribe(selector, indications: indications, pass: self.pass, consumer)
             return {
                 unsubscribe()
                 reading.end()

@@ -27,7 +27,7 @@ extension Link {
         )
         return try await reply(on: timeline, limit: limit) { finish in
             let subscription = Ending<Void>()
-            let subscriber = LinkAttributes.Subscriber(
+            let consumer = ValueConsumer(
                 object: object,
                 deliver: { for value in $0 { deliver(value) } },
                 lost: lost,
@@ -38,7 +38,7 @@ extension Link {
                 armed: { finish(.success { subscription.end() }) },
                 answers: whoAnswers
             )
-            subscription.undo(attributes.subscribe(selector, indications: indications, pass: pass, subscriber))
+            subscription.undo(bearer.subscribe(selector, indications: indications, pass: pass, consumer))
             return { subscription.end() }
         }
     }

@@ -163,20 +163,18 @@ extension Link {
     /// way of nearly all, on which nothing waits and nothing is kept.
     @usableFromInline
     func writeAtOnce(_ value: [UInt8], _ handle: UInt16) throws -> Bool {
-        try attributes.mayUse(handle) && sendAtOnce(value, handle)
+        try bearer.mayUse(handle) && sendAtOnce(value, handle)
     }
 
     private func sendAtOnce(_ value: [UInt8], _ handle: UInt16) throws -> Bool {
         try Task.checkCancellation()
         let pdu = GATTClient.command(writing: value, to: handle)
-        guard lane.attempt(pass, { bearer.sendAtOnce(pdu) }) else { return false }
-        attributes.operationBegan()
-        return true
+        return bearer.sendAtOnce(pdu, pass: pass)
     }
 
     @usableFromInline
     func writeAtOnce(_ value: [UInt8], _ selector: CharacteristicSelector) throws -> Bool {
-        guard let found = try attributes.knownCharacteristic(selector, operation: "write") else { return false }
+        guard let found = try known(selector, operation: "write") else { return false }
         return try found.properties.contains(.writeWithoutResponse) && sendAtOnce(value, found.valueHandle)
     }
 

@@ -14,7 +14,7 @@ public final class Link: Sendable {
     public let peripheral: Peripheral
 
     let bearer: Bearer
-    let attributes: LinkAttributes
+    let watchers: ServiceWatchers
     let conditionWatch: ConditionWatch
     let raiser: SecurityRaiser
     private let lifetime: LinkLifetime
@@ -23,9 +23,8 @@ public final class Link: Sendable {
     /// the peripheral, or the central.
     private let ownAnswers: PairingAnswers?
 
-    /// Who may use the bearer, and in whose name this handle asks.
-    let lane: Lane
-    let pass: Lane.Pass?
+    /// In whose name this handle asks; `nil`: nobody's.
+    let pass: LinkMachine.Pass?
 
     /// The part that this handle has in a link that several may use; `nil`: all.
     private let share: LinkShare?
@@ -38,48 +37,43 @@ public final class Link: Sendable {
     /// - Parameter record: what was kept of the peripheral: no file is read here, on the radio's thread.
     init(peripheral: Peripheral, radioLink: any ATTLink, record: PeerRecord) {
         self.peripheral = peripheral
-        let lane = Lane()
         keptBonds = record.bonds(with: peripheral.address)
         let raiser = SecurityRaiser(peripheral, keptBonds: keptBonds)
-        let attributes = LinkAttributes(
-            peripheral: peripheral.address,
-            store: peripheral.core.store,
-            record: record,
-            lane: lane,
-            demands: SecurityDemands(of: peripheral.address, peripheral.core.preferences, raiser)
-        )
-        let lifetime = LinkLifetime()
-        self.attributes = attributes
+        let (lifetime, watchers) = (LinkLifetime(), ServiceWatchers())
+        let memory = DatabaseMemory(store: peripheral.core.store, peer: peripheral.address)
+        self.watchers = watchers
         self.lifetime = lifetime
         conditionWatch = ConditionWatch(radioLink, timeline: peripheral.core.timeline)
         self.raiser = raiser
         ownAnswers = nil
-        self.lane = lane
         pass = nil
         share = nil
         bearer = Bearer(
             radioLink,
             timeline: peripheral.core.timeline,
             database: .centralDefault,
-            onServer: { _ in },
-            onSecurityFailure: { [store = peripheral.core.store] error in store.warn(error) },
-            onClosing: { [core = peripheral.core] in
-                // Given up for what the peer did, or didn't: whoever wants the next link waits until this one is down.
-                if lifetime.beginClosing() { core.states.set(.disconnecting, of: peripheral.address) }
-            },
-            onEnd: { reason in
-                attributes.ended(reason)
-                raiser.linkEnded()
-                lane.open()
-                lifetime.end.end(reason)
-            }
+            remembered: memory.recall(record),
+            Bearer.Surroundings(
+                securityFailed: { [store = peripheral.core.store] error in store.warn(error) },
+                remember: { memory.take($0) },
+                servicesChanged: { watchers.tell($0) },
+                demands: { [preferences = peripheral.core.preferences] in preferences.demands(on: peripheral.address) },
+                closing: { [core = peripheral.core] in
+                    // Given up for what the peer did, or didn't: whoever wants the next link waits until this one is down.
+                    if lifetime.beginClosing() { core.states.set(.disconnecting, of: peripheral.address) }
+                },
+                ended: { reason in
+                    watchers.end(reason)
+                    raiser.linkEnded()
+                    lifetime.end.end(reason)
+                }
+            )
         )
-        attributes.begin(on: bearer, raiser)
         raiser.begin(on: bearer)
     }
 
     /// The same link, in the name of a hold.
-    convenience init(_ link: Link, pass: Lane.Pass) {
+    convenience init(_ link: Link, pass: LinkMachine.Pass) {
         self.init(link, pass: pass, share: link.share, answers: link.ownAnswers)
     }
 
@@ -91,17 +85,16 @@ public final class Link: Sendable {
         answers.map { Link(self, pass: pass, share: share, answers: $0) } ?? self
     }
 
-    private init(_ link: Link, pass: Lane.Pass?, share: LinkShare?, answers: PairingAnswers?) {
+    private init(_ link: Link, pass: LinkMachine.Pass?, share: LinkShare?, answers: PairingAnswers?) {
         peripheral = link.peripheral
         raiser = link.raiser
         ownAnswers = answers
         keptBonds = link.keptBonds
         self.share = share
         bearer = link.bearer
-        attributes = link.attributes
+        watchers = link.watchers
         conditionWatch = link.conditionWatch
         lifetime = link.lifetime
-        lane = link.lane
         self.pass = pass
     }
 
@@ -168,7 +161,7 @@ extension Link {
             core.links.ended(peripheral)
             core.states.set(.disconnected(reason), of: peripheral.address)
         }
-        bearer.start()
+        bearer.start(raiser)
         conditionWatch.keep(parameters)
         // The MTU first: a link that ends for want of the right key has then carried something, which saves 6.1 from a
         // fault of its own.
@@ -194,8 +187,11 @@ extension Link {
         _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) {
         let object = "to \(peripheral) (\(name))"
-        bearer.begin(procedure) { outcome in
-            result(outcome.map { _ in }.mapError { BLEError($0, operation: "connect", object: object) })
+        bearer.begin(.aside(procedure)) { outcome in
+            let words = { (failure: LinkFailure) in
+                BLEError(failure, operation: "connect", object: object, target: object, security: .none)
+            }
+            result(outcome.map { _ in }.mapError(words))
         }
     }
 
@@ -214,7 +210,8 @@ extension Link {
         raiser.close()
         let timer = timeline.schedule(after: .seconds(2)) { [bearer] in bearer.close(DisconnectReason(.closedLocally)) }
         lifetime.end.whenEnded { _ in timer.cancel() }
-        attributes.unsubscribeAll { [bearer] in
+        watchers.end(nil)
+        bearer.unsubscribeAll { [bearer] in
             timer.cancel()
             bearer.close(DisconnectReason(.closedLocally))
         }
@@ -233,7 +230,7 @@ extension Link {
         }
         await raiser.answersEnded()
         // A program may end right behind this: what it learned is to be on the disk then.
-        if attributes.hasChangedMemory { await peripheral.core.store.flush(on: timeline) }
+        if bearer.hasChangedMemory { await peripheral.core.store.flush(on: timeline) }
     }
 }
 

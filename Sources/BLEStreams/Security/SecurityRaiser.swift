@@ -129,7 +129,7 @@ final class SecurityRaiser: Sendable {
     }
 
     private func holdRequests() {
-        state.withLock { $0.bearer }?.holdRequests { isRaising }
+        state.withLock { $0.bearer }?.hold { state.withLock { ($0.machine.isRaising, $0.machine.rises) } }
     }
 
     private func start(_ begin: RaiseMachine.Begin) {

@@ -66,19 +66,19 @@ public final class ConnectedCentral: Sendable {
             database: server.database,
             servedClient: client,
             isBonded: isBonded,
-            onServer: { [weak server] output in
-                guard let server, let central = identity.central else { return }
-                central.handle(output, server)
-            },
-            onSecurityFailure: { [weak server] error in
-                server?.encryptionFailed(link.peer, error)
-            },
-            onEnd: { [weak server] reason in
-                guard let central = identity.central else { return }
-                identity.central = nil
-                central.ended(reason)
-                server?.left(central, id: id, reason)
-            }
+            Bearer.Surroundings(
+                served: { [weak server] output in
+                    guard let server, let central = identity.central else { return }
+                    central.handle(output, server)
+                },
+                securityFailed: { [weak server] error in server?.encryptionFailed(link.peer, error) },
+                ended: { [weak server] reason in
+                    guard let central = identity.central else { return }
+                    identity.central = nil
+                    central.ended(reason)
+                    server?.left(central, id: id, reason)
+                }
+            )
         )
         identity.central = self
     }

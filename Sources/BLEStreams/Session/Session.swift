@@ -131,7 +131,7 @@ public final class Session: Sendable {
             }
         }
         let effects = try result.get()
-        if effects.contains(.dropCache) { link?.attributes.forgetDatabase() }
+        if effects.contains(.dropCache) { link?.bearer.forgetDatabase() }
         if effects.contains(.closeLink) {
             channels.interrupted(by: trigger.error ?? .interrupted(by: trigger))
             link?.beginClosing()

@@ -82,12 +82,10 @@ extension SessionDriver {
     /// Looks for what is to be subscribed to. A stream that wants what isn't there ends; a plan that does is a failure.
     private func findCharacteristics(in database: GATTDatabase, of peripheral: Peripheral) -> Bool {
         for (subscription, isPlanned) in session.channels.pending {
-            let found = LinkAttributes.find(
-                subscription.selector,
-                in: database,
-                operation: "session",
-                peripheral.address
-            )
+            let found = subscription.selector.find(in: database).mapError { failure in
+                let object = "\(subscription.selector) of \(peripheral)"
+                return BLEError(failure, operation: "session", object: object, target: object, security: .none)
+            }
             switch found {
             case .success(let characteristic):
                 handle(.discoverCharacteristics)
@@ -215,7 +213,7 @@ extension SessionDriver {
         }
         let unwanted = BLEError(.ended, operation: "subscribe", object: object, cause: "nobody wants it any more")
         try await reply(on: core.timeline, limit: (limit, timedOut)) { finish in
-            let subscriber = LinkAttributes.Subscriber(
+            let consumer = ValueConsumer(
                 object: object,
                 deliver: { channels.deliver($0, of: subscription) },
                 lost: { channels.lost($0, of: subscription) },
@@ -227,10 +225,10 @@ extension SessionDriver {
                 armed: { finish(.success(())) },
                 answers: link.whoAnswers
             )
-            let cancel = link.attributes.subscribe(
+            let cancel = link.bearer.subscribe(
                 subscription.selector,
                 indications: subscription.indications,
-                subscriber
+                consumer
             )
             // Whoever wanted it may leave in the middle; nobody else would tell.
             channels.keep(

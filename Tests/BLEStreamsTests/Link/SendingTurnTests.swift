@@ -72,8 +72,7 @@ import Testing
             link,
             timeline: timeline,
             database: SharedDatabase(AttributeDatabase(services: [])),
-            onServer: { _ in },
-            onEnd: { _ in }
+            Bearer.Surroundings()
         )
     }
 
@@ -124,7 +123,7 @@ import Testing
                 return next
             }
             guard let number, let bearer = bearer.withLock({ $0 }) else { return }
-            bearer.begin(write(number)) { [outcomes] outcome in
+            bearer.begin(.aside(write(number))) { [outcomes] outcome in
                 if case .success = outcome { outcomes.add(true) } else { outcomes.add(false) }
             }
         }
@@ -154,7 +153,7 @@ import Testing
         defer { flood.stop() }
         let before = link.numbers
         try #require(before.count < 99)
-        bearer.begin(Self.write(7000)) { _ in }
+        bearer.begin(.aside(Self.write(7000))) { _ in }
         #expect(!bearer.sendAtOnce(Self.command(UInt32(8000))))
         #expect(link.numbers == before)
         while timeline.step() {}
@@ -202,7 +201,7 @@ import Testing
                 if bearer.sendAtOnce(Self.command(number)) {
                     all.leave()
                 } else {
-                    bearer.begin(Self.write(number)) { _ in all.leave() }
+                    bearer.begin(.aside(Self.write(number))) { _ in all.leave() }
                 }
             }
         }

@@ -47,6 +47,11 @@ extension DatabaseTracker {
 
         package var database: GATTDatabase
         package var news: News
+
+        package init(database: GATTDatabase, news: News) {
+            self.database = database
+            self.news = news
+        }
     }
 
     /// What is to be kept for the next link.

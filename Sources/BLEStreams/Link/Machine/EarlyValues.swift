@@ -17,6 +17,9 @@ struct EarlyValues {
     private var closed: [UInt16] = []
     private var end: Duration?
 
+    /// Whether a value may still be early.
+    var isOpen: Bool { end != nil }
+
     /// The link has begun.
     mutating func begin(now: Duration) { end = now + Self.period }
 

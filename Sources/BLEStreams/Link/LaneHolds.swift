@@ -1,12 +1,12 @@
 import Synchronization
 
-/// The lanes that a task holds, and in the name of which hold: for telling who would wait for itself.
+/// The links that a task holds, and in the name of which hold: for telling who would wait for itself.
 ///
 /// Only the tasks that do the holder's own work count. One that was merely started by it may wait: nobody says that the
 /// holder waits for that.
 final class LaneHolds: Sendable {
     private struct State {
-        var passes: [ObjectIdentifier: Lane.Pass] = [:]
+        var passes: [ObjectIdentifier: LinkMachine.Pass] = [:]
         var tasks: Set<Int> = []
     }
 
@@ -19,16 +19,16 @@ final class LaneHolds: Sendable {
 
     init(inside outer: LaneHolds? = LaneHolds.current) { self.outer = outer }
 
-    func add(_ hold: Lane.Entry) { state.withLock { $0.passes[ObjectIdentifier(hold.lane)] = hold.id } }
+    func add(_ hold: Bearer.Hold) { state.withLock { $0.passes[ObjectIdentifier(hold.bearer)] = hold.id } }
 
-    func remove(_ hold: Lane.Entry) {
-        _ = state.withLock { $0.passes.removeValue(forKey: ObjectIdentifier(hold.lane)) }
+    func remove(_ hold: Bearer.Hold) {
+        _ = state.withLock { $0.passes.removeValue(forKey: ObjectIdentifier(hold.bearer)) }
     }
 
-    /// The hold of a lane, where the running task has one.
-    func pass(of lane: Lane) -> Lane.Pass? {
-        let (pass, isOwn) = state.withLock { ($0.passes[ObjectIdentifier(lane)], $0.tasks.contains(Self.task)) }
-        return (isOwn ? pass : nil) ?? outer?.pass(of: lane)
+    /// The hold of a link, where the running task has one.
+    func pass(of bearer: Bearer) -> LinkMachine.Pass? {
+        let (pass, isOwn) = state.withLock { ($0.passes[ObjectIdentifier(bearer)], $0.tasks.contains(Self.task)) }
+        return (isOwn ? pass : nil) ?? outer?.pass(of: bearer)
     }
 
     /// Whether the running task does the holder's work.

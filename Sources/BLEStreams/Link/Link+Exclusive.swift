@@ -19,7 +19,7 @@ extension Link {
     /// - Throws: ``BLEError/Code/disconnected``; ``BLEError/Code/deadlock`` when this task holds the link already, by
     ///   another handle; what the closure throws; `CancellationError`, at once, also while waiting.
     public func exclusively<Output>(_ body: (Link) async throws -> Output) async throws -> Output {
-        if lane.isHeld(by: pass) { return try await body(self) }
+        if bearer.isHeld(by: pass) { return try await body(self) }
         let hold = try await acquire()
         let holds = LaneHolds()
         holds.add(hold)
@@ -32,23 +32,15 @@ extension Link {
     }
 
     /// Waits until nobody else uses the link; the caller gives it back with `leave()`.
-    func acquire() async throws -> Lane.Entry {
+    func acquire() async throws -> Bearer.Hold {
         let object = "of \(peripheral)"
-        if lane.wouldWaitForItself(with: pass) { throw BLEError.waitingForItself("hold the link", object) }
+        if bearer.wouldWaitForItself(with: pass) { throw BLEError.waitingForItself("hold the link", object) }
         if let end = bearer.end { throw BLEError.linkEnded(end, operation: "hold the link", object: object) }
-        return try await reply(on: timeline) { finish in
-            let (bearer, lane) = (bearer, lane)
-            return lane.hold { hold in
-                // What was cancelled may still be due an answer: the bearer is free when that has come.
-                bearer.begin(SlotBarrier()) { outcome in
-                    switch outcome {
-                    case .success: finish(.success(hold))
-                    case .failure(let failure):
-                        hold.leave()
-                        finish(.failure(BLEError(failure, operation: "hold the link", object: object)))
-                    }
-                }
-            }.leave
+        let giveBack: @Sendable (Bearer.Hold) -> Void = { $0.leave() }
+        return try await reply(on: timeline, unwanted: giveBack) { finish in
+            start(.hold, operation: "hold the link", object: object) { (outcome: Result<LinkMachine.Pass, BLEError>) in
+                finish(outcome.map { Bearer.Hold(bearer: self.bearer, id: $0) }.mapError { $0 as any Error })
+            }
         }
     }
 }
@@ -63,9 +55,4 @@ extension BLEError {
             remedy: "Use the link that the closure or the command was given."
         )
     }
-}
-
-/// Does nothing when its turn has come: then nothing that was begun before is under way any more.
-private struct SlotBarrier: GATTProcedure {
-    func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<Void> { .finished(()) }
 }

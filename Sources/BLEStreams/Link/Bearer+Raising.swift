@@ -1,0 +1,70 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// How a link is made more secure for what is done on it: between the ``LinkMachine`` and the ``SecurityRaiser``.
+extension Bearer {
+    /// Has requests and commands wait while the link is being raised.
+    ///
+    /// - Parameter raising: says whether it is, and how often it has been raised; of several who call this at once the last one
+    ///   sees the truth.
+    func hold(_ raising: () -> (isUnderWay: Bool, rises: Int)) {
+        step { machine, _ in
+            let raising = raising()
+            machine.hold(raising.isUnderWay, rises: raising.rises)
+        }
+    }
+
+    func carryOut(_ raise: LinkMachine.Raise) {
+        switch raise {
+        case .toLevel(let level, let id, let asker):
+            self.raise(to: level, isRefused: false, id, answers(of: asker) ?? PairingAnswers())
+        case .afterRefusal(let error, let id, let asker):
+            guard let level = RaiseMachine.level(for: error, at: radioLink.security), let answers = answers(of: asker)
+            else { return raised(id, .declined) }
+            self.raise(to: level, isRefused: true, id, answers)
+        case .leave(let id): state.withLock { $0.raises.removeValue(forKey: id) }?.end()
+        }
+    }
+
+    private func answers(of asker: LinkMachine.Asker) -> PairingAnswers? {
+        switch asker {
+        case .operation(let id): state.withLock { $0.calls.first { $0.id == id }?.call }?.answers()
+        case .consumers(let consumers): consumers.lazy.compactMap { $0.answers() }.first
+        }
+    }
+
+    private func raise(
+        to level: SecurityLevel,
+        isRefused: Bool,
+        _ id: LinkMachine.RaiseID,
+        _ answers: PairingAnswers
+    ) {
+        let (raiser, wish) = state.withLock { ($0.raiser, $0.raises[id]) }
+        guard let wish else { return }
+        guard let raiser else { return raised(id, .declined) }
+        let leave = raiser.raise(to: level, answers: answers, isRefused: isRefused) { [weak self] outcome in
+            switch outcome {
+            case .success: self?.raised(id, .done)
+            case .failure(let error): self?.raised(id, .failed(error))
+            }
+        }
+        wish.undo(leave)
+    }
+
+    private func raised(_ id: LinkMachine.RaiseID, _ outcome: LinkMachine.Raised) {
+        let wish = state.withLock { $0.raises.removeValue(forKey: id) }
+        guard wish != nil else { return }
+        step { machine, output in machine.raised(id, outcome, &output) }
+    }
+}
+
+extension LinkMachine.Raise {
+    /// The wish that begins with it.
+    var begins: LinkMachine.RaiseID? {
+        switch self {
+        case .toLevel(_, let id, _), .afterRefusal(_, let id, _): id
+        case .leave: nil
+        }
+    }
+}

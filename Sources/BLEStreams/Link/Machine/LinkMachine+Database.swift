@@ -1,0 +1,147 @@
+import BLEProtocol
+
+/// What is known of the peer's attributes, and what follows when that changes.
+extension LinkMachine {
+    /// The peer has answered Database Out Of Sync: looks what is different.
+    mutating func outOfSync(_ output: inout Output) {
+        chosen = ChosenServices()
+        take(tracker.outOfSync(), &output)
+    }
+
+    /// An operation of the program was put in the queue: what settles a trusted database may follow it.
+    mutating func settle(_ output: inout Output) {
+        if tracker.mustSettle { take(tracker.operationBegan(), &output) }
+    }
+
+    /// Forgets what is known, here and for later links: whoever asks next has it discovered.
+    mutating func forget(_ output: inout Output) { take(tracker.forget(), &output) }
+
+    /// Takes note of what was discovered of chosen services.
+    mutating func add(_ found: GATTDatabase, of uuids: [BluetoothUUID]) {
+        if tracker.current == nil { chosen.add(found, of: uuids) }
+    }
+
+    /// A wait that the tracker asked for is over.
+    mutating func waited(_ number: Int, _ output: inout Output) { take(tracker.waited(number), &output) }
+
+    /// Finds a characteristic that may be used at once; `nil` where the peer must be asked, or the link may have to be more
+    /// secure for it.
+    func known(_ selector: CharacteristicSelector) throws(LinkFailure) -> Characteristic? {
+        let found: Characteristic?
+        if let database = tracker.current {
+            found = try selector.find(in: database).get()
+        } else {
+            found = try? selector.find(in: chosen.database).get()
+        }
+        return found.flatMap { demands[$0.uuid] == nil ? $0 : nil }
+    }
+
+    // MARK: - What the tracker asks for
+
+    mutating func take(_ step: DatabaseTracker.Output, _ output: inout Output) {
+        // They are a part of what is known now, or may mean something else.
+        if step.known != nil || step.stale != nil || step.memory == .forget { chosen = ChosenServices() }
+        if let memory = step.memory {
+            output.memory.append(memory)
+            hasChangedMemory = true
+        }
+        if let stale = step.stale {
+            shut(stale)
+            take(client.invalidate(stale), &output)
+        }
+        for number in step.withdrawn { withdraw(search: number, &output) }
+        for request in step.requests { make(request, &output) }
+        if let known = step.known {
+            take(known, &output)
+            answer(&output)
+        } else if let failure = step.failure {
+            failSubscriptions(failure, &output)
+            for id in waitingForDatabase { finish(id, .failure(.search(failure)), &output) }
+        }
+    }
+
+    private var waitingForDatabase: [OperationID] { operations.filter { $0.stage == .finding }.map(\.id) }
+
+    private mutating func answer(_ output: inout Output) {
+        for id in waitingForDatabase {
+            // What one of them brings about may put it in doubt again for the others.
+            guard let database = tracker.current else { return }
+            known(database, id, &output)
+        }
+    }
+
+    private mutating func withdraw(search number: Int, _ output: inout Output) {
+        if let procedure = searches.removeValue(forKey: number) {
+            withdraw(procedure)
+            take(client.cancel(procedure), &output)
+        } else {
+            output.waits.append(.cancel(number))
+        }
+    }
+
+    private mutating func make(_ request: DatabaseTracker.Request, _ output: inout Output) {
+        switch request.kind {
+        case .subscribe(let characteristic): subscribe(toServiceChanged: characteristic, &output)
+        case .enableFeatures(let handle):
+            let (_, step) = client.begin(WriteValue(handle: handle, value: [DatabaseTracker.features.rawValue]))
+            take(step, &output)
+        case .discover: search(DiscoverDatabase(), .discovery(request.number), request.number, &output)
+        case .readHash:
+            let read = ReadByUUID(AttributeType.databaseHash, limit: 1)
+            search(read, .hash(request.number), request.number, &output)
+        case .wait(let duration): output.waits.append(.start(request.number, duration))
+        }
+    }
+
+    private mutating func search(
+        _ procedure: some GATTProcedure,
+        _ purpose: Purpose,
+        _ number: Int,
+        _ output: inout Output
+    ) {
+        let (id, step) = client.begin(procedure)
+        searches[number] = id
+        purposes.append((id, purpose))
+        take(step, &output)
+    }
+
+    mutating func discovered(
+        _ number: Int,
+        _ outcome: Result<any Sendable, GATTFailure>,
+        _ output: inout Output
+    ) {
+        searches[number] = nil
+        let found = outcome.flatMap { ($0 as? GATTDatabase).map(Result.success) ?? .failure(.cancelled) }
+        take(tracker.discovered(number, found), &output)
+    }
+
+    /// Any answer but a hash of the right length means that there is none to go by.
+    mutating func hashRead(_ number: Int, _ outcome: Result<any Sendable, GATTFailure>, _ output: inout Output) {
+        searches[number] = nil
+        let hash: Result<[UInt8]?, GATTFailure>
+        switch outcome {
+        case .success(let values):
+            let value = (values as? [ReadByUUID.Value])?.first?.value
+            hash = .success(value.flatMap { $0.count == 16 ? $0 : nil })
+        case .failure(.attribute), .failure(.malformedResponse): hash = .success(nil)
+        case .failure(let failure): hash = .failure(failure)
+        }
+        take(tracker.hashRead(number, hash), &output)
+    }
+}
+
+extension CharacteristicSelector {
+    /// The characteristic that is meant.
+    func find(in database: GATTDatabase) -> Result<Characteristic, LinkFailure> {
+        let found =
+            switch self {
+            case .uuid(let uuid, let service): database.characteristic(uuid, in: service)
+            case .handle(let handle): database.characteristic(valueHandle: handle)
+            case .exactly(let wanted):
+                database.characteristic(valueHandle: wanted.valueHandle).flatMap { $0 == wanted ? $0 : nil }
+            }
+        if let found { return .success(found) }
+        if case .exactly = self { return .failure(.servicesChanged) }
+        return .failure(.notFound)
+    }
+}

@@ -1,0 +1,247 @@
+import BLEProtocol
+
+extension LinkMachine {
+    /// Begins an operation as soon as the lane lets it; it ends exactly once, unless it is cancelled before.
+    ///
+    /// - Parameter pass: in whose name.
+    mutating func begin(_ target: Target, pass: Pass? = nil, _ output: inout Output) -> OperationID {
+        lastOperation += 1
+        let id = lastOperation
+        guard target.usesLane else {
+            operations.append(Operation(id: id, target: target, place: nil))
+            enter(id, &output)
+            return id
+        }
+        let (place, isGranted) = target.isHold ? lane.beginHold() : lane.beginOperation(pass: pass)
+        operations.append(Operation(id: id, target: target, place: place))
+        if isGranted { enter(id, &output) }
+        return id
+    }
+
+    /// Ends an operation without an outcome, wherever it is; one that has ended is ignored.
+    mutating func cancel(_ id: OperationID, _ output: inout Output) {
+        guard let index = index(of: id) else { return }
+        let (stage, place) = (operations[index].stage, operations[index].place)
+        operations.remove(at: index)
+        switch stage {
+        case .waiting, .finding: break
+        case .raising(let raise, _): output.raises.append(.leave(raise))
+        case .running(let procedure):
+            withdraw(procedure)
+            take(client.cancel(procedure), &output)
+        }
+        leave(place, &output)
+    }
+
+    /// Gives a place in the lane back; again it does nothing.
+    mutating func leave(_ place: LaneOrder.ID?, _ output: inout Output) {
+        if let place { admit(lane.end(place), &output) }
+    }
+
+    /// Lets those begin whose turn it is.
+    mutating func admit(_ granted: [LaneOrder.ID], _ output: inout Output) {
+        for place in granted {
+            if let id = operations.first(where: { $0.place == place })?.id { enter(id, &output) }
+        }
+    }
+
+    func index(of id: OperationID) -> Int? { operations.lastIndex { $0.id == id } }
+
+    // MARK: - From its turn to its procedure
+
+    private mutating func enter(_ id: OperationID, _ output: inout Output) {
+        guard let index = index(of: id) else { return }
+        switch operations[index].target {
+        case .aside(let procedure): run(procedure, id, &output)
+        case .handles(let procedure): secure(procedure, id, &output)
+        case .characteristic, .find, .subscribe: find(id, &output)
+        case .database: know(id, &output)
+        case .hold: run(SlotBarrier(), id, &output)
+        case .unsubscribe(let subscriber, let handle):
+            let place = operations.remove(at: index).place
+            unsubscribe(subscriber, from: handle, place, &output)
+        }
+    }
+
+    /// Has the link as secure as is demanded for what a procedure reads or writes.
+    private mutating func secure(_ procedure: any GATTProcedure, _ id: OperationID, _ output: inout Output) {
+        guard !demands.isEmpty else { return use(procedure, id, &output) }
+        guard procedure.handles.isEmpty else { return know(id, &output) }
+        let level = procedure.attributeType.flatMap { demands[$0] }
+        if let level { raise(to: level, for: nil, id, &output) } else { use(procedure, id, &output) }
+    }
+
+    /// Runs a procedure whose handles mean what the database of now says.
+    mutating func use(_ procedure: any GATTProcedure, _ id: OperationID, _ output: inout Output) {
+        if let index = index(of: id) { operations[index].database = tracker.current }
+        run(procedure, id, &output)
+    }
+
+    private mutating func find(_ id: OperationID, _ output: inout Output) {
+        guard let selector = selector(of: id) else { return }
+        if tracker.current == nil, case .success(let found) = selector.find(in: chosen.database) {
+            return use(found, id, &output)
+        }
+        know(id, &output)
+    }
+
+    private func selector(of id: OperationID) -> CharacteristicSelector? {
+        switch index(of: id).map({ operations[$0].target }) {
+        case .characteristic(let selector, _, _)?, .find(let selector)?: selector
+        case .subscribe(let subscriber)?: subscriptions[subscriber]?.selector
+        default: nil
+        }
+    }
+
+    /// Goes on as soon as it is known what the peer offers.
+    private mutating func know(_ id: OperationID, _ output: inout Output) {
+        if let database = tracker.current { return known(database, id, &output) }
+        if let end { return finish(id, .failure(.search(.disconnected(end))), &output) }
+        guard let index = index(of: id) else { return }
+        operations[index].stage = .finding
+        take(tracker.want(), &output)
+    }
+
+    /// It is known what the peer offers.
+    mutating func known(_ database: GATTDatabase, _ id: OperationID, _ output: inout Output) {
+        guard let index = index(of: id) else { return }
+        if case .handles(let procedure) = operations[index].target {
+            return known(database, for: procedure, index, &output)
+        }
+        guard let selector = selector(of: id) else { return finish(id, .success(database), &output) }
+        switch selector.find(in: database) {
+        case .success(let found): use(found, id, &output)
+        case .failure(let failure): finish(id, .failure(failure), &output)
+        }
+    }
+
+    private mutating func known(
+        _ database: GATTDatabase,
+        for procedure: any GATTProcedure,
+        _ index: Int,
+        _ output: inout Output
+    ) {
+        let id = operations[index].id
+        guard operations[index].hasRepeated else {
+            let level = procedure.handles.compactMap { database.characteristic(containing: $0)?.uuid }
+                .compactMap { demands[$0] }.max()
+            if let level { return raise(to: level, for: nil, id, &output) }
+            return use(procedure, id, &output)
+        }
+        // Without discovery on this link the handles are from an earlier one, and right where nothing has changed since.
+        let isSame =
+            operations[index].database
+            .map { former in procedure.handles.allSatisfy { former.means($0, theSameAs: database) } }
+            ?? tracker.isFromMemory
+        if isSame { run(procedure, id, &output) } else { finish(id, .failure(.servicesChanged), &output) }
+    }
+
+    /// A characteristic was found: raises the link where the program demands that for it.
+    private mutating func use(_ found: Characteristic, _ id: OperationID, _ output: inout Output) {
+        if let level = demands[found.uuid] { return raise(to: level, for: found, id, &output) }
+        proceed(with: found, id, &output)
+    }
+
+    mutating func proceed(with found: Characteristic, _ id: OperationID, _ output: inout Output) {
+        guard let index = index(of: id) else { return }
+        switch operations[index].target {
+        case .characteristic(_, let properties, let make):
+            guard properties.isEmpty || !found.properties.isDisjoint(with: properties) else {
+                return finish(id, .failure(.lacksProperty(found)), &output)
+            }
+            run(make(found), id, &output)
+        case .subscribe(let subscriber):
+            let place = operations.remove(at: index).place
+            arm(subscriber, found, place, &output)
+        default: finish(id, .success(found), &output)
+        }
+    }
+
+    mutating func run(_ procedure: any GATTProcedure, _ id: OperationID, _ output: inout Output) {
+        guard let index = index(of: id) else { return }
+        let (number, step) = client.begin(procedure)
+        operations[index].procedure = procedure
+        operations[index].rises = rises
+        operations[index].stage = .running(number)
+        let isOwn = operations[index].target.isOwn
+        purposes.append((number, .operation(id)))
+        take(step, &output)
+        if !isOwn { settle(&output) }
+    }
+
+    // MARK: - From its procedure to its end
+
+    mutating func ended(
+        _ id: OperationID,
+        _ result: Result<any Sendable, GATTFailure>,
+        _ output: inout Output
+    ) {
+        guard let index = index(of: id) else { return }
+        let failure: GATTFailure
+        switch result {
+        case .success where operations[index].target.isHold: return granted(index, &output)
+        case .success(let value): return finish(id, .success(value), &output)
+        case .failure(let reason): failure = reason
+        }
+        guard !operations[index].target.isOwn else { return finish(id, .failure(.procedure(failure)), &output) }
+        if let refused = failure.refused { return self.refused(id, failure, refused, &output) }
+        guard failure == .databaseChanged || failure.isOutOfSync, !operations[index].hasRepeated else {
+            return finish(id, .failure(.procedure(failure, wasRaised: operations[index].hasRaised)), &output)
+        }
+        operations[index].hasRepeated = true
+        operations[index].stage = .waiting
+        if failure.isOutOfSync { outOfSync(&output) }
+        if case .handles = operations[index].target { know(id, &output) } else { find(id, &output) }
+    }
+
+    /// The hold has the link: its place is its pass, and stays until it is given back.
+    private mutating func granted(_ index: Int, _ output: inout Output) {
+        let hold = operations.remove(at: index)
+        guard let place = hold.place else { return }
+        output.finished.append(Finished(id: hold.id, result: .success(place)))
+    }
+
+    mutating func finish(
+        _ id: OperationID,
+        _ result: Result<any Sendable, LinkFailure>,
+        _ output: inout Output
+    ) {
+        guard let index = index(of: id) else { return }
+        let operation = operations.remove(at: index)
+        if operations.isEmpty { operations = [] }
+        if case .subscribe(let subscriber) = operation.target, let failure = result.failure {
+            fail([subscriber], failure, &output)
+        } else {
+            output.finished.append(Finished(id: id, result: result))
+        }
+        leave(operation.place, &output)
+    }
+}
+
+extension LinkMachine.Target {
+    fileprivate var isHold: Bool { if case .hold = self { true } else { false } }
+
+    /// Whether it is the link's own, and names nothing of the peer's.
+    fileprivate var isOwn: Bool {
+        switch self {
+        case .hold, .aside: true
+        default: false
+        }
+    }
+}
+
+extension GATTFailure {
+    var isOutOfSync: Bool {
+        if case .attribute(.databaseOutOfSync, _) = self { true } else { false }
+    }
+
+    /// What the peer has answered, where it refuses.
+    var refused: ATTError? {
+        if case .attribute(let error, _) = self, error.isOfSecurity { error } else { nil }
+    }
+}
+
+/// Does nothing when its turn has come: then nothing that was begun before is under way any more.
+private struct SlotBarrier: GATTProcedure {
+    func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<Void> { .finished(()) }
+}

@@ -1,0 +1,128 @@
+import BLEProtocol
+
+/// How a link becomes more secure for what is done on it: for an operation before it is begun, where the program demands that,
+/// and once where the peer refuses.
+extension LinkMachine {
+    /// Has the link raised before an operation goes on; at a level already it goes on at once.
+    mutating func raise(
+        to level: SecurityLevel,
+        for found: Characteristic?,
+        _ id: OperationID,
+        _ output: inout Output
+    ) {
+        guard let index = index(of: id) else { return }
+        lastRaise += 1
+        operations[index].stage = .raising(lastRaise, .demanded(level, found))
+        output.raises.append(.toLevel(level, lastRaise, asker(of: index)))
+    }
+
+    /// The peer has refused an operation, since the link isn't secure enough.
+    mutating func refused(_ id: OperationID, _ failure: GATTFailure, _ error: ATTError, _ output: inout Output) {
+        guard let index = index(of: id) else { return }
+        // Raised since it was begun, for somebody else.
+        if operations[index].rises != rises { return again(id, &output) }
+        guard !operations[index].hasRaised else {
+            return finish(id, .failure(.procedure(failure, wasRaised: true)), &output)
+        }
+        lastRaise += 1
+        operations[index].stage = .raising(lastRaise, .refused(failure))
+        output.raises.append(.afterRefusal(error, lastRaise, asker(of: index)))
+    }
+
+    private func asker(of index: Int) -> Asker {
+        if case .subscribe(let subscriber) = operations[index].target, let entry = subscriptions[subscriber] {
+            return .consumers([entry.consumer])
+        }
+        return .operation(operations[index].id)
+    }
+
+    private mutating func again(_ id: OperationID, _ output: inout Output) {
+        guard let index = index(of: id), let procedure = operations[index].procedure else { return }
+        run(procedure, id, &output)
+    }
+
+    /// A wish for a more secure link has come to its end; one that nobody has any more is ignored.
+    mutating func raised(_ raise: RaiseID, _ outcome: Raised, _ output: inout Output) {
+        if let refused = raising.removeValue(forKey: raise) { return raised(refused, outcome, &output) }
+        guard let index = operations.firstIndex(where: { $0.stage.isRaising(raise) }),
+            case .raising(_, let cause) = operations[index].stage
+        else { return }
+        let id = operations[index].id
+        switch (cause, outcome) {
+        case (.demanded(_, let found?), .done): proceed(with: found, id, &output)
+        case (.demanded(_, nil), .done):
+            if case .handles(let procedure) = operations[index].target { use(procedure, id, &output) }
+        case (.demanded(let level, _), .failed(let error)):
+            finish(id, .failure(.demand(level, because: error)), &output)
+        case (.refused, .done):
+            operations[index].hasRaised = true
+            again(id, &output)
+        case (.refused(let failure), .failed(let error)):
+            finish(id, .failure(.notRaised(failure, because: error)), &output)
+        case (.refused(let failure), .declined): finish(id, .failure(.procedure(failure)), &output)
+        case (.demanded, .declined):
+            let reason = end ?? DisconnectReason(.closedLocally)
+            finish(id, .failure(.procedure(.disconnected(reason))), &output)
+        }
+    }
+
+    // MARK: - Subscriptions
+
+    /// The peer has refused to be told what to send.
+    mutating func refused(
+        _ configuration: Configuration,
+        _ failure: GATTFailure,
+        _ error: ATTError,
+        _ output: inout Output
+    ) {
+        if configuration.rises != rises { return again(configuration, failure, &output) }
+        guard !configuration.hasRaised else { return answered(configuration, .failure(failure), &output) }
+        let handle = configuration.write.valueHandle
+        let consumers = subscriptions.sorted { $0.key < $1.key }.map(\.value)
+            .filter { $0.characteristic?.valueHandle == handle }.map(\.consumer)
+        guard !consumers.isEmpty else { return answered(configuration, .failure(failure), &output) }
+        lastRaise += 1
+        raising[lastRaise] = RefusedConfiguration(configuration: configuration, failure: failure)
+        output.raises.append(.afterRefusal(error, lastRaise, .consumers(consumers)))
+    }
+
+    private mutating func raised(_ refused: RefusedConfiguration, _ outcome: Raised, _ output: inout Output) {
+        switch outcome {
+        case .done: again(refused.configuration, refused.failure, hasRaised: true, &output)
+        case .failed(let error):
+            answered(refused.configuration, .failure(refused.failure), because: error, &output)
+        case .declined: answered(refused.configuration, .failure(refused.failure), &output)
+        }
+    }
+
+    /// Writes again, unless the handle has come to mean something else.
+    private mutating func again(
+        _ configuration: Configuration,
+        _ failure: GATTFailure,
+        hasRaised: Bool? = nil,
+        _ output: inout Output
+    ) {
+        guard table.isUnderWay(configuration.write) else {
+            return answered(configuration, .failure(failure), &output)
+        }
+        let hasRaised = hasRaised ?? configuration.hasRaised
+        carryOut(configuration.write, configuration.place, hasRaised: hasRaised, &output)
+    }
+
+    /// Has nothing raised any more for subscribers that have left.
+    mutating func giveUpRaises(_ output: inout Output) {
+        guard !raising.isEmpty else { return }
+        let handles = Set(subscriptions.values.compactMap { $0.characteristic?.valueHandle })
+        for (raise, refused) in raising where !handles.contains(refused.configuration.write.valueHandle) {
+            raising[raise] = nil
+            output.raises.append(.leave(raise))
+            answered(refused.configuration, .failure(.cancelled), &output)
+        }
+    }
+}
+
+extension LinkMachine.Stage {
+    fileprivate func isRaising(_ raise: LinkMachine.RaiseID) -> Bool {
+        if case .raising(raise, _) = self { true } else { false }
+    }
+}

@@ -1,0 +1,90 @@
+import BLEProtocol
+import BLERadio
+
+/// What comes from the peer, and what the two halves say of it.
+extension LinkMachine {
+    /// Notifications of one characteristic that came one after the other.
+    mutating func received(_ values: [CharacteristicValue], of handle: UInt16, _ output: inout Output) {
+        hasReceived = true
+        if end == nil { take(values, of: handle, &output) }
+    }
+
+    /// A PDU that is for the client half; whether it was.
+    ///
+    /// - Returns: `false` for one that the server half is to be given.
+    mutating func received(_ pdu: [UInt8], at time: ReceptionTime, _ output: inout Output) -> Bool {
+        hasReceived = true
+        guard let first = pdu.first else { return true }
+        switch ATTOpcode(rawValue: first).kind {
+        case .response where !ATTServer.answersIndication(pdu), .notification, .indication:
+            take(client.received(pdu, at: time), &output)
+            return true
+        case .request, .command, .confirmation, .response, .unknown:
+            return false
+        }
+    }
+
+    /// A PDU that is for the server half.
+    mutating func served(
+        _ pdu: [UInt8],
+        security: ATTSecurity,
+        database: inout AttributeDatabase,
+        _ output: inout Output
+    ) {
+        take(server.received(pdu, security: security, database: &database), &output)
+    }
+
+    // MARK: - The halves
+
+    mutating func take(_ step: GATTClient.Output, _ output: inout Output) {
+        ignored += step.notes.count
+        for value in step.values {
+            if value.isIndication { output.hasIndication = true }
+            let delivered = CharacteristicValue(bytes: value.value, time: value.time, isIndication: value.isIndication)
+            take(delivered, of: value.handle, &output)
+        }
+        if let timer = step.timer { output.clientTimer = timer }
+        giveUp(step.close, &output)
+        for finished in step.finished {
+            guard let index = purposes.firstIndex(where: { $0.id == finished.id }) else { continue }
+            ended(purposes.remove(at: index).purpose, finished.result, &output)
+        }
+    }
+
+    private mutating func ended(
+        _ purpose: Purpose,
+        _ result: Result<any Sendable, GATTFailure>,
+        _ output: inout Output
+    ) {
+        switch purpose {
+        case .operation(let id): ended(id, result, &output)
+        case .configuration(let configuration): configured(configuration, result, &output)
+        case .hash(let number): hashRead(number, result, &output)
+        case .discovery(let number): discovered(number, result, &output)
+        }
+    }
+
+    /// Nobody wants to know any more what becomes of a procedure.
+    mutating func withdraw(_ procedure: GATTClient.ProcedureID) { purposes.removeAll { $0.id == procedure } }
+
+    mutating func take(_ step: ATTServer.Output, _ output: inout Output) {
+        if let mtu = step.mtu { client.setMTU(mtu) }
+        if step.concernsProgram { output.served.append(step) }
+        if let timer = step.timer { output.serverTimer = timer }
+        giveUp(step.close, &output)
+    }
+
+    private mutating func giveUp(_ reason: DisconnectReason?, _ output: inout Output) {
+        guard let reason else { return }
+        close(reason)
+        output.mustDisconnect = true
+    }
+}
+
+extension ATTServer.Output {
+    /// Whether there is something in it for the program, and not for the driver alone.
+    fileprivate var concernsProgram: Bool {
+        !reads.isEmpty || !writes.isEmpty || !subscriptionChanges.isEmpty || !confirmed.isEmpty || !unconfirmed.isEmpty
+            || !cancelled.isEmpty || !room.isEmpty
+    }
+}

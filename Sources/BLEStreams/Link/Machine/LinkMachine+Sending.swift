@@ -1,0 +1,101 @@
+import BLEProtocol
+import BLERadio
+
+/// How PDUs leave: one at a time, without a lock, in the order in which the halves give them.
+///
+/// A system call takes longer than all else here; under the lock, who receives would wait for who sends. So whoever
+/// finds something to send, and nobody sending, takes the turn, and keeps it until there is nothing more. Whoever comes
+/// meanwhile leaves its PDU in the machine.
+extension LinkMachine {
+    struct SendingTurn: Equatable, Sendable {
+        /// Whether somebody has the turn.
+        var isTaken = false
+        /// The radio is full or over, and will call.
+        var isBlocked = false
+        /// What was received has to be delivered first.
+        var isHeldBack = false
+        /// Counts the radio's news of room, which may come before the one who was refused is back under the lock.
+        var rooms = 0
+
+        /// Whether the turn can be taken.
+        var isFree: Bool { !isTaken && !isBlocked && !isHeldBack }
+    }
+
+    /// A PDU to hand to the radio, for whoever has the turn.
+    struct Outgoing: Equatable, Sendable {
+        let pdu: [UInt8]
+        let isOfServer: Bool
+        /// The count of rooms when it was taken.
+        let rooms: Int
+    }
+
+    /// The PDU that leaves next, and the turn with it; `nil` where there is none, or it isn't the caller's to send.
+    mutating func nextOutgoing() -> Outgoing? {
+        guard turn.isFree, end == nil else { return nil }
+        server.isExchangingMTU = client.isExchangingMTU
+        if server.mtu != client.mtu { server.setMTU(client.mtu) }
+        guard client.hasSomethingToSend || server.hasSomethingToSend else { return nil }
+        let (pdu, isOfServer): ([UInt8], Bool)
+        if let next = server.nextPDU() {
+            if let mtu = server.sending() { client.setMTU(mtu) }
+            (pdu, isOfServer) = (next, true)
+        } else if let next = client.nextPDU() {
+            client.sending()
+            (pdu, isOfServer) = (next, false)
+        } else {
+            return nil
+        }
+        turn.isTaken = true
+        return Outgoing(pdu: pdu, isOfServer: isOfServer, rooms: turn.rooms)
+    }
+
+    /// The radio has said what became of a PDU: the turn is free again.
+    mutating func handedOver(_ outgoing: Outgoing, _ result: SendResult, _ output: inout Output) {
+        turn.isTaken = false
+        switch (result, outgoing.isOfServer) {
+        case (.sent, true): take(server.sent(), &output)
+        case (.sent, false): take(client.sent(), &output)
+        case (.full, true), (.ended, true): server.notSent()
+        case (.full, false), (.ended, false): take(client.notSent(), &output)
+        }
+        block(after: result, since: outgoing.rooms)
+    }
+
+    /// Full, or over: in both cases the radio calls when there is something to do, unless it has called meanwhile.
+    private mutating func block(after result: SendResult, since rooms: Int) {
+        switch result {
+        case .sent: break
+        case .full: if turn.rooms == rooms { turn.isBlocked = true }
+        case .ended: turn.isBlocked = true
+        }
+    }
+
+    /// The radio has room again.
+    mutating func unblocked() {
+        turn.rooms += 1
+        turn.isBlocked = false
+    }
+
+    // MARK: - The short way
+
+    /// Takes the turn for a command that needs no answer and no waiting, where nothing else has to leave first and nobody
+    /// holds the link; ``handedOver(_:_:)`` gives it back.
+    ///
+    /// - Parameter count: the octets of the command.
+    /// - Returns: the count of rooms; `nil` where it has to be begun as an operation.
+    mutating func takeTurn(forCommandOf count: Int, pass: Pass?) -> Int? {
+        guard count <= GATTClient.maximumCommandSize(mtu: client.mtu), turn.isFree, !client.isHeld, end == nil,
+            closeReason == nil, lane.beginInstant(pass: pass)
+        else { return nil }
+        turn.isTaken = true
+        return turn.rooms
+    }
+
+    /// The radio has said what became of the command.
+    mutating func handedOver(_ result: SendResult, since rooms: Int, _ output: inout Output) {
+        turn.isTaken = false
+        block(after: result, since: rooms)
+        admit(lane.endInstant(), &output)
+        if result == .sent { settle(&output) }
+    }
+}

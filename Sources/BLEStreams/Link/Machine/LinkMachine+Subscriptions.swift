@@ -1,0 +1,214 @@
+import BLEProtocol
+
+/// Who is sent which characteristic's values, from the wish to its end.
+extension LinkMachine {
+    /// Begins a subscription as soon as the lane lets it; the subscriber is in place before the peer is asked to send.
+    ///
+    /// - Parameters:
+    ///   - indications: whether indications are preferred where the characteristic has both.
+    ///   - pass: in whose name.
+    /// - Returns: what takes it back; `nil` where it has ended at once, since the link is over or being closed.
+    mutating func subscribe(
+        _ selector: CharacteristicSelector,
+        indications: Bool,
+        pass: Pass?,
+        _ consumer: ValueConsumer,
+        _ output: inout Output
+    ) -> Subscription.ID? {
+        if let reason = closedToSubscribers {
+            output.notices.append(.ended(consumer, .ended(reason)))
+            return nil
+        }
+        lastSubscription += 1
+        let id = lastSubscription
+        subscriptions[id] = Subscription(
+            consumer: consumer,
+            selector: selector,
+            prefersIndications: indications,
+            pass: pass
+        )
+        _ = begin(.subscribe(id), pass: pass, &output)
+        return id
+    }
+
+    /// Takes a subscription back; the consumer hears nothing more. One that has ended is ignored.
+    mutating func unsubscribe(_ id: Subscription.ID, _ output: inout Output) {
+        guard let entry = subscriptions.removeValue(forKey: id) else { return }
+        guard let handle = entry.characteristic?.valueHandle else {
+            let beginning = operations.first { if case .subscribe(id) = $0.target { true } else { false } }
+            if let beginning { cancel(beginning.id, &output) }
+            return
+        }
+        leaving += 1
+        removeRoute(id, entry.consumer, handle)
+        giveUpRaises(&output)
+        _ = begin(.unsubscribe(id, handle), pass: entry.pass, &output)
+    }
+
+    /// A subscriber that has left has its turn.
+    mutating func unsubscribe(
+        _ id: Subscription.ID,
+        from handle: UInt16,
+        _ place: LaneOrder.ID?,
+        _ output: inout Output
+    ) {
+        leaving -= 1
+        carryOut(table.remove(id, valueHandle: handle), place, &output)
+    }
+
+    // MARK: - Switching on and off
+
+    /// Has the peer send a subscriber the values of a characteristic, where the subscriber is still wanted.
+    ///
+    /// - Parameter place: the place in the lane that is left when that is done; `nil` where the services have changed,
+    ///   which waits for nobody.
+    mutating func arm(
+        _ id: Subscription.ID,
+        _ characteristic: Characteristic,
+        _ place: LaneOrder.ID?,
+        _ output: inout Output
+    ) {
+        guard let entry = subscriptions[id] else { return leave(place, &output) }
+        subscriptions[id]?.characteristic = characteristic
+        let properties = characteristic.properties
+        let configuration: SubscriptionTable.Configuration
+        switch (properties.contains(.notify), properties.contains(.indicate)) {
+        case (true, let both): configuration = both && entry.prefersIndications ? .indicate : .notify
+        case (false, true): configuration = .indicate
+        case (false, false):
+            fail([id], .lacksProperty(characteristic), &output)
+            return leave(place, &output)
+        }
+        let handle = characteristic.valueHandle
+        addRoute(id, handle, &output)
+        let descriptor = characteristic.clientConfiguration?.handle
+        let write = table.add(id, valueHandle: handle, descriptorHandle: descriptor, configuration)
+        carryOut(write, place, &output)
+        if write == nil { tellArmed(handle, &output) }
+        output.notices.append(.registered(entry.consumer, characteristic))
+        settle(&output)
+    }
+
+    /// Writes what the table asks for, and what it asks for then; when it asks for nothing more the place is left.
+    ///
+    /// - Parameter hasRaised: whether the link was made more secure for it.
+    mutating func carryOut(
+        _ write: SubscriptionTable.Write?,
+        _ place: LaneOrder.ID?,
+        hasRaised: Bool = false,
+        _ output: inout Output
+    ) {
+        guard let write else { return rest(place, &output) }
+        let value = write.configuration.rawValue
+        let octets = [UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8)]
+        let (id, step) = client.begin(WriteValue(handle: write.descriptorHandle, value: octets))
+        let configuration = Configuration(write: write, place: place, rises: rises, hasRaised: hasRaised)
+        purposes.append((id, .configuration(configuration)))
+        take(step, &output)
+    }
+
+    /// Nothing more is to be done for now: lets others in, and tells who waits for the end.
+    private mutating func rest(_ place: LaneOrder.ID?, _ output: inout Output) {
+        leave(place, &output)
+        tellQuiet(&output)
+    }
+
+    private mutating func tellQuiet(_ output: inout Output) {
+        guard wantsQuiet, !table.isBusy, leaving == 0 else { return }
+        wantsQuiet = false
+        output.isQuiet = true
+    }
+
+    /// The peer has answered a write, or it was not made.
+    mutating func configured(
+        _ configuration: Configuration,
+        _ outcome: Result<any Sendable, GATTFailure>,
+        _ output: inout Output
+    ) {
+        let write = configuration.write
+        switch outcome {
+        case .failure(.databaseChanged):
+            if table.postponed(write) { return rest(configuration.place, &output) }
+        case .failure(let failure) where failure.isOutOfSync:
+            if table.postponed(write) {
+                outOfSync(&output)
+                return rest(configuration.place, &output)
+            }
+        case .failure(let failure):
+            if let error = failure.refused { return refused(configuration, failure, error, &output) }
+        case .success: break
+        }
+        answered(configuration, outcome.map { _ in }, &output)
+    }
+
+    /// - Parameter error: why the link could not be made secure enough, where that is why it failed.
+    mutating func answered(
+        _ configuration: Configuration,
+        _ outcome: Result<Void, GATTFailure>,
+        because error: BLEError? = nil,
+        _ output: inout Output
+    ) {
+        let write = configuration.write
+        let (failed, next) = table.written(write, succeeded: outcome.failure == nil)
+        if let failure = outcome.failure {
+            fail(failed, error.map { .notRaised(failure, because: $0) } ?? .procedure(failure), &output)
+        } else {
+            tellArmed(write.valueHandle, &output)
+        }
+        carryOut(next, configuration.place, &output)
+    }
+
+    /// Tells the subscribers of a characteristic that their values are sent from now on; each once.
+    private mutating func tellArmed(_ valueHandle: UInt16, _ output: inout Output) {
+        for (id, entry) in subscriptions.sorted(by: { $0.key < $1.key }) {
+            guard entry.characteristic?.valueHandle == valueHandle, !entry.knowsThatArmed,
+                table.isArmed(id, valueHandle: valueHandle)
+            else { continue }
+            subscriptions[id]?.knowsThatArmed = true
+            output.notices.append(.armed(entry.consumer))
+        }
+    }
+
+    mutating func fail(_ ids: [Subscription.ID], _ failure: LinkFailure, _ output: inout Output) {
+        for id in ids {
+            guard let entry = subscriptions.removeValue(forKey: id) else { continue }
+            if let handle = entry.characteristic?.valueHandle { removeRoute(id, entry.consumer, handle) }
+            output.notices.append(.ended(entry.consumer, failure))
+        }
+    }
+
+    // MARK: - The end
+
+    /// Ends all streams without an error and switches off what is on; ``Output/isQuiet`` tells when that is done.
+    mutating func unsubscribeAll(_ output: inout Output) {
+        if closedToSubscribers == nil { closedToSubscribers = DisconnectReason(.closedLocally) }
+        for (id, entry) in subscriptions {
+            output.notices.append(.ended(entry.consumer, nil))
+            unsubscribe(id, &output)
+        }
+        wantsQuiet = true
+        tellQuiet(&output)
+    }
+
+    /// The link is over: every stream ends with the reason.
+    mutating func endSubscriptions(_ reason: DisconnectReason, _ output: inout Output) {
+        for entry in subscriptions.values { output.notices.append(.ended(entry.consumer, .ended(reason))) }
+        subscriptions = [:]
+        table = SubscriptionTable()
+        raising = [:]
+        routes = [:]
+        operations.removeAll { $0.target.isOfSubscription }
+        leaving = 0
+        closedToSubscribers = reason
+        tellQuiet(&output)
+    }
+}
+
+extension LinkMachine.Target {
+    fileprivate var isOfSubscription: Bool {
+        switch self {
+        case .subscribe, .unsubscribe: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import BLEProtocol
+
+/// The way of a value: from its handle to those who want it, or to where it waits for them.
+extension LinkMachine {
+    /// Has values that came one after the other delivered.
+    mutating func take(_ values: [CharacteristicValue], of handle: UInt16, _ output: inout Output) {
+        guard let route = routes[handle] else {
+            for value in values { early.keep(value, of: handle, now: now) }
+            return
+        }
+        if !route.open.isEmpty {
+            output.deliveries.append(Delivery(handle: handle, consumers: route.open, values: values))
+        }
+        for id in route.held { subscriptions[id]?.held?.add(values) }
+        if route.isOwn { servicesChanged(values, &output) }
+    }
+
+    /// Puts a value to those before it, where they are of the same characteristic.
+    mutating func take(_ value: CharacteristicValue, of handle: UInt16, _ output: inout Output) {
+        let last = output.deliveries.count - 1
+        if last >= 0, output.deliveries[last].handle == handle, let route = routes[handle], route.held.isEmpty,
+            !route.isOwn, route.open == output.deliveries[last].consumers
+        {
+            output.deliveries[last].values.append(value)
+        } else {
+            take([value], of: handle, &output)
+        }
+    }
+
+    /// PDUs were dropped before they came here. Where one characteristic alone is subscribed to, and no answer is awaited,
+    /// its values are missing. In all other cases nobody can tell whose it was.
+    mutating func dropped(_ count: Int, _ output: inout Output) {
+        drops += count
+        guard routes.count == 1, !client.isAwaitingAnswer, let (handle, route) = routes.first else { return }
+        for (_, entry) in subscriptions where entry.characteristic?.valueHandle == handle {
+            output.notices.append(.lost(entry.consumer, count))
+        }
+        // One that is missing may have said anything.
+        if route.isOwn { take(tracker.serviceChanged(0x0001...0xFFFF), &output) }
+    }
+
+    /// Has the values of a handle given to a subscriber from now on, after those that have come early.
+    mutating func addRoute(_ id: Subscription.ID, _ handle: UInt16, _ output: inout Output) {
+        guard let consumer = subscriptions[id]?.consumer else { return }
+        if subscriptions[id]?.held == nil {
+            let values = early.take(handle, now: now)
+            if !values.isEmpty {
+                subscriptions[id]?.held = HeldValues(values: values, isInDoubt: false)
+            }
+        }
+        if subscriptions[id]?.held == nil {
+            routes[handle, default: Route()].open.append(consumer)
+        } else {
+            routes[handle, default: Route()].held.append(id)
+            handOver(id, &output)
+        }
+    }
+
+    mutating func removeRoute(_ id: Subscription.ID, _ consumer: ValueConsumer, _ handle: UInt16) {
+        guard routes[handle] != nil else { return }
+        routes[handle]?.open.removeAll { $0 == consumer }
+        routes[handle]?.held.removeAll { $0 == id }
+        if routes[handle]?.isEmpty == true { routes[handle] = nil }
+    }
+
+    /// Has what waits handed over, unless it is in doubt whose it is, or somebody does so already.
+    func mustHandOver(_ id: Subscription.ID) -> Bool {
+        subscriptions[id]?.held.map { !$0.isInDoubt && !$0.isBeingTaken } ?? false
+    }
+
+    mutating func handOver(_ id: Subscription.ID, _ output: inout Output) {
+        guard mustHandOver(id), let consumer = subscriptions[id]?.consumer else { return }
+        subscriptions[id]?.held?.isBeingTaken = true
+        output.notices.append(.held(consumer, id))
+    }
+
+    /// What waits for a subscriber, and how many were lost behind it; `nil` where nothing does: values go on as they come.
+    mutating func takeHeld(_ id: Subscription.ID) -> (values: [CharacteristicValue], lost: Int)? {
+        guard let entry = subscriptions[id], let held = entry.held else { return nil }
+        guard !held.isInDoubt else {
+            subscriptions[id]?.held?.isBeingTaken = false
+            return nil
+        }
+        guard held.values.isEmpty, held.lost == 0 else {
+            subscriptions[id]?.held?.values = []
+            subscriptions[id]?.held?.lost = 0
+            return (held.values, held.lost)
+        }
+        subscriptions[id]?.held = nil
+        if let handle = entry.characteristic?.valueHandle, routes[handle]?.held.contains(id) == true {
+            routes[handle]?.held.removeAll { $0 == id }
+            routes[handle]?.open.append(entry.consumer)
+        }
+        return nil
+    }
+}

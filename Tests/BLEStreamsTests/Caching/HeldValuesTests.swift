@@ -1,0 +1,151 @@
+import BLEProtocol
+import Synchronization
+import Testing
+
+@testable import BLEStreams
+
+/// What becomes of values that come while nobody knows whether the handle still means what it meant.
+@Suite struct HeldValuesTests {
+    private final class Inbox: Sendable {
+        let taken = Mutex<[UInt8]>([])
+        let lost = Mutex(0)
+
+        var consumer: ValueConsumer {
+            ValueConsumer(
+                object: "of 2A37",
+                deliver: { values in self.taken.withLock { $0 += values.map { $0[0] } } },
+                lost: { count in self.lost.withLock { $0 += count } },
+                finish: { _ in }
+            )
+        }
+    }
+
+    private static let handle: UInt16 = 3
+    private static let database = GATTDatabase(services: [
+        Service(
+            uuid: .heartRate,
+            handle: 1,
+            endHandle: 4,
+            characteristics: [
+                Characteristic(
+                    uuid: BluetoothUUID(0x2A37),
+                    properties: .notify,
+                    handle: 2,
+                    valueHandle: handle,
+                    endHandle: 4,
+                    descriptors: []
+                )
+            ]
+        )
+    ])
+
+    /// A machine with one subscriber, whose characteristic is known.
+    private static func machine(_ consumer: ValueConsumer) -> LinkMachine {
+        var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil)
+        var output = LinkMachine.Output()
+        machine.add(database, of: [.heartRate])
+        _ = machine.subscribe(.handle(handle), indications: false, pass: nil, consumer, &output)
+        return machine
+    }
+
+    /// What the driver does with one step.
+    private static func carryOut(
+        _ machine: inout LinkMachine,
+        _ step: (inout LinkMachine, inout LinkMachine.Output) -> Void
+    ) {
+        var output = LinkMachine.Output()
+        step(&machine, &output)
+        for delivery in output.deliveries {
+            for consumer in delivery.consumers { consumer.deliver(delivery.values) }
+        }
+        for case .held(let consumer, let id) in output.notices {
+            while let held = machine.takeHeld(id) {
+                if !held.values.isEmpty { consumer.deliver(held.values) }
+                if held.lost > 0 { consumer.lost(held.lost) }
+            }
+        }
+    }
+
+    private static func values(_ octets: UInt8...) -> [CharacteristicValue] {
+        octets.map { CharacteristicValue(bytes: [$0], time: ReceptionTime(sinceEpoch: .zero, source: .simulation)) }
+    }
+
+    private static let unchanged = DatabaseTracker.Known(database: database, news: .unchanged)
+    private static let changed = DatabaseTracker.Known(
+        database: GATTDatabase(),
+        news: .changed(before: database, affected: 1...4)
+    )
+
+    @Test func `values in doubt wait, and go on in order`() {
+        let inbox = Inbox()
+        var machine = Self.machine(inbox.consumer)
+        Self.carryOut(&machine) { $0.received(Self.values(1), of: Self.handle, &$1) }
+        machine.shut(1...4)
+        Self.carryOut(&machine) { $0.received(Self.values(2, 3), of: Self.handle, &$1) }
+        Self.carryOut(&machine) { $0.received(Self.values(4), of: Self.handle, &$1) }
+        #expect(inbox.taken.withLock { $0 } == [1])
+        Self.carryOut(&machine) { $0.take(Self.unchanged, &$1) }
+        Self.carryOut(&machine) { $0.received(Self.values(5), of: Self.handle, &$1) }
+        #expect(inbox.taken.withLock { $0 } == [1, 2, 3, 4, 5] && inbox.lost.withLock { $0 } == 0)
+    }
+
+    @Test func `what comes while others are handed over stays behind them`() {
+        let inbox = Inbox()
+        var machine = Self.machine(inbox.consumer)
+        machine.shut(1...4)
+        var output = LinkMachine.Output()
+        machine.received(Self.values(1), of: Self.handle, &output)
+        machine.take(Self.unchanged, &output)
+        #expect(output.deliveries.isEmpty && output.consumer != nil)
+        let first = machine.takeHeld(1)
+        machine.received(Self.values(2), of: Self.handle, &output)
+        #expect(output.deliveries.isEmpty, "it would overtake what is being handed over")
+        let second = machine.takeHeld(1)
+        #expect(first?.values == Self.values(1) && second?.values == Self.values(2))
+        let third = machine.takeHeld(1)
+        #expect(third == nil)
+        machine.received(Self.values(3), of: Self.handle, &output)
+        #expect(output.deliveries.map(\.values) == [Self.values(3)])
+    }
+
+    @Test func `a doubt that comes back while values are handed over stops that`() {
+        let inbox = Inbox()
+        var machine = Self.machine(inbox.consumer)
+        machine.shut(1...4)
+        Self.carryOut(&machine) { $0.received(Self.values(1), of: Self.handle, &$1) }
+        var output = LinkMachine.Output()
+        machine.take(Self.unchanged, &output)
+        machine.shut(1...4)
+        let held = machine.takeHeld(1)
+        #expect(held == nil)
+        Self.carryOut(&machine) { $0.take(Self.unchanged, &$1) }
+        #expect(inbox.taken.withLock { $0 } == [1])
+    }
+
+    @Test func `values that may be somebody else's are not delivered`() {
+        let inbox = Inbox()
+        var machine = Self.machine(inbox.consumer)
+        machine.shut(1...4)
+        Self.carryOut(&machine) { $0.received(Self.values(1, 2), of: Self.handle, &$1) }
+        Self.carryOut(&machine) { $0.take(Self.changed, &$1) }
+        Self.carryOut(&machine) { $0.received(Self.values(3), of: Self.handle, &$1) }
+        #expect(inbox.taken.withLock { $0 } == [])
+    }
+
+    @Test func `a flood in doubt takes no more than its room, and the rest is counted`() {
+        let inbox = Inbox()
+        var machine = Self.machine(inbox.consumer)
+        machine.shut(1...4)
+        for _ in 0..<500 { Self.carryOut(&machine) { $0.received(Self.values(1, 2, 3), of: Self.handle, &$1) } }
+        Self.carryOut(&machine) { $0.take(Self.unchanged, &$1) }
+        #expect(inbox.taken.withLock { $0.count } == LinkMachine.HeldValues.room)
+        #expect(inbox.lost.withLock { $0 } == 1500 - LinkMachine.HeldValues.room)
+    }
+}
+
+extension LinkMachine.Output {
+    fileprivate var consumer: ValueConsumer? {
+        for case .held(let consumer, _) in notices { return consumer }
+        return nil
+    }
+}
