@@ -22,7 +22,7 @@ final class LinkPreferences: Sendable {
 
     /// Who answers for a peripheral; `nil`: nobody.
     func answers(for peripheral: BluetoothAddress) -> PairingAnswers? {
-        ownAnswers.withLock { $0[peripheral.rawValue] } ?? commonAnswers
+        ownAnswers.withLock { $0.isEmpty ? nil : $0[peripheral.rawValue] } ?? commonAnswers
     }
 
     func set(_ answers: PairingAnswers?, for peripheral: BluetoothAddress) {
@@ -33,7 +33,7 @@ final class LinkPreferences: Sendable {
 
     /// How secure a link to a peripheral has to be for the use of which characteristics.
     func demands(on peripheral: BluetoothAddress) -> [BluetoothUUID: SecurityLevel] {
-        demanded.withLock { $0[peripheral.rawValue] ?? [:] }
+        demanded.withLock { $0.isEmpty ? [:] : $0[peripheral.rawValue] ?? [:] }
     }
 
     func demand(_ level: SecurityLevel?, for uuid: BluetoothUUID, of peripheral: BluetoothAddress) {

@@ -9,7 +9,12 @@ extension Bearer: ATTLinkReceiver {
         // Let go before the consumer has the values: two threads that count references to the same octets slow each
         // other down.
         pdus = ReceivedPDUs()
-        step { machine, output in machine.received(values, of: run.handle, &output) }
+        // The way of nearly all: nothing follows from them but that they are delivered.
+        if let consumers = state.withLock({ $0.machine.received(from: run.handle) }) {
+            for consumer in consumers { consumer.deliver(values) }
+        } else {
+            step { machine, output in machine.received(values, of: run.handle, &output) }
+        }
     }
 
     /// Takes PDUs that are not all of one characteristic.

@@ -19,10 +19,10 @@ extension Bearer {
             var finished: [Ended] = []
             next = state.withLock { state in
                 state.machine.handedOver(outgoing, result, &output)
-                finished = prepare(&state, output)
+                finished = prepare(&state, &output)
                 return state.machine.nextOutgoing()
             }
-            carryOut(output, finished)
+            carryOut(output.rest, finished)
         }
     }
 
@@ -48,7 +48,11 @@ extension Bearer {
         let rooms = state.withLock { $0.machine.takeTurn(forCommandOf: command.count, pass: pass) }
         guard let rooms else { return false }
         let result = radioLink.send(command)
-        step { machine, output in machine.handedOver(result, since: rooms, &output) }
+        let (isFree, next) = state.withLock { state in
+            (state.machine.handedOver(result, since: rooms), state.machine.nextOutgoing())
+        }
+        if let next { send(next) }
+        if !isFree { step { machine, output in machine.endCommand(result, &output) } }
         return result == .sent
     }
 }

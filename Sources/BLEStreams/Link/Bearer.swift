@@ -138,7 +138,7 @@ final class Bearer: Sendable {
             } else {
                 outgoing = state.machine.nextOutgoing()
             }
-            finished = prepare(&state, output)
+            finished = prepare(&state, &output)
             return result
         }
         for delivery in output.deliveries {
@@ -151,19 +151,21 @@ final class Bearer: Sendable {
             }
         }
         if let outgoing { send(outgoing) }
-        carryOut(output, finished)
+        carryOut(output.rest, finished)
         return result
     }
 
     /// What has to be done under the lock, since later steps may undo it.
     func prepare(
         _ state: inout State,
-        _ output: borrowing LinkMachine.Output
+        _ output: inout LinkMachine.Output
     ) -> [Ended] {
         set(output.clientTimer, output.serverTimer, &state)
-        for wait in output.waits { set(wait, &state) }
-        for raise in output.raises {
-            if let id = raise.begins { state.raises[id] = Ending() }
+        if let rest = output.rest {
+            for wait in rest.waits { set(wait, &state) }
+            for raise in rest.raises {
+                if let id = raise.begins { state.raises[id] = Ending() }
+            }
         }
         return output.finished.compactMap { outcome in
             guard let index = state.calls.firstIndex(where: { $0.id == outcome.id }) else { return nil }
@@ -173,17 +175,21 @@ final class Bearer: Sendable {
 
     /// What is done without the lock, behind the deliveries.
     func carryOut(
-        _ output: borrowing LinkMachine.Output,
+        _ rest: LinkMachine.Rest?,
         _ finished: [Ended]
     ) {
-        for memory in output.memory { surroundings.remember(memory) }
-        for notice in output.notices { tell(notice) }
+        guard let rest else {
+            for ended in finished { ended.completion(ended.result) }
+            return
+        }
+        for memory in rest.memory { surroundings.remember(memory) }
+        for notice in rest.notices { tell(notice) }
         for ended in finished { ended.completion(ended.result) }
-        if let changed = output.changed { surroundings.servicesChanged(changed) }
-        for served in output.served { surroundings.served(served) }
-        for raise in output.raises { carryOut(raise) }
-        if output.isQuiet { state.withLock { $0.whenQuiet.take() }?() }
-        if output.mustDisconnect { disconnect() }
+        if let changed = rest.changed { surroundings.servicesChanged(changed) }
+        for served in rest.served { surroundings.served(served) }
+        for raise in rest.raises { carryOut(raise) }
+        if rest.isQuiet { state.withLock { $0.whenQuiet.take() }?() }
+        if rest.mustDisconnect { disconnect() }
     }
 }
 

@@ -12,22 +12,21 @@ extension Link {
         finish: @escaping @Sendable (Result<Success, BLEError>) -> Void
     ) -> @Sendable () -> Void {
         let (bearer, address) = (bearer, peripheral.address)
-        let id = bearer.begin(target, pass: pass, answers: whoAnswers) { result in
+        let words: @Sendable (LinkFailure) -> BLEError = { failure in
+            BLEError(
+                failure,
+                operation: operation,
+                object: object(),
+                target: target.selector.map { "\($0) of \(address)" } ?? object(),
+                security: bearer.radioLink.security
+            )
+        }
+        let answers: Bearer.Answers = { self.answers }
+        let id = bearer.begin(target, pass: pass, answers: answers) { result in
             switch result {
             case .success(let value as Success): finish(.success(value))
-            case .success: finish(.failure(BLEError(.cancelled, operation: operation, object: object())))
-            case .failure(let failure):
-                finish(
-                    .failure(
-                        BLEError(
-                            failure,
-                            operation: operation,
-                            object: object(),
-                            target: target.selector.map { "\($0) of \(address)" } ?? object(),
-                            security: bearer.radioLink.security
-                        )
-                    )
-                )
+            case .success: finish(.failure(words(.procedure(.cancelled))))
+            case .failure(let failure): finish(.failure(words(failure)))
             }
         }
         return { bearer.cancel(id) }

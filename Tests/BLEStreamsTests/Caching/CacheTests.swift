@@ -44,6 +44,21 @@ import Testing
         #expect(links[0].count - 1 == 11)
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `who waits for the services gets them though they are forgotten meanwhile`() async throws {
+        try await Bench.run { bench in
+            try await bench.peripheral.withLink { link in
+                async let discovered = link.discover()
+                async let value = link.read(Bench.readable)
+                // Past the first answers: the discovery is under way.
+                try await bench.time.sleep(for: .milliseconds(200))
+                link.forgetServices()
+                #expect(try await discovered.characteristic(Bench.readable) != nil)
+                #expect(try await Array(value) == [1, 2, 3])
+            }
+        }
+    }
+
     @Test func `what is remembered outlives the program`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "cache-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: folder) }

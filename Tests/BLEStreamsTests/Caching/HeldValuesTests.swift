@@ -58,7 +58,7 @@ import Testing
         for delivery in output.deliveries {
             for consumer in delivery.consumers { consumer.deliver(delivery.values) }
         }
-        for case .held(let consumer, let id) in output.notices {
+        for case .held(let consumer, let id) in output.rest?.notices ?? [] {
             while let held = machine.takeHeld(id) {
                 if !held.values.isEmpty { consumer.deliver(held.values) }
                 if held.lost > 0 { consumer.lost(held.lost) }
@@ -145,7 +145,7 @@ import Testing
 
 extension LinkMachine.Output {
     fileprivate var consumer: ValueConsumer? {
-        for case .held(let consumer, _) in notices { return consumer }
+        for case .held(let consumer, _) in rest?.notices ?? [] { return consumer }
         return nil
     }
 }

@@ -33,6 +33,9 @@ struct LaneOrder {
 
     private var lastID: ID = 0
 
+    /// Whether anybody waits, or a hold does for the end of what its holder began.
+    var isWaitedFor: Bool { !waiting.isEmpty || isDraining }
+
     /// Whether a hold still has the link.
     func isHeld(by id: ID?) -> Bool { id != nil && holder == id }
 

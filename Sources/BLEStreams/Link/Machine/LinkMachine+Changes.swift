@@ -56,7 +56,7 @@ extension LinkMachine {
             for (_, entry) in moving { entry.characteristic.map { table.forget($0.valueHandle) } }
             renewServiceChanged(affected, known.database, &output)
             for (id, entry) in moving { move(id, entry, from: before, to: known.database, &output) }
-            output.changed = known.database
+            output.add { $0.changed = known.database }
         }
         for write in table.resume() { carryOut(write, nil, &output) }
     }

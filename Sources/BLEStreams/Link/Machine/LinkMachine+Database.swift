@@ -13,8 +13,11 @@ extension LinkMachine {
         if tracker.mustSettle { take(tracker.operationBegan(), &output) }
     }
 
-    /// Forgets what is known, here and for later links: whoever asks next has it discovered.
-    mutating func forget(_ output: inout Output) { take(tracker.forget(), &output) }
+    /// Forgets what is known, here and for later links: whoever waits for it, or asks next, has it discovered.
+    mutating func forget(_ output: inout Output) {
+        take(tracker.forget(), &output)
+        if !waitingForDatabase.isEmpty { take(tracker.want(), &output) }
+    }
 
     /// Takes note of what was discovered of chosen services.
     mutating func add(_ found: GATTDatabase, of uuids: [BluetoothUUID]) {
@@ -42,7 +45,7 @@ extension LinkMachine {
         // They are a part of what is known now, or may mean something else.
         if step.known != nil || step.stale != nil || step.memory == .forget { chosen = ChosenServices() }
         if let memory = step.memory {
-            output.memory.append(memory)
+            output.add { $0.memory.append(memory) }
             hasChangedMemory = true
         }
         if let stale = step.stale {
@@ -75,7 +78,7 @@ extension LinkMachine {
             withdraw(procedure)
             take(client.cancel(procedure), &output)
         } else {
-            output.waits.append(.cancel(number))
+            output.add { $0.waits.append(.cancel(number)) }
         }
     }
 
@@ -89,7 +92,7 @@ extension LinkMachine {
         case .readHash:
             let read = ReadByUUID(AttributeType.databaseHash, limit: 1)
             search(read, .hash(request.number), request.number, &output)
-        case .wait(let duration): output.waits.append(.start(request.number, duration))
+        case .wait(let duration): output.add { $0.waits.append(.start(request.number, duration)) }
         }
     }
 

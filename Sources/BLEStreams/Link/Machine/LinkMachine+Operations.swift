@@ -7,13 +7,14 @@ extension LinkMachine {
     mutating func begin(_ target: Target, pass: Pass? = nil, _ output: inout Output) -> OperationID {
         lastOperation += 1
         let id = lastOperation
-        guard target.usesLane else {
-            operations.append(Operation(id: id, target: target, place: nil))
-            enter(id, &output)
-            return id
+        let kind = target.kind
+        var (place, isGranted): (LaneOrder.ID?, Bool) = (nil, true)
+        switch kind {
+        case .aside: break
+        case .hold: (place, isGranted) = lane.beginHold()
+        case .attributes, .subscription: (place, isGranted) = lane.beginOperation(pass: pass)
         }
-        let (place, isGranted) = target.isHold ? lane.beginHold() : lane.beginOperation(pass: pass)
-        operations.append(Operation(id: id, target: target, place: place))
+        operations.append(Operation(id: id, kind: kind, target: target, place: place))
         if isGranted { enter(id, &output) }
         return id
     }
@@ -25,7 +26,7 @@ extension LinkMachine {
         operations.remove(at: index)
         switch stage {
         case .waiting, .finding: break
-        case .raising(let raise, _): output.raises.append(.leave(raise))
+        case .raising(let raise, _): output.add { $0.raises.append(.leave(raise)) }
         case .running(let procedure):
             withdraw(procedure)
             take(client.cancel(procedure), &output)
@@ -149,7 +150,9 @@ extension LinkMachine {
             guard properties.isEmpty || !found.properties.isDisjoint(with: properties) else {
                 return finish(id, .failure(.lacksProperty(found)), &output)
             }
-            run(make(found), id, &output)
+            let procedure = make(found)
+            operations[index].procedure = procedure
+            run(procedure, id, &output)
         case .subscribe(let subscriber):
             let place = operations.remove(at: index).place
             arm(subscriber, found, place, &output)
@@ -160,13 +163,12 @@ extension LinkMachine {
     mutating func run(_ procedure: any GATTProcedure, _ id: OperationID, _ output: inout Output) {
         guard let index = index(of: id) else { return }
         let (number, step) = client.begin(procedure)
-        operations[index].procedure = procedure
         operations[index].rises = rises
         operations[index].stage = .running(number)
-        let isOwn = operations[index].target.isOwn
+        let kind = operations[index].kind
         purposes.append((number, .operation(id)))
         take(step, &output)
-        if !isOwn { settle(&output) }
+        if kind == .attributes { settle(&output) }
     }
 
     // MARK: - From its procedure to its end
@@ -179,11 +181,11 @@ extension LinkMachine {
         guard let index = index(of: id) else { return }
         let failure: GATTFailure
         switch result {
-        case .success where operations[index].target.isHold: return granted(index, &output)
+        case .success where operations[index].kind == .hold: return granted(index, &output)
         case .success(let value): return finish(id, .success(value), &output)
         case .failure(let reason): failure = reason
         }
-        guard !operations[index].target.isOwn else { return finish(id, .failure(.procedure(failure)), &output) }
+        guard operations[index].kind == .attributes else { return finish(id, .failure(.procedure(failure)), &output) }
         if let refused = failure.refused { return self.refused(id, failure, refused, &output) }
         guard failure == .databaseChanged || failure.isOutOfSync, !operations[index].hasRepeated else {
             return finish(id, .failure(.procedure(failure, wasRaised: operations[index].hasRaised)), &output)
@@ -207,26 +209,17 @@ extension LinkMachine {
         _ output: inout Output
     ) {
         guard let index = index(of: id) else { return }
-        let operation = operations.remove(at: index)
-        if operations.isEmpty { operations = [] }
-        if case .subscribe(let subscriber) = operation.target, let failure = result.failure {
-            fail([subscriber], failure, &output)
+        let place = operations[index].place
+        if operations[index].kind == .subscription {
+            let target = operations.remove(at: index).target
+            if case .subscribe(let subscriber) = target, let failure = result.failure {
+                fail([subscriber], failure, &output)
+            }
         } else {
+            operations.remove(at: index)
             output.finished.append(Finished(id: id, result: result))
         }
-        leave(operation.place, &output)
-    }
-}
-
-extension LinkMachine.Target {
-    fileprivate var isHold: Bool { if case .hold = self { true } else { false } }
-
-    /// Whether it is the link's own, and names nothing of the peer's.
-    fileprivate var isOwn: Bool {
-        switch self {
-        case .hold, .aside: true
-        default: false
-        }
+        leave(place, &output)
     }
 }
 

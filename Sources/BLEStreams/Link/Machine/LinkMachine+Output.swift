@@ -9,13 +9,19 @@ extension LinkMachine {
         var hasIndication = false
         /// Operations that ended.
         var finished: [Finished] = []
+        /// The transaction timer of each half.
+        var clientTimer: GATTClient.TimerCommand?
+        var serverTimer: ATTServer.TimerCommand?
+        /// What most steps don't lead to; `nil` where nothing of it is to be done.
+        var rest: Rest?
+    }
+
+    /// The lanes that are seldom used: together, so that a step without them doesn't pay for each.
+    struct Rest: Equatable {
         /// What consumers are told beside their values, in order.
         var notices: [Notice] = []
         /// What the peer did to our own attributes.
         var served: [ATTServer.Output] = []
-        /// The transaction timer of each half.
-        var clientTimer: GATTClient.TimerCommand?
-        var serverTimer: ATTServer.TimerCommand?
         /// The waits of ``DatabaseTracker``.
         var waits: [Wait] = []
         /// The link is to be made more secure, or need not be any more.
@@ -88,6 +94,17 @@ extension LinkMachine {
         /// Nobody answers, or it would not help.
         case declined
     }
+}
+
+extension LinkMachine.Output {
+    /// Asks for something that most steps don't lead to.
+    mutating func add(_ body: (inout LinkMachine.Rest) -> Void) {
+        var all = rest.take() ?? LinkMachine.Rest()
+        body(&all)
+        rest = all
+    }
+
+    mutating func tell(_ notice: LinkMachine.Notice) { add { $0.notices.append(notice) } }
 }
 
 extension LinkMachine.Finished: Equatable {

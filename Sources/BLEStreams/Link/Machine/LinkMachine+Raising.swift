@@ -13,7 +13,7 @@ extension LinkMachine {
         guard let index = index(of: id) else { return }
         lastRaise += 1
         operations[index].stage = .raising(lastRaise, .demanded(level, found))
-        output.raises.append(.toLevel(level, lastRaise, asker(of: index)))
+        output.add { $0.raises.append(.toLevel(level, lastRaise, asker(of: index))) }
     }
 
     /// The peer has refused an operation, since the link isn't secure enough.
@@ -26,7 +26,7 @@ extension LinkMachine {
         }
         lastRaise += 1
         operations[index].stage = .raising(lastRaise, .refused(failure))
-        output.raises.append(.afterRefusal(error, lastRaise, asker(of: index)))
+        output.add { $0.raises.append(.afterRefusal(error, lastRaise, asker(of: index))) }
     }
 
     private func asker(of index: Int) -> Asker {
@@ -37,8 +37,12 @@ extension LinkMachine {
     }
 
     private mutating func again(_ id: OperationID, _ output: inout Output) {
-        guard let index = index(of: id), let procedure = operations[index].procedure else { return }
-        run(procedure, id, &output)
+        guard let index = index(of: id) else { return }
+        if let procedure = operations[index].procedure {
+            run(procedure, id, &output)
+        } else if case .handles(let procedure) = operations[index].target {
+            run(procedure, id, &output)
+        }
     }
 
     /// A wish for a more secure link has come to its end; one that nobody has any more is ignored.
@@ -83,7 +87,7 @@ extension LinkMachine {
         guard !consumers.isEmpty else { return answered(configuration, .failure(failure), &output) }
         lastRaise += 1
         raising[lastRaise] = RefusedConfiguration(configuration: configuration, failure: failure)
-        output.raises.append(.afterRefusal(error, lastRaise, .consumers(consumers)))
+        output.add { $0.raises.append(.afterRefusal(error, lastRaise, .consumers(consumers))) }
     }
 
     private mutating func raised(_ refused: RefusedConfiguration, _ outcome: Raised, _ output: inout Output) {
@@ -115,7 +119,7 @@ extension LinkMachine {
         let handles = Set(subscriptions.values.compactMap { $0.characteristic?.valueHandle })
         for (raise, refused) in raising where !handles.contains(refused.configuration.write.valueHandle) {
             raising[raise] = nil
-            output.raises.append(.leave(raise))
+            output.add { $0.raises.append(.leave(raise)) }
             answered(refused.configuration, .failure(.cancelled), &output)
         }
     }

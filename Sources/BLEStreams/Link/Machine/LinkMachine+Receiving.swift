@@ -3,6 +3,13 @@ import BLERadio
 
 /// What comes from the peer, and what the two halves say of it.
 extension LinkMachine {
+    /// Notifications of one characteristic have come: who is to be given them, where that is all there is to do.
+    mutating func received(from handle: UInt16) -> [ValueConsumer]? {
+        guard end == nil, let route = routes[handle], route.held.isEmpty, !route.isOwn else { return nil }
+        hasReceived = true
+        return route.open
+    }
+
     /// Notifications of one characteristic that came one after the other.
     mutating func received(_ values: [CharacteristicValue], of handle: UInt16, _ output: inout Output) {
         hasReceived = true
@@ -69,7 +76,7 @@ extension LinkMachine {
 
     mutating func take(_ step: ATTServer.Output, _ output: inout Output) {
         if let mtu = step.mtu { client.setMTU(mtu) }
-        if step.concernsProgram { output.served.append(step) }
+        if step.concernsProgram { output.add { $0.served.append(step) } }
         if let timer = step.timer { output.serverTimer = timer }
         giveUp(step.close, &output)
     }
@@ -77,7 +84,7 @@ extension LinkMachine {
     private mutating func giveUp(_ reason: DisconnectReason?, _ output: inout Output) {
         guard let reason else { return }
         close(reason)
-        output.mustDisconnect = true
+        output.add { $0.mustDisconnect = true }
     }
 }
 

@@ -79,7 +79,7 @@ extension LinkMachine {
     // MARK: - The short way
 
     /// Takes the turn for a command that needs no answer and no waiting, where nothing else has to leave first and nobody
-    /// holds the link; ``handedOver(_:_:)`` gives it back.
+    /// holds the link; ``handedOver(_:since:)`` gives it back.
     ///
     /// - Parameter count: the octets of the command.
     /// - Returns: the count of rooms; `nil` where it has to be begun as an operation.
@@ -91,10 +91,19 @@ extension LinkMachine {
         return turn.rooms
     }
 
-    /// The radio has said what became of the command.
-    mutating func handedOver(_ result: SendResult, since rooms: Int, _ output: inout Output) {
+    /// The radio has said what became of the command: the turn is free again.
+    ///
+    /// - Returns: whether that was all; ``endCommand(_:_:)`` does the rest, where somebody has waited for it.
+    mutating func handedOver(_ result: SendResult, since rooms: Int) -> Bool {
         turn.isTaken = false
         block(after: result, since: rooms)
+        if lane.isWaitedFor || tracker.mustSettle { return false }
+        _ = lane.endInstant()
+        return true
+    }
+
+    /// Lets those begin who have waited for the command.
+    mutating func endCommand(_ result: SendResult, _ output: inout Output) {
         admit(lane.endInstant(), &output)
         if result == .sent { settle(&output) }
     }

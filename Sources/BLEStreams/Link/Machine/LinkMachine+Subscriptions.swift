@@ -16,7 +16,7 @@ extension LinkMachine {
         _ output: inout Output
     ) -> Subscription.ID? {
         if let reason = closedToSubscribers {
-            output.notices.append(.ended(consumer, .ended(reason)))
+            output.tell(.ended(consumer, .ended(reason)))
             return nil
         }
         lastSubscription += 1
@@ -85,7 +85,7 @@ extension LinkMachine {
         let write = table.add(id, valueHandle: handle, descriptorHandle: descriptor, configuration)
         carryOut(write, place, &output)
         if write == nil { tellArmed(handle, &output) }
-        output.notices.append(.registered(entry.consumer, characteristic))
+        output.tell(.registered(entry.consumer, characteristic))
         settle(&output)
     }
 
@@ -116,7 +116,7 @@ extension LinkMachine {
     private mutating func tellQuiet(_ output: inout Output) {
         guard wantsQuiet, !table.isBusy, leaving == 0 else { return }
         wantsQuiet = false
-        output.isQuiet = true
+        output.add { $0.isQuiet = true }
     }
 
     /// The peer has answered a write, or it was not made.
@@ -165,7 +165,7 @@ extension LinkMachine {
                 table.isArmed(id, valueHandle: valueHandle)
             else { continue }
             subscriptions[id]?.knowsThatArmed = true
-            output.notices.append(.armed(entry.consumer))
+            output.tell(.armed(entry.consumer))
         }
     }
 
@@ -173,7 +173,7 @@ extension LinkMachine {
         for id in ids {
             guard let entry = subscriptions.removeValue(forKey: id) else { continue }
             if let handle = entry.characteristic?.valueHandle { removeRoute(id, entry.consumer, handle) }
-            output.notices.append(.ended(entry.consumer, failure))
+            output.tell(.ended(entry.consumer, failure))
         }
     }
 
@@ -183,7 +183,7 @@ extension LinkMachine {
     mutating func unsubscribeAll(_ output: inout Output) {
         if closedToSubscribers == nil { closedToSubscribers = DisconnectReason(.closedLocally) }
         for (id, entry) in subscriptions {
-            output.notices.append(.ended(entry.consumer, nil))
+            output.tell(.ended(entry.consumer, nil))
             unsubscribe(id, &output)
         }
         wantsQuiet = true
@@ -192,23 +192,14 @@ extension LinkMachine {
 
     /// The link is over: every stream ends with the reason.
     mutating func endSubscriptions(_ reason: DisconnectReason, _ output: inout Output) {
-        for entry in subscriptions.values { output.notices.append(.ended(entry.consumer, .ended(reason))) }
+        for entry in subscriptions.values { output.tell(.ended(entry.consumer, .ended(reason))) }
         subscriptions = [:]
         table = SubscriptionTable()
         raising = [:]
         routes = [:]
-        operations.removeAll { $0.target.isOfSubscription }
+        operations.removeAll { $0.kind == .subscription }
         leaving = 0
         closedToSubscribers = reason
         tellQuiet(&output)
-    }
-}
-
-extension LinkMachine.Target {
-    fileprivate var isOfSubscription: Bool {
-        switch self {
-        case .subscribe, .unsubscribe: true
-        default: false
-        }
     }
 }

@@ -33,7 +33,7 @@ extension LinkMachine {
         drops += count
         guard routes.count == 1, !client.isAwaitingAnswer, let (handle, route) = routes.first else { return }
         for (_, entry) in subscriptions where entry.characteristic?.valueHandle == handle {
-            output.notices.append(.lost(entry.consumer, count))
+            output.tell(.lost(entry.consumer, count))
         }
         // One that is missing may have said anything.
         if route.isOwn { take(tracker.serviceChanged(0x0001...0xFFFF), &output) }
@@ -71,7 +71,7 @@ extension LinkMachine {
     mutating func handOver(_ id: Subscription.ID, _ output: inout Output) {
         guard mustHandOver(id), let consumer = subscriptions[id]?.consumer else { return }
         subscriptions[id]?.held?.isBeingTaken = true
-        output.notices.append(.held(consumer, id))
+        output.tell(.held(consumer, id))
     }
 
     /// What waits for a subscriber, and how many were lost behind it; `nil` where nothing does: values go on as they come.

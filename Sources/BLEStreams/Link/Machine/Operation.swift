@@ -4,11 +4,13 @@ extension LinkMachine {
     /// Something that the program, or a subscription of it, does on the link.
     struct Operation: Sendable {
         let id: OperationID
+        /// Beside the target: to look at a part of that copies all of it.
+        let kind: Kind
         let target: Target
         /// Its place in the lane; `nil` for what doesn't wait for it.
         let place: LaneOrder.ID?
         var stage = Stage.waiting
-        /// What was begun last.
+        /// The procedure on what was found.
         var procedure: (any GATTProcedure)?
         /// What the handles meant when they were used; `nil`: nobody knows.
         var database: GATTDatabase?
@@ -43,8 +45,22 @@ extension LinkMachine {
         /// A subscriber of this value handle that has left.
         case unsubscribe(Subscription.ID, UInt16)
 
-        /// Whether it comes in turn with what the program does.
-        var usesLane: Bool { if case .aside = self { false } else { true } }
+        var kind: Kind {
+            switch self {
+            case .characteristic, .handles, .find, .database: .attributes
+            case .hold: .hold
+            case .aside: .aside
+            case .subscribe, .unsubscribe: .subscription
+            }
+        }
+    }
+
+    enum Kind: Sendable {
+        /// It names something of the peer's, or finds it.
+        case attributes
+        case hold
+        case aside
+        case subscription
     }
 
     /// ```
