@@ -52,6 +52,7 @@ READ_ADV_MONITOR_FEATURES = 0x0051
 REMOVE_ADV_MONITOR = 0x0053
 
 POWERED_BIT = 1 << 0
+LE_BIT = 1 << 9
 LE_ONLY = b"\x06"
 
 FAILED = 0x03
@@ -170,13 +171,30 @@ class Management:
 
     def power(self, index: int, on: bool) -> None:
         if on:
-            self.command(SET_LE, index, b"\x01")
+            self.set(SET_LE, index, b"\x01", LE_BIT)
         # Told to switch on one that it still closes, the kernel says that it is done, and leaves it off.
         for _ in range(3):
-            settings = struct.unpack("<I", self.command(SET_POWERED, index, bytes([on])))[0]
+            settings = self.set(SET_POWERED, index, bytes([on]), POWERED_BIT)
             if bool(settings & POWERED_BIT) == on:
                 return
         raise ManagementError(SET_POWERED, FAILED)
+
+    def set(self, opcode: int, index: int, value: bytes, bit: int) -> int:
+        """Changes a setting, and answers all of them.
+
+        While somebody else changes the same one, as bluetoothd does at its start, the kernel is busy. It tells what has
+        come of that just before it counts it as done: what is so by then isn't asked for again.
+        """
+        while True:
+            try:
+                return struct.unpack("<I", self.command(opcode, index, value))[0]
+            except ManagementError as error:
+                if error.status != BUSY:
+                    raise
+            settings = self.settings(index)
+            if bool(settings & bit) == bool(value[0]):
+                return settings
+            self.wait(lambda code, source, data: (code, source) == (NEW_SETTINGS, index))
 
     def privacy(self, index: int, on: bool) -> None:
         """Has the adapter use private addresses, or its own. It is off and on again then."""

@@ -7,6 +7,7 @@ import pytest
 
 from lab import names
 from lab.att import LE_RANDOM, ATTError, Client
+from lab.mgmt import POWERED_BIT, SET_POWERED, Management
 
 
 @pytest.fixture
@@ -97,3 +98,14 @@ def test_a_link_that_is_lost(bumble, client):
     with pytest.raises(TimeoutError) as error:
         client.read(handle(client, names.VALUE))
     assert isinstance(error.value, OSError) and error.value.errno
+
+
+@pytest.mark.parametrize("on", [True, False], ids=["on", "off"])
+def test_an_adapter_that_somebody_else_switches_meanwhile(bumble, on):
+    """As bluetoothd does at its start: the kernel is busy with that one's command, and the lab waits for what comes of it."""
+    bumble.management.power(bumble.index, not on)
+    somebody = Management()
+    somebody.socket.send(struct.pack("<HHHB", SET_POWERED, bumble.index, 1, on))
+    bumble.management.power(bumble.index, on)
+    assert bool(bumble.management.settings(bumble.index) & POWERED_BIT) == on
+    somebody.close()
