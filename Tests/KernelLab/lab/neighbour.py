@@ -6,6 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from lab import faults
 from lab.mgmt import Management
 from lab.world import Process, start_bluetoothd
 
@@ -42,6 +43,11 @@ class Neighbour:
         self.start()
 
     def stop(self) -> None:
+        if self.daemon and faults.present("close-of-unused-link"):
+            # Told to end, it switches the adapter off while it waits for links with those it has bonds with, and closes
+            # their sockets then. Killed, it closes them first.
+            self.daemon.kill()
+            self.daemon = None
         for process in (self.agent, self.daemon, self.bus):
             if process:
                 process.stop()

@@ -75,6 +75,12 @@ class Process:
             self.process.wait()
         self.reader.join(PATIENCE)
 
+    def kill(self) -> None:
+        """Ends it before it can do anything about that."""
+        self.process.kill()
+        self.process.wait()
+        self.reader.join(PATIENCE)
+
 
 def start_bluetoothd(*arguments: str) -> Process:
     """The daemon of the release that the run chose: this machine's, or Debian 13's in a root of its own."""
