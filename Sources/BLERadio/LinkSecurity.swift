@@ -1,6 +1,7 @@
 /// How well a link is protected (Core Specification, Vol 3, Part C, 10.2).
 public struct LinkSecurity: Hashable, Sendable {
-    /// Whether the link is encrypted.
+    /// Whether the link is encrypted. Somebody who has heard the two devices pair can read it all the same, unless they did so
+    /// by LE Secure Connections: the key of a legacy pairing can be worked out, with a passkey too.
     public var isEncrypted: Bool
 
     /// Whether its keys were made with protection against a man in the middle.
@@ -36,9 +37,10 @@ public struct LinkSecurity: Hashable, Sendable {
 ///
 /// Source: Core Specification, Vol 3, Part C, 10.2.1, LE security mode 1, levels 2 to 4.
 public enum SecurityLevel: String, Hashable, Sendable, CaseIterable {
-    /// Nobody listens, unless somebody stood between the two devices while they paired.
+    /// Nobody listens, unless somebody stood between the two devices while they paired, or has heard a legacy pairing.
     case encrypted
-    /// Somebody has made sure, with a passkey or by comparing numbers, that nobody stood between them.
+    /// Somebody has made sure, with a passkey or by comparing numbers, that nobody stood between them; who has heard a legacy
+    /// pairing listens all the same.
     case authenticated
     /// That by LE Secure Connections, with a key of 16 octets: who has heard the pairing can't work out the key either.
     case secureConnections

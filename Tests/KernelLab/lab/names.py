@@ -93,6 +93,7 @@ LONG_BYTES = bytes((i * 7 + i // 256) & 0xFF for i in range(400))
 READ_ONLY_BYTES = b"read me"
 SILENT_BYTES = b"spoken"
 SECRET_BYTES = b"between us"
+FAR_SECRET_BYTES = b"for somebody else"  # what the peripheral has that is out of reach (peers/elsewhere.py)
 MESSAGE_BYTES = bytes((i * 31 + i // 251) & 0xFF for i in range(10_000))
 END_MARK = b"EOM"
 EARLY_VALUES = [b"early 0", b"early 1", b"early 2", b"late 3", b"late 4"]

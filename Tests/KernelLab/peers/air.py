@@ -29,6 +29,7 @@ class Link(LocalLink):
     """Finds controllers by their addresses, and names a sender by the address its connection was made with."""
 
     unheard: hci.Address | None = None  # nothing that this one sends on a link arrives
+    listener = None  # who hears all that is said on links (peers/listener.py)
 
     def find_le_controller(self, address):
         """By the address of a link first: a controller may have been given another one since."""
@@ -54,8 +55,15 @@ class Link(LocalLink):
         if connection and connection.self_address == self.unheard:
             return
         if connection and receiver:
+            if self.listener:
+                self.listener.hear(connection.self_address, destination, data)
             loop = asyncio.get_running_loop()
             loop.call_soon(receiver.on_link_acl_data, connection.self_address, transport, data)
+
+    def send_ll_control_pdu(self, sender_address, receiver_address, packet):
+        if self.listener:
+            self.listener.hear_control(packet)
+        super().send_ll_control_pdu(sender_address, receiver_address, packet)
 
     def lose(self, address, reason=hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR) -> bool:
         """Breaks the link to the peripheral: nobody said goodbye, and both controllers notice for this reason."""

@@ -36,6 +36,8 @@ kind of address, and `meddled` for a command that comes while it makes a connect
     plug [unconfigured] brings it back, with the same address; unconfigured: to be used once somebody says that it may be
     stage              what the profile has for the beginning of a job
     central WORDS...   a Bumble central on the same air, by the commands of peers/central.py, to its adapter's public address
+    elsewhere WHO WORDS... somebody on another air, for who stands between the two (peers/elsewhere.py)
+    listen, undo [N], ciphered, overheard  somebody who hears what is said on this air (peers/listener.py)
     crowd N            so many further sensors; `scatter N` breaks the links of some, `leave` sends all away
 """
 
@@ -58,6 +60,8 @@ from peers.ailments import Ailments
 from peers.central import Central, commands, on_air
 from peers.control import Control
 from peers.crowd import Crowd
+from peers.elsewhere import Elsewhere
+from peers.listener import Listener
 from peers.person import Person
 from peers.services import Services
 
@@ -422,6 +426,8 @@ async def main(socket: str, profile_name: str = zoo.PLAIN.name) -> None:
             centrals.append(await on_air(link, control))
         return await commands(centrals)[verb](*words)
 
+    control.commands["elsewhere"] = Elsewhere(near, control).command
+    control.commands |= Listener(link).commands()
     control.commands["stage"] = lambda: profile.before(stage)
     control.commands["central"] = command_central
     async def address(own: str) -> None:
