@@ -53,6 +53,24 @@ import Testing
         #expect(run.status == 1 && run.complaint.contains("--passkey"), "\(run.complaint)")
     }
 
+    @Test(arguments: [
+        (["--passkey", "654321"], "wrongPasskey"), ([], "needsAnswers"), (["--just-works"], "needsAnswers"),
+    ])
+    func `with --json the reason of a failure is a word that programs can rely on`(
+        options: [String],
+        reason: String
+    ) async throws {
+        let run = try await CommandRun(["pair", Demo.update, "--json"] + options).end()
+        #expect(run.status == 1 && run.output.isEmpty)
+        let error = try #require(try object(run.errors.last)["error"] as? [String: Any])
+        #expect(error["pairingFailure"] as? String == reason && error["code"] as? String == "securityFailed")
+        #expect(error["remedy"] as? String != nil)
+        // What is no failure of a pairing has none.
+        let other = try await CommandRun.run("read", Demo.values, "2A99", "--json")
+        let nothing = try #require(try object(other.errors.last)["error"] as? [String: Any])
+        #expect(other.status == 1 && nothing["pairingFailure"] == nil)
+    }
+
     @Test(arguments: [["--passkey", "12345"], ["--passkey", "123456", "--just-works"]])
     func `what can be no passkey is not repeated`(options: [String]) async throws {
         let run = try await CommandRun(["pair", Demo.values] + options).end()

@@ -10,6 +10,10 @@ extension BLEError {
         let address = object.firstMatch(of: /([0-9A-F]{2}:){5}[0-9A-F]{2}/).map { String($0.0) } ?? "ADDRESS"
         let commands = [
             (
+                "call Link.pair() again while this program runs; later, remove what is left with Peripheral.unpair(), and",
+                "remove what is left with `ble unpair \(address)`, and"
+            ),
+            (
                 "Say once who answers, with \(Self.allowing)",
                 "Run this at a terminal, or with --passkey or --just-works"
             ),
@@ -64,6 +68,7 @@ extension BLEError {
             ("remedy", remedy.isEmpty ? nil : .string(remedyText)),
             ("attError", .number(attError?.rawValue)),
             ("reason", .string(reason?.description)),
+            ("pairingFailure", .string(pairingFailure?.description)),
             ("errno", .number(systemError)),
             ("elapsed", elapsed.map { .decimal($0.seconds) }),
             ("received", received.map { .hex($0) })

@@ -7,6 +7,7 @@ internal import Synchronization
 /// The command that pairs refuses where there are keys (Already Paired), and forgetting them first would leave nothing where the
 /// pairing fails. So the level is demanded of the connection, which has the kernel pair; its old keys stay until there are new
 /// ones. It claims of this device what the adapter was set to when the link was made: ``LinuxRadio/expectPairing(with:as:)``.
+/// Beside bluetoothd that is what bluetoothd's agent can do, by itself nothing: then nobody is asked, and the level not reached.
 /// Source: kernel, `net/bluetooth/smp.c`, `smp_conn_security`.
 final class PairingAnew: Sendable {
     typealias Outcome = Result<Bond?, BLEError>
@@ -126,7 +127,9 @@ final class PairingAnew: Sendable {
         guard isUnderWay else { return }
         // The first key of two, and no other will come.
         if hasKeys { return finishWithKeys() }
-        let explained = engagement.dialogue.failure(status)
+        let dialogue = engagement.dialogue
+        let isBluetoothds = status == .authenticationFailed && dialogue.isBesideBluetoothd && dialogue.wasNobodyAsked
+        let explained = isBluetoothds ? BLEError.capabilityIsBluetoothds(peer) : dialogue.failure(status)
         // The kernel may have written the new keys over the old ones before it failed.
         surroundings.keys.remove(peer)
         finish(.failure(explained ?? failure(.status(status, ManagementPairDevice.opcode))))

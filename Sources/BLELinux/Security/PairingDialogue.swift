@@ -72,6 +72,12 @@ final class PairingDialogue: Sendable {
     /// Whether bluetoothd may have a look at a new bond's services.
     var isBesideBluetoothd: Bool { bluetoothd == .here || state.withLock { $0.agentOutcome == .ready } }
 
+    /// Whether somebody was to be asked something here, and the kernel has asked nothing, and shown nothing.
+    var wasNobodyAsked: Bool {
+        interview.capability != .noInputNoOutput
+            && state.withLock { !$0.consent.wasAsked && $0.consent.question == nil }
+    }
+
     /// Has bluetoothd ask this program, where it runs; calls back in any case, on the loop's thread: on some kernels nobody
     /// is asked.
     func begin(_ ready: @escaping @Sendable () -> Void) {

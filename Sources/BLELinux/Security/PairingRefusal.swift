@@ -62,12 +62,29 @@ extension BLEError {
         if case .refused(let name, _)? = failure, name.hasSuffix(".AccessDenied") {
             error.remedy += " Or let the program talk to org.bluez: /etc/dbus-1/system.d/bluetooth.conf says who may."
         }
+        error.pairingFailure = .refusedByBluetoothd
+        return error
+    }
+
+    /// A link that is encrypted is paired anew with what this machine could do for a person when the link was made; the adapter
+    /// is bluetoothd's to set.
+    static func capabilityIsBluetoothds(_ peer: BluetoothAddress) -> BLEError {
+        var error = BLEError(
+            .securityFailed,
+            operation: "pair",
+            object: "with \(peer)",
+            cause: "nobody here was asked: on a link that is encrypted already Linux pairs with what the adapter was "
+                + "set to when the link was made, and beside bluetoothd that is what bluetoothd's agent can do",
+            remedy: "Remove the bond with Peripheral.unpair() and pair anew, which bluetoothd has this program answer; "
+                + "or stop bluetoothd with \"sudo systemctl stop bluetooth\"."
+        )
+        error.pairingFailure = .refusedByBluetoothd
         return error
     }
 
     /// bluetoothd has a bond of its own with the peer, and takes no new pairing without one of its own commands.
     private static func refusedUnasked(_ peer: BluetoothAddress) -> BLEError {
-        BLEError(
+        var error = BLEError(
             .securityFailed,
             operation: "pair",
             object: "with \(peer)",
@@ -76,6 +93,8 @@ extension BLEError {
             remedy: "Remove that bond with \"bluetoothctl remove \(peer)\", then pair again; or allow it once and for "
                 + "all with \"JustWorksRepairing = always\" in /etc/bluetooth/main.conf."
         )
+        error.pairingFailure = .refusedByBluetoothd
+        return error
     }
 }
 

@@ -29,6 +29,12 @@ public struct PairingFailure: Hashable, Sendable {
     /// The other device wanted to replace a bond by a weaker one, such as one that somebody made sure of by one that nobody
     /// did: anybody who claims its address could. It may again once that bond is removed here.
     public static let wouldWeakenBond = PairingFailure("wouldWeakenBond")
+    /// bluetoothd, which is asked about every pairing on this machine, said no, or what its agent can do counted and not what
+    /// this program's answers can.
+    public static let refusedByBluetoothd = PairingFailure("refusedByBluetoothd")
+    /// The two devices have paired, and the link is as secure as it was to be; but the bond could not be written to the
+    /// `PeerStore`: it ends with the program, while the other device keeps its part.
+    public static let bondNotKept = PairingFailure("bondNotKept")
 }
 
 extension PairingFailure: CustomStringConvertible {

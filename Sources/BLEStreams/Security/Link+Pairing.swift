@@ -10,16 +10,32 @@ extension Link {
     /// links to this peripheral are encrypted with them before ``Peripheral/withLink(timeout:parameters:pairing:_:)`` hands them out.
     /// Where the link is encrypted already nothing is done: ``secure(to:answers:timeout:)`` makes it authenticated.
     ///
+    /// When it returns the bond is on the disk. Where it can't be written, on a full disk for example, the error says which
+    /// file, why, and what to do: its ``BLEError/pairingFailure`` is ``PairingFailure/bondNotKept``. The link stays up and
+    /// encrypted all the same, and another call tries to write it again. A link that is raised by itself, on demand, goes on
+    /// without: then the store's warning tells it.
+    ///
     /// Pairing takes the capability `CAP_NET_ADMIN`. Cancellation ends it. Source: Core Specification, Vol 3, Part H, 2.
     ///
     /// - Parameters:
     ///   - answers: who answers what the pairing asks; nobody unless said otherwise.
     ///   - timeout: how long it may take; the Security Manager gives each step 30 s.
     /// - Throws: ``BLEError/Code/securityFailed``, with its ``BLEError/pairingFailure``, when either side refuses or a passkey
-    ///   is wrong; without one when the keys don't fit; ``BLEError/Code/permissionDenied``, ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``,
+    ///   is wrong; without one when the keys don't fit; that of the store, with ``PairingFailure/bondNotKept``, where the bond
+    ///   could not be written; ``BLEError/Code/permissionDenied``, ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``,
     ///   ``BLEError/Code/notSupported`` where the radio can't pair, `CancellationError`.
     public func pair(answers: PairingAnswers = PairingAnswers(), timeout: Duration = .seconds(60)) async throws {
         try await raise(to: .encrypted, answers: answers, timeout: timeout, operation: "pair")
+        try await expectKeptBond()
+    }
+
+    /// Throws where the bond with the peripheral could not be brought to the disk, after it was tried once more.
+    private func expectKeptBond() async throws {
+        let core = peripheral.core
+        let identity = await core.findIdentity(of: peripheral.address)
+        guard core.store.failure(of: identity) != nil else { return }
+        await core.store.flush(on: timeline)
+        if let failure = core.store.failure(of: identity) { throw BLEError.bondNotKept(failure, of: peripheral) }
     }
 
     /// Encrypts the link where there is a bond with the peripheral; calls back, at once or later, exactly once.
@@ -175,6 +191,19 @@ extension BLEError {
                 "Check that it is the same device. Then remove the old bond with Peripheral.unpair() and pair again."
         )
         error.pairingFailure = .wouldWeakenBond
+        return error
+    }
+
+    /// The two have paired, and only this program knows of it.
+    fileprivate static func bondNotKept(_ failure: BLEError, of peripheral: Peripheral) -> BLEError {
+        var error = failure.about("pair", "with \(peripheral)")
+        error.cause =
+            "the two have paired, and the link is encrypted, but the bond could not be kept in "
+            + "\(failure.object): \(failure.cause)"
+        error.remedy +=
+            " Then call Link.pair() again while this program runs; later, remove what is left with "
+            + "Peripheral.unpair(), and pair again."
+        error.pairingFailure = .bondNotKept
         return error
     }
 

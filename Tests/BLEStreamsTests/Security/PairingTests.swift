@@ -43,6 +43,54 @@ struct PairingTests {
         }
     }
 
+    /// A bench whose central keeps its bonds where a file is in the way of the folder: as good as a full disk.
+    private func withFullDisk(
+        _ body: @escaping @Sendable (Bench, Peripheral, Recorder<BLEError>, _ obstacle: String) async throws -> Void
+    ) async throws {
+        try await StoreChild.with { child in
+            let obstacle = (child.folder as NSString).deletingLastPathComponent
+            try Data().write(to: URL(filePath: obstacle))
+            let warnings = Recorder<BLEError>()
+            let store = PeerStore(folder: child.folder) { warnings.add($0) }
+            try await withBench { bench in
+                let central = try await Central.open(.radio(bench.centralAdapter), store: store)
+                try await body(bench, central.peripheral(bench.peripheralAdapter.address), warnings, obstacle)
+            }
+        }
+    }
+
+    @Test func `a bond that could not be written is told, while the link goes on, and is written by the next call`()
+        async throws
+    {
+        try await withFullDisk { _, peripheral, _, obstacle in
+            try await peripheral.withLink { link in
+                for _ in 0..<2 {
+                    let error = await bleError { try await link.pair() }
+                    #expect(error?.pairingFailure == .bondNotKept && error?.operation == "pair", "\(error as Any)")
+                    #expect(error?.cause.contains(obstacle) == true && error?.remedy.contains("pair()") == true)
+                    #expect(error?.isFinal == false, "trying again may help")
+                    #expect(link.security.isEncrypted)
+                    let value = try await link.read(Self.secret)
+                    #expect(value.bytes == [42])
+                }
+                try FileManager.default.removeItem(atPath: obstacle)
+                try await link.pair()
+            }
+            let next = PeerStore(folder: obstacle + "/blestreams")
+            #expect(next.bonds(with: peripheral.address).count == 1)
+        }
+    }
+
+    @Test func `what has a link raised by itself goes on with a bond that could not be written, and a warning`()
+        async throws
+    {
+        try await withFullDisk { _, peripheral, warnings, obstacle in
+            let value = try await peripheral.withLink(pairing: PairingAnswers()) { try await $0.read(Self.secret) }
+            #expect(value.bytes == [42] && peripheral.isBonded)
+            #expect(warnings.all.contains { $0.object.contains(obstacle) }, "\(warnings.all)")
+        }
+    }
+
     @Test func `without pairing nothing is encrypted`() async throws {
         try await withBench { bench in
             try await bench.peripheral.withLink { link in #expect(!link.security.isEncrypted) }

@@ -90,6 +90,19 @@ def test_nobody_else_reads_the_keys(ble, bumble, strangers):
     assert key not in said
 
 
+def test_a_bond_that_can_not_be_kept_is_told(ble, bumble, strangers, monkeypatch, tmp_path):
+    """What is in the way of the folder is as good as a full disk: the command has failed, and says what to do."""
+    (tmp_path / "full").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "full"))
+    run = ble.bad("pair", names.NEAR, "--json", status=1, says=["the bond could not be kept", "full", "ble unpair"])
+    assert '"pairingFailure":"bondNotKept"' in run.stderr, run
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    ble.good("unpair", names.NEAR)
+    bumble.peer.command("forget")
+    ble.good("pair", names.NEAR)
+    assert [bond["address"] for bond in ble.good("bonds", "--json").records] == [names.NEAR]
+
+
 def test_the_bond_outlives_the_kernel(ble, bumble, strangers):
     """What a restart of the machine does to the kernel's keys: they are gone, and given to it again."""
     ble.good("pair", names.NEAR)

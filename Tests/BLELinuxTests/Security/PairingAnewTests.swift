@@ -1,0 +1,80 @@
+import BLEProtocol
+import BLERadio
+import RadioContract
+import Testing
+
+@testable import BLELinux
+
+/// A link that is encrypted is paired anew for better keys: what it fails with, alone and beside bluetoothd.
+@Suite(.timeLimit(.minutes(2))) struct PairingAnewTests {
+    private typealias Outcome = Result<Bond?, BLEError>
+
+    private let kernel: KernelDouble
+
+    init() throws { kernel = try KernelDouble() }
+
+    /// One that somebody would enter a passkey in, and that the kernel has begun.
+    private func pairing(
+        as capability: PairingCapability,
+        beside bluetoothd: Bluetoothd.Presence
+    ) async throws -> Events<Outcome> {
+        let (demands, demanded) = AsyncStream<Void>.makeStream()
+        let events = Events<Outcome> { [kernel] yield in
+            var surroundings = kernel.pairingSurroundings()
+            surroundings.bluetoothd = bluetoothd
+            let pairing = PairingAnew(
+                with: .example,
+                in: surroundings,
+                asking: PairingInterview(capability) { _, reply in reply(.passkey(1)) },
+                failure: { BLEError(.systemFailure, operation: "test", cause: "\($0)") },
+                sink: EventSink(yield)
+            ) { demanded.yield() }
+            kernel.loop.enqueue { pairing.begin() }
+            return RadioActivity { pairing.cancel() }
+        }
+        let information = KernelDouble.information([.powered, .bondable, .secureConnections])
+        #expect(try await kernel.answer(with: information)?.opcode == .readInformation)
+        for await _ in demands { break }
+        return events
+    }
+
+    private func failure(of pairing: Events<Outcome>) async throws -> BLEError {
+        try kernel.tellOfPeer(0x11, [ManagementStatus.authenticationFailed.rawValue])
+        let outcome = try #require(await pairing.next())
+        return try #require(#expect(throws: BLEError.self) { try outcome.get() })
+    }
+
+    @Test func `beside bluetoothd, where the kernel asks nobody, the error names bluetoothd and what to do`()
+        async throws
+    {
+        let error = try await failure(of: pairing(as: .keyboardOnly, beside: .here))
+        #expect(error.code == .securityFailed && error.pairingFailure == .refusedByBluetoothd && error.isFinal)
+        #expect(error.cause.contains("bluetoothd") && !error.cause.contains("the peripheral refused"))
+        for way in ["Peripheral.unpair()", "systemctl stop bluetooth"] { #expect(error.remedy.contains(way)) }
+    }
+
+    @Test func `alone it is the peripheral that has refused`() async throws {
+        let error = try await failure(of: pairing(as: .keyboardOnly, beside: .absent))
+        #expect(error.pairingFailure == .refusedByPeripheral && !"\(error)".contains("bluetoothd"))
+    }
+
+    @Test func `who could answer nothing anyway isn't told of bluetoothd's place`() async throws {
+        let error = try await failure(of: pairing(as: .noInputNoOutput, beside: .here))
+        #expect(error.pairingFailure == .refusedByPeripheral)
+    }
+
+    @Test func `who was asked, and entered a wrong passkey, is told that`() async throws {
+        let pairing = try await pairing(as: .keyboardOnly, beside: .absent)
+        try kernel.tellOfPeer(0x10, [])
+        #expect(await kernel.next()?.opcode == .userPasskeyReply)
+        #expect(try await failure(of: pairing).pairingFailure == .wrongPasskey)
+    }
+
+    @Test func `beside bluetoothd, where somebody was asked, it isn't the adapter's setting`() async throws {
+        let pairing = try await pairing(as: .keyboardOnly, beside: .here)
+        try kernel.tellOfPeer(0x10, [])
+        #expect(await kernel.next()?.opcode == .userPasskeyReply)
+        // It has no agent to ask, since there is no bus.
+        #expect(try await failure(of: pairing).cause.contains("it has no agent to ask"))
+    }
+}
