@@ -12,6 +12,14 @@ extension LinkSecurity {
             keySize: isEncrypted ? Int(keySize) : 0
         )
     }
+
+    /// What the kernel says of a link, believed up to what the link was before a pairing for better keys that has failed.
+    ///
+    /// - Parameter ceiling: what it was; `nil` where none has failed.
+    init(level: UInt8, keySize: UInt8, upTo ceiling: LinkSecurity?) {
+        self.init(level: level, keySize: keySize)
+        if let ceiling, let level = self.level, level > ceiling.level ?? .encrypted { self = ceiling }
+    }
 }
 
 extension SecurityLevel {

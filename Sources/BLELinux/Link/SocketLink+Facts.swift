@@ -18,9 +18,7 @@ extension SocketLink {
     var security: LinkSecurity {
         let (socket, last, ceiling) = state.withLock { ($0.socket, $0.lastSecurity, $0.securityCeiling) }
         guard let socket, let now = try? socket.descriptor.security() else { return last }
-        let told = LinkSecurity(level: now.level, keySize: now.keySize)
-        guard let ceiling, let level = told.level, level > ceiling.level ?? .encrypted else { return told }
-        return ceiling
+        return LinkSecurity(level: now.level, keySize: now.keySize, upTo: ceiling)
     }
 
     var hasKey: Bool { environment.hasKey(of: kernelPeer) }

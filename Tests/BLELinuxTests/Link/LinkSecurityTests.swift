@@ -1,4 +1,6 @@
+import BLEProtocol
 import BLERadio
+import Synchronization
 import Testing
 
 @testable import BLELinux
@@ -15,6 +17,45 @@ import Testing
     )
     func `the kernel's levels say how a link is protected`(_ level: UInt8, _ keySize: UInt8, _ security: LinkSecurity) {
         #expect(LinkSecurity(level: level, keySize: keySize) == security)
+    }
+
+    @Test(
+        arguments: [
+            // The kernel says that it has what was wanted, and has not.
+            (3, .encrypted, .encrypted),
+            (4, .encrypted, .encrypted),
+            (4, .authenticated, .authenticated),
+            // As it was, or lower.
+            (2, .encrypted, .encrypted),
+            (1, .encrypted, nil),
+            // None has failed.
+            (4, nil, .secureConnections),
+        ] as [(UInt8, SecurityLevel?, SecurityLevel?)]
+    )
+    func `after a pairing for better keys that has failed the kernel is believed up to what there was`(
+        _ level: UInt8,
+        _ former: SecurityLevel?,
+        _ believed: SecurityLevel?
+    ) {
+        let ceiling = former.map { LinkSecurity(level: $0.kernelLevel, keySize: 16) }
+        #expect(LinkSecurity(level: level, keySize: 16, upTo: ceiling).level == believed)
+    }
+
+    @Test func `a link has that ceiling from the beginning of a try on, and until one succeeds`() throws {
+        let pair = try SocketPair()
+        let environment = FakeEnvironment()
+        let link = SocketLink(testing: pair.near, loop: try EventLoop(name: "test"), environment: environment)
+        var ceiling: LinkSecurity? { link.state.withLock { $0.securityCeiling } }
+        let outcomes: [(Result<Bond?, BLEError>, keepsIt: Bool)] = [
+            (.failure(BLEError(.securityFailed, operation: "pair", cause: "refused")), true), (.success(nil), false),
+        ]
+        for (outcome, keepsIt) in outcomes {
+            let activity = link.raise(to: .authenticated, asking: .justWorks) { _ in }
+            #expect(ceiling != nil)
+            environment.endRaising(with: outcome)
+            #expect((ceiling != nil) == keepsIt)
+            withExtendedLifetime(activity) {}
+        }
     }
 
     @Test(arguments: SecurityLevel.allCases)

@@ -31,6 +31,7 @@ final class FakeEnvironment: LinkEnvironment {
     let timeline: any Timeline = PatientTimeline()
     let isAdapterUp: Bool
     private let dropped = Mutex<[BluetoothAddress]>([])
+    private let raising = Mutex<(@Sendable (Result<Bond?, BLEError>) -> Void)?>(nil)
     private let securityWatchers = Mutex<[BluetoothAddress: @Sendable (BLEError) -> Void]>([:])
 
     init(isAdapterUp: Bool = true) { self.isAdapterUp = isAdapterUp }
@@ -54,6 +55,19 @@ final class FakeEnvironment: LinkEnvironment {
     }
 
     func hasKey(of peer: BluetoothAddress) -> Bool { false }
+
+    func pairAnew(
+        with peer: BluetoothAddress,
+        to level: SecurityLevel,
+        asking interview: PairingInterview,
+        _ result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
+    ) -> RadioActivity {
+        raising.withLock { $0 = result }
+        return RadioActivity {}
+    }
+
+    /// Ends the pairing for better keys that was begun last.
+    func endRaising(with outcome: Result<Bond?, BLEError>) { raising.withLock { $0.take() }?(outcome) }
 
     /// Who is told that a peer's wish to encrypt its link came to nothing.
     var watched: [BluetoothAddress: @Sendable (BLEError) -> Void] { securityWatchers.withLock { $0 } }

@@ -69,6 +69,15 @@ struct RaiseMachineTests {
         #expect(wantRefused(.authenticated, 4, at: .encrypted) == Self.told(.failed(.authenticated), 4))
     }
 
+    @Test mutating func `what a failed try has shut is open once the program itself has raised the link`() {
+        #expect(wantRefused(.encrypted, 1) == Self.begin(.encrypted, 1))
+        #expect(machine.ended(at: nil) == Self.told(.failed(.encrypted), 1))
+        #expect(machine.want(.authenticated, 2, isRefused: false, at: nil) == Self.begin(.authenticated, 2))
+        #expect(machine.ended(at: .authenticated) == Self.told(.reached, 2))
+        #expect(wantRefused(.encrypted, 3, at: .authenticated) == Self.told(.reached, 3))
+        #expect(machine.rises == 1)
+    }
+
     @Test mutating func `the program itself may try again`() {
         #expect(wantRefused(.encrypted, 1) == Self.begin(.encrypted, 1))
         #expect(machine.ended(at: nil) == Self.told(.failed(.encrypted), 1))

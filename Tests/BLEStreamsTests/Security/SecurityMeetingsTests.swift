@@ -37,6 +37,39 @@ import Testing
         }
     }
 
+    @Test func `after a try that has failed nobody is asked again on that link, however often it is tried`()
+        async throws
+    {
+        try await Vault.withVault(manner: .showsPasskey(Vault.passkey)) { bench in
+            let person = Vault.Person()
+            let always: @Sendable (any Error) -> Bool = { _ in true }
+            try await bench.peripheral.withLink(pairing: person.answers(nil)) { link in
+                let operations: [@Sendable (Link) async throws -> Void] = [
+                    { _ = try await $0.read(Vault.secret) },
+                    { try await $0.write([1], to: Vault.guarded) },
+                    { try await $0.run(.read(Vault.secret).retry(.exponential(attempts: 3), when: always)) },
+                    { link in
+                        let beats = link.notifications(of: Vault.secret)
+                        _ = try await beats.retry(.exponential(attempts: 3), when: always).first()
+                    },
+                    { link in _ = try await link.exclusively { try await $0.read(Vault.secret) } },
+                ]
+                for operation in operations {
+                    let error = await bleError { try await operation(link) }
+                    #expect(error?.pairingFailure == .refused && error?.isFinal == true, "\(error as Any)")
+                }
+                #expect(person.asked == 1 && !link.security.isEncrypted)
+            }
+            // Another link is another chance.
+            let error = await bleError {
+                try await bench.peripheral.withLink(pairing: person.answers(nil)) { link in
+                    _ = try await link.read(Vault.secret)
+                }
+            }
+            #expect(error?.pairingFailure == .refused && person.asked == 2)
+        }
+    }
+
     @Test func `a session subscribes to a protected characteristic, and again after a lost link`() async throws {
         try await Vault.withVault(manner: .showsPasskey(Vault.passkey)) { bench in
             let person = Vault.Person()
