@@ -6,7 +6,8 @@ internal import Synchronization
 ///
 /// Connecting takes no privilege; scanning, advertising and dropping a link at once take the capability
 /// `CAP_NET_ADMIN`, and without it the error says how to grant it. bluetoothd is not needed and may run beside it.
-/// The adapter is used as it is: one that is switched off is reported, and switched on only by ``setPowered(_:result:)``.
+/// The adapter is used as it is: one that is switched off is reported, and switched on only by ``setPowered(_:result:)``;
+/// or when it is opened, where a program of this library was killed that had switched it off for a moment.
 public final class LinuxRadio: Radio {
     public let timeline: any Timeline
 
@@ -92,5 +93,9 @@ public final class LinuxRadio: Radio {
         security = SecurityWatch(management: management)
         monitor = LinkMonitor(adapter, loop: loop)
         symptoms = SymptomWatch(management: management, loop: loop, timeline: timeline)
+        guard let management else { return }
+        loop.enqueue { [leftovers] in
+            if let facts = adapter.facts { leftovers.restorePower(of: facts, through: management) }
+        }
     }
 }

@@ -10,6 +10,8 @@ struct KernelThing: Hashable {
         case secureConnections
         /// What this machine can do for a person who pairs.
         case capability
+        /// That the adapter is off for a moment: it was on, and is to be on again.
+        case off
     }
 
     var kind: Kind

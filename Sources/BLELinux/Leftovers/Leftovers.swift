@@ -76,6 +76,23 @@ extension Leftovers {
         Self.clear(notes[...], through: management, then: proceed)
     }
 
+    /// Switches an adapter on again that a program has switched off for a moment and was killed in; where it is on by now, or
+    /// is bluetoothd's to switch, that is forgotten.
+    func restorePower(
+        of adapter: AdapterFacts,
+        through management: ManagementSocket,
+        bluetoothd: () -> Bluetoothd.Presence = { Bluetoothd.presenceByProcesses }
+    ) {
+        guard let note = left(on: adapter).first(where: { $0.thing.kind == .off }) else { return }
+        guard !adapter.isUp, bluetoothd() == .absent else { return note.forget() }
+        Self.clear([note][...], through: management) {}
+    }
+
+    /// Forgets that an adapter is to be on again: whoever says now what it is to be counts.
+    func forgetPower(of adapter: AdapterFacts) {
+        for note in left(on: adapter) where note.thing.kind == .off { note.forget() }
+    }
+
     private static func clear(
         _ notes: ArraySlice<LeftoverNote>,
         through management: ManagementSocket,
@@ -96,6 +113,10 @@ extension Leftovers {
         case .secureConnections: PairingSwitch.secureConnections.set(false, management, answered)
         case .capability:
             management.submit(ManagementSetIOCapability(.noInputNoOutput)) { answered($0.failure) }
+        case .off:
+            management.submit(ManagementSetLowEnergy(true)) { _ in
+                management.submit(ManagementSetPowered(true)) { answered($0.failure) }
+            }
         }
     }
 }
@@ -104,7 +125,7 @@ extension KernelThing.Kind {
     fileprivate var isSetting: Bool {
         switch self {
         case .advertisement, .monitor: false
-        case .bondable, .secureConnections, .capability: true
+        case .bondable, .secureConnections, .capability, .off: true
         }
     }
 }

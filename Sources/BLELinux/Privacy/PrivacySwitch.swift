@@ -20,6 +20,7 @@ final class PrivacySwitch: Sendable {
         _ management: ManagementSocket,
         _ adapter: LinuxAdapter,
         bluetoothd: Bluetoothd.Presence,
+        leftovers: Leftovers = .ofThisUser,
         loop: EventLoop,
         timeline: any Timeline,
         sink: EventSink<Result<Void, BLEError>>
@@ -29,7 +30,7 @@ final class PrivacySwitch: Sendable {
         self.management = management
         self.adapter = adapter
         self.bluetoothd = bluetoothd
-        leftovers = .ofThisUser
+        self.leftovers = leftovers
         note = PrivacyNote(of: facts)
         self.loop = loop
         self.timeline = timeline
@@ -94,11 +95,17 @@ final class PrivacySwitch: Sendable {
     }
 
     private func switchOff() {
+        // A program that is killed now would leave it off.
+        let isOff = leftovers.note(KernelThing(.off, 0, of: facts))
         switchPower(false) { [self] outcome in
-            if case .failure = outcome { return sink.finish(outcome) }
+            if case .failure = outcome {
+                isOff?.forget()
+                return sink.finish(outcome)
+            }
             set { [self] outcome in
                 // It is on afterwards in any case.
                 switchPower(true) { [self] isOn in
+                    isOff?.forget()
                     if case .failure = outcome { return sink.finish(outcome) }
                     sink.finish(isOn)
                 }

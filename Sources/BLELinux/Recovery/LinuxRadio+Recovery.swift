@@ -27,9 +27,10 @@ extension LinuxRadio {
         let sink = EventSink(result)
         let operation = isOn ? "switch on" : "switch off"
         loop.enqueue { [self] in
-            guard adapter.facts != nil else {
+            guard let facts = adapter.facts else {
                 return sink.finish(.failure(adapter.whyUnusable(for: operation, object: adapter.name)))
             }
+            leftovers.forgetPower(of: facts)
             guard let management else {
                 let object = adapter.name
                 return sink.finish(

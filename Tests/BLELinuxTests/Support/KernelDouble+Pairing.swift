@@ -12,13 +12,15 @@ extension KernelDouble {
         features: []
     )
 
-    /// The answer to Read Controller Information, of an adapter that can all that pairings need.
-    static func information(_ current: ManagementSettings) -> [UInt8] {
+    /// The answer to Read Controller Information, of an adapter that can all that pairings need unless said otherwise.
+    static func information(
+        _ current: ManagementSettings,
+        supported: ManagementSettings = [.powered, .bondable, .secureConnections]
+    ) -> [UInt8] {
         var writer = ByteWriter()
         writer.deviceAddress(adapter.address.rawValue)
         for _ in 0..<3 { writer.uint8(0) }
-        let all: ManagementSettings = [.powered, .bondable, .secureConnections]
-        writer.uint32(all.rawValue)
+        writer.uint32(supported.rawValue)
         writer.uint32(current.rawValue)
         return writer.bytes + [UInt8](repeating: 0, count: 3 + 249 + 11)
     }
