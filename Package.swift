@@ -78,6 +78,13 @@ let package = Package(
         ),
         .target(name: "TracedChild", path: "Tests/TracedChild"),
 
+        // A program that crashes with secrets in its hands.
+        .executableTarget(
+            name: "Crasher",
+            dependencies: ["BLEProtocol", "BLERadio", "BLEStreams", "BLESimulator", "RadioDoubles"],
+            path: "Tests/Crasher"
+        ),
+
         // How many tests run at once, for all test targets: they are one executable.
         .target(name: "TestWidth", path: "Tests/TestWidth"),
 
@@ -90,7 +97,7 @@ let package = Package(
             name: "BLEStreamsTests",
             dependencies: [
                 "BLEProtocol", "BLERadio", "BLEStreams", "BLESimulator", "RadioContract", "RadioDoubles", "StoreWriter",
-                "TracedChild",
+                "TracedChild", "Crasher",
             ]
         ),
         .testTarget(name: "BLECommandTests", dependencies: ["ble", "BLEStreams", "BLESimulator"]),
