@@ -4,8 +4,11 @@ import Synchronization
 
 /// Raises the protection of one link, for whoever wants that: carries out what the ``RaiseMachine`` says.
 ///
-/// Requests and commands of the link wait meanwhile; what the peripheral sends is delivered and confirmed. The answers run in
-/// a task of their own, since an operation may be a stream's, which has none; it is cancelled when the try ends.
+/// Requests and commands of the link wait meanwhile; what the peripheral sends is delivered and confirmed.
+///
+/// The answers run in a task of their own. No scope could be its home: a try is several callers', and outlives the one that has
+/// begun it; a stream's operation has no task, nor has a link that streams share a scope. It ends with its try, which cancels
+/// it, and whoever closes the link waits for it: ``answersEnded()``.
 final class SecurityRaiser: Sendable {
     typealias Outcome = Result<Void, BLEError>
 
