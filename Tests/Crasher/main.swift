@@ -28,6 +28,12 @@ func crash(_ how: String, _ secrets: Secrets) {
         fatalError("this can't be: \(secrets.bonds) \(bond) \(secrets.answers) \(secrets.key as Any)")
     // As one whose memory is broken.
     case "memory": print(secrets.value.count, UnsafePointer<UInt8>(bitPattern: 8)?.pointee as Any)
+    // In the midst of work on the octets themselves: their place is in a register.
+    case "work":
+        guard let nowhere = UnsafeMutableRawPointer(bitPattern: 8) else { exit(2) }
+        secrets.value.withUnsafeBytes {
+            if let octets = $0.baseAddress { nowhere.copyMemory(from: octets, byteCount: 8) }
+        }
     default: exit(2)
     }
     // Alive until here.
