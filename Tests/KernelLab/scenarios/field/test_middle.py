@@ -6,6 +6,7 @@ NEAR is the face that it shows to `ble`. Who is meant is elsewhere, out of reach
 import pytest
 
 from lab import names
+from lab.served import Served
 
 # What is on the display of the one who is meant, and what somebody in the middle guesses.
 SHOWN, GUESSED = "062481", "555555"
@@ -122,3 +123,65 @@ def test_in_the_middle_of_what_was_told_out_of_band(ble, middle):
     middle.peer.command("share")
     run = ble("pair", names.NEAR, "--oob", told, "--json")
     middle.expect_nothing(ble, run, "wrongOutOfBandData")
+
+
+# `ble` is the peripheral: the central beside it is the one face, the peripheral elsewhere the other, shown to the central that
+# is meant, there.
+
+STRANGER = "E1:F2:17:0A:0A:0A"
+
+
+@pytest.fixture
+def served(ble, middle):
+    """`ble serve`, with the face that is a central connected to it."""
+    middle.peer.command("hasten 0.1")
+    run = ble.start_at_terminal("serve", "--profile", "echo", "--access", "encrypted", "--json")
+    served = Served(run)
+    middle.peer.command(f"central become 0 {STRANGER}")
+    yield served
+    middle.peer.command("central leave 0")
+    served.stop()
+    middle.peer.command("central manner 0 none")
+    middle.peer.command("central forget 0")
+    middle.bumble.management.unpair(middle.bumble.index, STRANGER)
+
+
+def come(middle, served, face: str) -> None:
+    middle.peer.command(f"central manner 0 {face}")
+    middle.peer.command(f"central greet 0 {names.CENTRAL}")
+    served.wait("connected")
+    middle.peer.command("central pair 0")
+
+
+def expect_no_bond(ble, middle, served, reason: str) -> None:
+    served.wait("pairing failed", reason=reason)
+    assert ble.good("bonds", "--json").records == []
+    assert STRANGER not in middle.bumble.management.keys(middle.bumble.index)
+
+
+def test_in_the_middle_of_just_works_with_a_central(ble, middle, served):
+    """Nobody notices, and it says that nobody has made sure."""
+    come(middle, served, "none")
+    served.wait("paired", authenticated=False)
+
+
+def test_in_the_middle_of_a_comparison_with_a_central(ble, middle, served):
+    middle.stand("none", "compares", "compares")
+    come(middle, served, "compares")
+    number = middle.said("asked", what="comparison", central="0")["number"]
+    served.run.wait_question(f"show {number}? (y/n)")
+    middle.pair_elsewhere()
+    # On the display of the central that is meant.
+    assert middle.said("asked", what="comparison", central="elsewhere")["number"] != number
+    middle.peer.command("central types 0 yes")
+    served.run.type("n")
+    expect_no_bond(ble, middle, served, "refused")
+
+
+@manners
+def test_in_the_middle_of_a_passkey_with_a_central(ble, middle, served, words):
+    """It is shown here, and entered on the central that is meant."""
+    come(middle, served, f"enters{words}")
+    served.run.wait_question(" on the central.")
+    middle.peer.command(f"central types 0 {GUESSED}")
+    expect_no_bond(ble, middle, served, "wrongPasskey")
