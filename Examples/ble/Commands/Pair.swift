@@ -20,6 +20,8 @@ struct Pair: Command {
         it asks nobody, and a device that shows a passkey takes --passkey.
         A device that hides behind addresses that change tells who it is when it is paired with. The bond is kept under
         that identity, which is printed: give it to the other commands from then on.
+        With --json an error has why the pairing failed as pairingFailure: wrongPasskey, refusedByPeripheral, bondNotKept
+        and so on. bondNotKept: the two have paired, and the bond could not be written to its file.
         """
 
     /// With whom.
