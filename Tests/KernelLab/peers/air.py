@@ -125,6 +125,16 @@ class AirController(Controller):
         feature = hci.LmpFeatureMask.SECURE_SIMPLE_PAIRING_CONTROLLER_SUPPORT
         self.lmp_features = self.lmp_features | feature if on else self.lmp_features & ~feature
 
+    def unplug(self):
+        """Takes it away from its host; whoever it is connected to finds its links lost."""
+        self.kernel.unplug()
+        self.le_legacy_advertiser.stop()
+        for connection in list(self.le_connections.values()):
+            central = self.link.find_le_controller(connection.peer_address)
+            reason = hci.HCI_ErrorCode.CONNECTION_TIMEOUT_ERROR
+            central.on_le_disconnected(central.le_connections[connection.self_address], reason)
+            self.on_le_disconnected(connection, reason)
+
     def on_ll_advertising_pdu(self, packet):
         if isinstance(packet, ll.ConnectInd):
             super().on_ll_advertising_pdu(packet)

@@ -1,7 +1,9 @@
 """Bumble as centrals.
 
     python -m peers.central SOCKET ADAPTER...       each on an adapter that is powered off, which it has to itself
-    python -m peers.central SOCKET air ADDRESS      two on an air of their own, with an adapter of the kernel at ADDRESS
+    python -m peers.central SOCKET air ADDRESS [CENTRAL]
+                            two on an air of their own, with an adapter of the kernel at ADDRESS, and one at CENTRAL for a
+                            central of the kernel's
 
 Says `ready`, then `notified central=N uuid=… hex=…` for each value that comes. Commands, N counts the adapters from 0:
 
@@ -27,6 +29,10 @@ Says `ready`, then `notified central=N uuid=… hex=…` for each value that com
     simple on|off           whether the kernel's controller on that air says that it can do Secure Simple Pairing
     pair N                  begins to pair; says `paired central=N` or `unpaired central=N reason=…`
     encrypt N               with the keys of the bond; `forget N` loses them
+    storm N ADDRESS SEED COUNT    so many PDUs of chance, on links of its own; answers with what became of them
+    visit N ADDRESS COUNT   connects, negotiates the MTU and leaves, so often
+    toggle N UUID COUNT     writes its CCCD so often, on and off by turns, and on in the end where the number is odd
+    unplug, plug            takes the kernel's adapter at ADDRESS away, with all its links, and brings it back
 """
 
 from __future__ import annotations
@@ -39,6 +45,7 @@ import sys
 
 from bumble.core import UUID, PhysicalTransport
 from bumble.device import Device, DeviceConfiguration, Peer
+from bumble.gatt import GATT_CLIENT_CHARACTERISTIC_CONFIGURATION_DESCRIPTOR
 from bumble.hci import Address, HCI_LE_Set_Random_Address_Command
 from bumble.keys import MemoryKeyStore
 from bumble.transport import open_transport
@@ -47,6 +54,7 @@ from lab import names
 from peers import air
 from peers.control import Control
 from peers.person import Person
+from peers.storm import Storm
 
 
 class Central:
@@ -212,6 +220,18 @@ class Central:
     async def forget(self) -> None:
         self.device.keystore = MemoryKeyStore()
 
+    async def visit(self, address: str, count: str) -> None:
+        for _ in range(int(count)):
+            await self.greet(address)
+            await self.leave()
+
+    async def toggle(self, uuid: str, count: str) -> None:
+        characteristic = self.find(uuid)
+        await characteristic.discover_descriptors()
+        switch = characteristic.get_descriptor(GATT_CLIENT_CHARACTERISTIC_CONFIGURATION_DESCRIPTOR)
+        for number in range(int(count)):
+            await switch.write_value(b"\x00\x00" if number % 2 else b"\x01\x00", with_response=True)
+
     async def subscribe(self, uuid: str, prefer_notify: bool) -> None:
         characteristic = self.find(uuid)
         await characteristic.discover_descriptors()
@@ -227,6 +247,8 @@ async def devices(adapters: list[str], kept: list):
     if adapters[0] == "air":
         link = air.Link()
         kept.append(air.kernel_peripheral(link, adapters[1]))
+        if adapters[2:]:
+            kept.append(air.kernel_adapter(link, adapters[2], lambda on, active: None, lambda peer: None))
         for number in range(2):
             configuration = DeviceConfiguration()
             configuration.name, configuration.address = f"Central {number}", addresses[number]
@@ -259,7 +281,13 @@ def commands(centrals: list[Central]) -> dict:
     async def tree(number: str) -> str:
         return centrals[int(number)].tree()
 
+    def storm(number: str, address: str, seed: str, count: str):
+        return Storm(centrals[int(number)], address).rage(int(seed), int(count))
+
     return {
+        "storm": storm,
+        "visit": lambda number, address, count: centrals[int(number)].visit(address, count),
+        "toggle": lambda number, uuid, count: centrals[int(number)].toggle(uuid, count),
         "connect": lambda number, address: centrals[int(number)].connect(address),
         "open": lambda number, address: centrals[int(number)].open(address),
         "exchange": lambda number: centrals[int(number)].exchange(),
@@ -302,7 +330,13 @@ async def main(socket: str, adapters: list[str]) -> None:
     async def simple(state: str) -> None:
         kept[0].claim_simple_pairing(state == "on")
 
-    control.commands |= commands(centrals) | {"simple": simple}
+    async def unplug() -> None:
+        kept[0].unplug()
+
+    async def plug() -> None:
+        kept[0].kernel.plug()
+
+    control.commands |= commands(centrals) | {"simple": simple, "unplug": unplug, "plug": plug}
     await control.serve(socket)
     control.say("ready", centrals=len(centrals))
     await asyncio.get_running_loop().create_future()

@@ -3,64 +3,18 @@
 from __future__ import annotations
 
 import sys
-import time
-from contextlib import contextmanager
 
 import pytest
 
 from lab import names
-from lab.ble import Ble
-from lab.mgmt import Management
-from lab.peer import PATIENCE, Peer
-from lab.served import Served
+from lab.peer import Peer
+from lab.serving import ServingWorld as World
 from lab.world import RUN, Process, start_bluetoothd
 
 
 AIR_ADDRESS = "F0:F1:F2:F3:F4:F6"
 ONE_ROLE_ADDRESS = "F0:F1:F2:F3:F4:F8"
 EXTENDED_ADDRESS = "F0:F1:F2:F3:F4:F7"
-
-
-class World:
-    """The adapter that `ble serve` is told, and who is to meet it."""
-
-    def __init__(self, process: Process, address: str):
-        self.process = process
-        self.management = Management()
-        self.address = address
-        self.index = self.management.index_of(address)
-
-    def start(self, ble: Ble, *arguments, at_terminal: bool = False) -> Served:
-        command = Ble(f"hci{self.index}")
-        ble.runs = command.runs
-        start = command.start_at_terminal if at_terminal else command.start
-        return Served(start("serve", *arguments, "--json"))
-
-    @contextmanager
-    def serving(self, ble: Ble, *arguments, at_terminal: bool = False):
-        served = self.start(ble, *arguments, at_terminal=at_terminal)
-        try:
-            yield served
-            served.stop()
-        finally:
-            served.run.kill()
-        assert self.management.connections(self.index) == []
-        assert self.instances() == 0, "an advertisement was left behind"
-
-    def wait_unconnected(self) -> None:
-        """Until no link is up on either side: the kernel keeps one for two seconds after its socket has closed."""
-        deadline = time.monotonic() + PATIENCE
-        while any(self.management.connections(index) for index in (self.index, self.client)):
-            assert time.monotonic() < deadline, "a link stays up"
-            time.sleep(0.1)
-
-    def instances(self) -> int:
-        """How many advertisements the kernel has of the adapter."""
-        return self.management.advertisements(self.index)
-
-    def stop(self) -> None:
-        self.management.close()
-        self.process.stop()
 
 
 @pytest.fixture(scope="module")
