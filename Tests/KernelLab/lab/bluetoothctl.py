@@ -63,6 +63,8 @@ class Bluetoothctl:
         return self.wait(pattern, self.type(line))
 
     def stop(self) -> None:
+        if self.process.poll() is not None:
+            return
         self.process.terminate()
         self.process.wait(PATIENCE)
         os.close(self.terminal)

@@ -33,7 +33,10 @@ class Follower:
         raise NotImplementedError
 
     def leave(self) -> None:
-        raise NotImplementedError
+        """It ends its link, where it is asked to."""
+
+    def stop(self) -> None:
+        """Ends the tool, whatever it does."""
 
     def wait_numbers(self, count: int, after: int) -> list[int]:
         """So many more than the first so many."""
@@ -97,8 +100,9 @@ class Gatttool(Follower):
             self.processes[-1].stop()
             self.place.wait_unconnected()
 
-    def leave(self) -> None:
-        self.stop_last()
+    def stop(self) -> None:
+        if self.processes:
+            self.processes[-1].stop()
 
 
 class Bleak(Follower):
@@ -122,12 +126,12 @@ class Bleak(Follower):
             time.sleep(0.1)
         self.seen = count
 
-    def leave(self) -> None:
+    def stop(self) -> None:
         self.process.stop()
 
 
-class Bluetoothctl_(Follower):
-    """A person at bluetoothctl."""
+class Person(Follower):
+    """Somebody at bluetoothctl."""
 
     needs_bluetoothd = True
 
@@ -138,32 +142,31 @@ class Bluetoothctl_(Follower):
 
     @property
     def numbers(self) -> list[int]:
-        # `Value:` and a dump of the octets in the next line.
-        values = re.findall(r"Attribute \S+/desc?\S* Value:|Attribute \S+ Value:\s+((?:[0-9a-f]{2} ){4})", self.person.said)
-        return [int.from_bytes(bytes.fromhex(value), "little") for value in values if value]
+        # A dump of the octets, in a line of its own behind the prompt.
+        values = re.findall(r"\s((?:[0-9a-f]{2} ){4}) {10}", self.person.said)
+        return [int.from_bytes(bytes.fromhex(value), "little") for value in values]
 
     def join(self) -> None:
         person, address = self.person, self.place.address
         person.ask("scan le", "Discovery started|Failed to start|InProgress")
         person.wait(f"Device {address}")
         person.ask("scan off", "Discovery stopped|Failed")
+        # bluetoothd drops some links whose ends are both its own.
         for _ in range(5):
-            if person.ask(f"connect {address}", "Connection successful|Failed to connect|not available")[0][0] == "C":
-                break
-            # bluetoothd drops some links whose ends are both its own.
-            time.sleep(2)
-        place = person.type("menu gatt")
-        person.wait("Menu gatt", place)
+            place = person.type(f"connect {address}")
+            if person.wait("Connection successful|Failed to connect|not available", place)[0][0] == "C":
+                if person.wait("ServicesResolved: yes|Connected: no", place)[0][0] == "S":
+                    break
+        person.ask("menu gatt", "Menu gatt")
         person.ask(f"select-attribute {names.full(UUID)}", "service.*char")
         person.ask("notify on", "Notify started|Failed to start notify")
         person.ask("back", "Menu main")
 
     def leave(self) -> None:
         self.person.ask(f"remove {self.place.address}", "Device has been removed|not available")
+
+    def stop(self) -> None:
         self.person.stop()
 
-    def __str__(self):
-        return "Bluetoothctl"
 
-
-FOLLOWERS = {"bumble": Bumble, "gatttool": Gatttool, "bleak": Bleak, "bluetoothctl": Bluetoothctl_}
+FOLLOWERS = {"bumble": Bumble, "gatttool": Gatttool, "bleak": Bleak, "bluetoothctl": Person}

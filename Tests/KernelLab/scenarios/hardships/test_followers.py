@@ -77,8 +77,10 @@ def test_a_central_has_the_numbers_again_after_each(name, place, ble, database, 
             hardship(hardships)
             told.append(follow(follower, hardship.__name__.replace("_", " ")))
         follower.leave()
+        follower.stop()
         hardships.served.stop()
     finally:
+        follower.stop()
         hardships.served.run.kill()
         with (OUT / "report").open("a") as report:
-            print(f"{follower}: {', '.join(told)}", file=report)
+            print(f"{name}: {', '.join(told)}", file=report)
