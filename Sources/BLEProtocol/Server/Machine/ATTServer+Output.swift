@@ -98,6 +98,10 @@ extension ATTServer {
 
         package static let notifications = Room(rawValue: 1)
         package static let indications = Room(rawValue: 2)
+        /// Of a client that was behind with its notifications nothing waits any more.
+        package static let backlog = Room(rawValue: 4)
+        /// No notification waits any more; told to who has asked for it.
+        package static let empty = Room(rawValue: 8)
     }
 
     /// Why a value is not sent to a client.

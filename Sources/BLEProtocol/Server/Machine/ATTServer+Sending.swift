@@ -2,14 +2,31 @@ extension ATTServer {
     /// Queues a notification; the value is cut at ATT_MTU - 3 octets when it is sent,
     /// which never are more than 512.
     ///
+    /// - Parameter bound: Where it may wait, and what is done where there is no room.
     /// - Throws: ``SendRefusal``, where the client didn't ask for it, or there is no room at the moment.
+    @discardableResult
     package mutating func notify(
         _ handle: UInt16,
         _ value: [UInt8],
+        _ bound: Bound = .shared,
         database: AttributeDatabase
-    ) throws(SendRefusal) {
+    ) throws(SendRefusal) -> Queued {
         try check(handle, value, .notify, database)
-        guard outbox.notify(.init(handle: handle, octets: value), limits: limits) else { throw .full }
+        let queued = outbox.notify(.init(handle: handle, octets: value), bound, limits: limits)
+        guard let queued else { throw .full }
+        return queued
+    }
+
+    /// What has become of the notifications for this client so far.
+    package var notificationCounts: NotificationCounts { outbox.notifications.counts }
+
+    /// Whether no notification waits; where one does, ``Output/room`` tells when that is so.
+    package mutating func watchForEmptiness() -> Bool { outbox.watchForEmptiness() }
+
+    /// Counts a value as dropped that the program gave up to queue.
+    package mutating func countDropped() {
+        // What comes after the end was never meant for it.
+        if !hasEnded { outbox.countDropped(1) }
     }
 
     /// Queues an indication; the value is cut at ATT_MTU - 3 octets when it is sent,

@@ -7,22 +7,6 @@ struct ServerOutbox: Sendable {
         var octets: [UInt8]
     }
 
-    /// What makes one notification.
-    private enum Notice: Sendable {
-        case one(Value)
-        /// One PDU where they fit it, else one for each.
-        case together([Value])
-
-        func without(_ handle: UInt16) -> Notice? {
-            switch self {
-            case .one(let value): return value.handle == handle ? nil : self
-            case .together(let values):
-                let rest = values.filter { $0.handle != handle }
-                return rest.isEmpty ? nil : .together(rest)
-            }
-        }
-    }
-
     /// Which values may be sent now.
     enum Values {
         case all
@@ -35,7 +19,8 @@ struct ServerOutbox: Sendable {
     private struct InFlight: Sendable {
         enum Lane: Sendable {
             case response(mtu: Int?)
-            case notification
+            /// So many values.
+            case notification(Int)
             case indication(ATTServer.IndicationID)
         }
 
@@ -52,7 +37,7 @@ struct ServerOutbox: Sendable {
     }
 
     private var responses: [ATTServer.Response] = []
-    private var notifications: [Notice] = []
+    private(set) var notifications = NotificationQueue()
     private var indications: [(id: ATTServer.IndicationID, value: Value)] = []
     private var inFlight: InFlight?
     /// The indication that was sent and is not confirmed.
@@ -78,23 +63,37 @@ struct ServerOutbox: Sendable {
 extension ServerOutbox {
     mutating func add(_ response: ATTServer.Response) { responses.append(response) }
 
-    mutating func notify(_ value: Value, limits: ATTServer.Limits) -> Bool {
-        guard notifications.count < limits.notifications else {
-            refusing.insert(.notifications)
-            return false
-        }
-        notifications.append(.one(value))
-        return true
-    }
+    mutating func notify(
+        _ value: Value,
+        _ bound: ATTServer.Bound,
+        limits: ATTServer.Limits
+    ) -> ATTServer.Queued? { add(.one(value), bound, limits) }
 
     mutating func notify(_ values: [Value], isTogether: Bool, limits: ATTServer.Limits) -> Bool {
-        // A group counts as one, whatever is in it, so that one that is larger than the queue can be sent at all.
-        guard notifications.count < limits.notifications else {
-            refusing.insert(.notifications)
-            return false
+        guard isTogether else {
+            // All of them or none: what comes behind the first is not asked whether there is room.
+            guard let one = values.first, add(.one(one), .shared, limits) != nil else { return values.isEmpty }
+            for value in values.dropFirst() { _ = add(.one(value), .unbounded, limits) }
+            return true
         }
-        if isTogether { notifications.append(.together(values)) } else { notifications += values.map { .one($0) } }
-        return true
+        return add(.together(values), .shared, limits) != nil
+    }
+
+    private mutating func add(
+        _ notice: NotificationQueue.Notice,
+        _ bound: ATTServer.Bound,
+        _ limits: ATTServer.Limits
+    ) -> ATTServer.Queued? {
+        let queued = notifications.add(notice, bound, limit: limits.notifications)
+        if queued == nil { refusing.insert(.notifications) }
+        if notifications.counts.isBehind { refusing.insert(.backlog) }
+        return queued
+    }
+
+    /// Counts values that were meant for the client, and are not queued.
+    mutating func countDropped(_ count: Int) {
+        notifications.countDropped(count)
+        refusing.insert(.backlog)
     }
 
     mutating func indicate(_ value: Value, _ id: ATTServer.IndicationID, limits: ATTServer.Limits) -> Bool {
@@ -104,6 +103,12 @@ extension ServerOutbox {
         }
         indications.append((id, value))
         return true
+    }
+
+    /// Whether no notification waits; where one does, it is told when that is so.
+    mutating func watchForEmptiness() -> Bool {
+        if notifications.counts.waiting > 0 { refusing.insert(.empty) }
+        return notifications.counts.waiting == 0
     }
 
     /// Puts an indication of the server's own before all others.
@@ -116,9 +121,7 @@ extension ServerOutbox {
     }
 
     /// Forgets the notifications of a characteristic that wait.
-    mutating func dropNotifications(of handle: UInt16) {
-        notifications = notifications.compactMap { $0.without(handle) }
-    }
+    mutating func dropNotifications(of handle: UInt16) { notifications.drop(handle) }
 
     /// Forgets the indications of a characteristic that wait, and tells which they were.
     mutating func dropIndications(of handle: UInt16) -> [ATTServer.IndicationID] {
@@ -132,7 +135,12 @@ extension ServerOutbox {
         var lost = unconfirmed.map { [$0] } ?? []
         if case .indication(let id)? = inFlight?.lane, !isOnItsWay { lost.append(id) }
         lost += indications.map(\.id)
+        var notifications = notifications
+        var handedOut = 0
+        if case .notification(let count)? = inFlight?.lane { handedOut = count }
+        notifications.end(handedOut: handedOut)
         self = ServerOutbox()
+        self.notifications = notifications
         return lost
     }
 
@@ -141,6 +149,8 @@ extension ServerOutbox {
         guard !refusing.isEmpty else { return [] }
         var room: ATTServer.Room = []
         if notifications.count <= limits.notifications / 2 { room.insert(.notifications) }
+        if notifications.counts.waiting == 0 { room.insert(.empty) }
+        if notifications.catchesUp() { room.insert(.backlog) }
         if indications.count <= limits.indications / 2 { room.insert(.indications) }
         room.formIntersection(refusing)
         refusing.subtract(room)
@@ -176,19 +186,19 @@ extension ServerOutbox {
     }
 
     private mutating func takeNotification(mtu: Int) -> InFlight? {
-        guard !notifications.isEmpty else { return nil }
-        switch notifications.removeFirst() {
-        case .one(let value):
+        switch notifications.take() {
+        case nil: return nil
+        case .one(let value)?:
             let pdu = ATTHandleValueNotification(handle: value.handle, value: cut(value.octets, mtu: mtu))
-            return InFlight(pdu: pdu.encoded, lane: .notification)
-        case .together(let values):
+            return InFlight(pdu: pdu.encoded, lane: .notification(1))
+        case .together(let values)?:
             let pdu = ATTMultipleHandleValueNotification(
                 entries: values.map { .init(handle: $0.handle, value: $0.octets[...]) }
             )
             if values.count > 1, 1 + pdu.parameterCount <= mtu {
-                return InFlight(pdu: pdu.encoded, lane: .notification)
+                return InFlight(pdu: pdu.encoded, lane: .notification(values.count))
             }
-            notifications.insert(contentsOf: values.map { .one($0) }, at: 0)
+            notifications.putBack(values)
             return takeNotification(mtu: mtu)
         }
     }
@@ -219,7 +229,9 @@ extension ServerOutbox {
         isOnItsWay = false
         switch inFlight.take()?.lane {
         case .response(let mtu): return .response(mtu: mtu)
-        case .notification: return .notification
+        case .notification(let count):
+            notifications.sent(count)
+            return .notification
         case .indication(let id): return unconfirmed == id ? .indication(id) : .nothing
         case nil: return .nothing
         }

@@ -1,0 +1,211 @@
+/// The notifications that wait for one client, in order, and what has become of all that were meant for it.
+///
+/// A value that finds no room is refused or dropped, or takes the place of an older one, as its ``Bound`` says. From then on
+/// until nothing waits any more the client is behind.
+struct NotificationQueue: Sendable {
+    /// A value that waits; it is cut to the MTU only when its turn has come.
+    typealias Value = ServerOutbox.Value
+
+    /// What makes one notification.
+    enum Notice: Sendable {
+        case one(Value)
+        /// One PDU where they fit it, else one for each.
+        case together([Value])
+
+        /// How many values it has.
+        var count: Int {
+            switch self {
+            case .one: 1
+            case .together(let values): values.count
+            }
+        }
+
+        func count(of handle: UInt16) -> Int {
+            switch self {
+            case .one(let value): value.handle == handle ? 1 : 0
+            case .together(let values): values.count { $0.handle == handle }
+            }
+        }
+
+        /// What is left of it without the first few values of a characteristic.
+        fileprivate func without(_ handle: UInt16, atMost count: inout Int) -> Notice? {
+            switch self {
+            case .one(let value):
+                guard value.handle == handle, count > 0 else { return self }
+                count -= 1
+                return nil
+            case .together(let values):
+                var rest: [Value] = []
+                for value in values {
+                    if value.handle == handle, count > 0 { count -= 1 } else { rest.append(value) }
+                }
+                return rest.isEmpty ? nil : .together(rest)
+            }
+        }
+    }
+
+    private(set) var counts = ATTServer.NotificationCounts()
+    /// What waits: from `first` on. What lies before has been taken.
+    private var notices: [Notice?] = []
+    private var first = 0
+
+    /// How many notifications wait.
+    var count: Int { notices.count - first }
+    var isEmpty: Bool { count == 0 }
+}
+
+// MARK: - In
+
+extension NotificationQueue {
+    /// Adds a notification, if it may wait; of several values each counts.
+    ///
+    /// - Parameter limit: how many notifications may wait where the bound is ``ATTServer/Bound/shared``.
+    /// - Returns: whether it waits, and how many values were dropped for it; `nil`: it has to be tried again, and nobody has
+    ///   counted it.
+    mutating func add(_ notice: Notice, _ bound: ATTServer.Bound, limit: Int) -> ATTServer.Queued? {
+        let dropped: Int
+        switch bound {
+        case .shared:
+            // A group counts as one, whatever is in it, so that one that is larger than the queue can be sent at all.
+            guard count < limit else {
+                fallBehind()
+                return nil
+            }
+            dropped = 0
+        case .window(let most):
+            // Its sender keeps itself back: nobody is behind.
+            guard waiting(like: notice, most) < max(1, most) else { return nil }
+            dropped = 0
+        case .unbounded: dropped = 0
+        case .newest(let most): dropped = makeRoom(for: notice, most)
+        case .oldest(let most):
+            guard waiting(like: notice, most) < max(1, most) else {
+                countDropped(notice.count)
+                return ATTServer.Queued(isQueued: false, dropped: notice.count)
+            }
+            dropped = 0
+        }
+        counts.offered += notice.count
+        notices.append(notice)
+        return ATTServer.Queued(isQueued: true, dropped: dropped)
+    }
+
+    /// Puts notifications before all others, which were counted before.
+    mutating func putBack(_ values: [Value]) {
+        notices.replaceSubrange(..<first, with: values.map { Notice.one($0) })
+        first = 0
+    }
+
+    /// Counts values that were meant for the client, and found no room.
+    mutating func countDropped(_ count: Int) {
+        counts.offered += count
+        counts.dropped += count
+        fallBehind()
+    }
+
+    private mutating func fallBehind() {
+        if !counts.isBehind { counts.changes += 1 }
+    }
+
+    /// How many values of the same characteristic wait; at least that many where it doesn't matter how many more.
+    private func waiting(like notice: Notice, _ most: Int) -> Int {
+        guard case .one(let value) = notice, count >= max(1, most) else { return 0 }
+        return notices[first...].reduce(0) { $0 + ($1?.count(of: value.handle) ?? 0) }
+    }
+
+    /// Drops the oldest values of the same characteristic beyond the bound, and tells how many.
+    private mutating func makeRoom(for notice: Notice, _ most: Int) -> Int {
+        guard case .one(let value) = notice else { return 0 }
+        let surplus = waiting(like: notice, most) - max(1, most) + 1
+        guard surplus > 0 else { return 0 }
+        drop(value.handle, atMost: surplus)
+        fallBehind()
+        return surplus
+    }
+}
+
+// MARK: - Out
+
+extension NotificationQueue {
+    /// The one whose turn it is.
+    mutating func take() -> Notice? {
+        guard first < notices.count, let notice = notices[first] else { return nil }
+        notices[first] = nil
+        first += 1
+        if first > 32, first > notices.count / 2 {
+            notices.removeFirst(first)
+            first = 0
+        }
+        return notice
+    }
+
+    /// Forgets all that wait of a characteristic.
+    mutating func drop(_ handle: UInt16) { drop(handle, atMost: .max) }
+
+    private mutating func drop(_ handle: UInt16, atMost most: Int) {
+        var left = most
+        let rest: [Notice] = notices[first...].compactMap { $0?.without(handle, atMost: &left) }
+        (notices, first) = (rest, 0)
+        counts.dropped += most - left
+    }
+
+    /// The link has taken so many values.
+    mutating func sent(_ count: Int) { counts.sent += count }
+
+    /// Nothing is sent any more: what waits is dropped, and what was handed out.
+    mutating func end(handedOut: Int) {
+        counts.dropped += handedOut + notices[first...].reduce(0) { $0 + ($1?.count ?? 0) }
+        (notices, first) = ([], 0)
+        if counts.isBehind { counts.changes += 1 }
+    }
+
+    /// Whether a client that was behind has everything now.
+    mutating func catchesUp() -> Bool {
+        guard counts.isBehind, counts.waiting == 0 else { return false }
+        counts.changes += 1
+        return true
+    }
+}
+
+extension ATTServer {
+    /// Where a value may wait.
+    package enum Bound: Hashable, Sendable {
+        /// Among ``Limits/notifications`` of all characteristics; refused as ``SendRefusal/full`` where there is no room.
+        case shared
+        /// Among so many of its characteristic; refused as ``SendRefusal/full`` where there is no room.
+        case window(Int)
+        /// Wherever there is memory.
+        case unbounded
+        /// Among so many of its characteristic; the oldest one makes room.
+        case newest(Int)
+        /// Among so many of its characteristic; dropped where there is no room.
+        case oldest(Int)
+    }
+
+    /// What has become of a value that was to be queued.
+    package struct Queued: Hashable, Sendable {
+        /// Whether it waits for its turn.
+        package var isQueued: Bool
+        /// How many values were dropped: older ones for this one, or this one.
+        package var dropped: Int
+    }
+
+    /// What has become of the notifications for one client: each was sent, was dropped or waits.
+    package struct NotificationCounts: Hashable, Sendable {
+        /// Values that were meant for it.
+        package var offered = 0
+        /// Values that the link has taken.
+        package var sent = 0
+        /// Values that the client never gets.
+        package var dropped = 0
+        /// How often it has fallen behind or caught up; it begins with everything it was sent.
+        package var changes = 0
+
+        /// Values that wait, the one included that is being given to the link.
+        package var waiting: Int { offered - sent - dropped }
+        /// Whether a value has found no room since nothing waited last.
+        package var isBehind: Bool { !changes.isMultiple(of: 2) }
+
+        package init() {}
+    }
+}
