@@ -39,7 +39,10 @@ extension ConnectedCentral {
                 remedy: "Nothing has to be done; or drop its link with ConnectedCentral.disconnect()."
             )
         }
-        if state.withLock({ $0.notifications.isStuck }) { throw slow() }
+        if state.withLock({ $0.notifications.isStuck }) {
+            countDropped()
+            throw slow()
+        }
         do {
             return try await queue(object, limit: (Self.patience, slow)) {
                 server,
@@ -49,6 +52,7 @@ extension ConnectedCentral {
             }
         } catch let error as BLEError where error.code == .overflow {
             state.withLock { $0.notifications.isStuck = true }
+            countDropped()
             throw error
         }
     }
@@ -65,11 +69,11 @@ extension ConnectedCentral {
     ///
     /// The link may have been encrypted since the central's last PDU, and nobody has told: where it is not safe enough the
     /// radio is asked.
-    private func attempt<Output>(
+    func attempt<Output>(
         _ action: (inout ATTServer, AttributeDatabase) throws(ATTServer.SendRefusal) -> Output
     ) -> Result<Output, ATTServer.SendRefusal> {
         func once() -> Result<Output, ATTServer.SendRefusal> {
-            bearer.serve { server, database in
+            counting { server, database in
                 do throws(ATTServer.SendRefusal) {
                     return .success(try action(&server, database))
                 } catch {
@@ -83,8 +87,9 @@ extension ConnectedCentral {
         return once()
     }
 
-    private func queue(
+    func queue(
         _ object: String,
+        operation: String = "notify",
         limit: (duration: Duration, error: @Sendable () -> any Error)? = nil,
         _ add: (inout ATTServer, AttributeDatabase) throws(ATTServer.SendRefusal) -> Sent
     ) async throws -> Sent {
@@ -93,7 +98,7 @@ extension ConnectedCentral {
             switch attempt(add) {
             case .success(let sent): return sent
             case .failure(.full): try await room(\.notifications, after: seen, limit: limit)
-            case .failure(let refusal): throw refused(refusal, operation: "notify", object: object)
+            case .failure(let refusal): throw refused(refusal, operation: operation, object: object)
             }
         }
     }
@@ -127,7 +132,7 @@ extension ConnectedCentral {
         }
     }
 
-    private func room(
+    func room(
         _ board: any WritableKeyPath<State, RoomBoard> & Sendable,
         after seen: Int,
         limit: (duration: Duration, error: @Sendable () -> any Error)? = nil
@@ -204,7 +209,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "the value has more than 512 octets, where every attribute's value ends",
-            remedy: "Send it in parts: PeripheralServer.send(_:of:to:endingWith:)."
+            remedy: "Send it in parts: PeripheralServer.send(_:of:to:endingWith:onProgress:)."
         )
     }
 

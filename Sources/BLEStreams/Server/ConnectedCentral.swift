@@ -26,7 +26,11 @@ public final class ConnectedCentral: Sendable {
         /// Who waits until a queue has room, notifications and indications each by themselves.
         var notifications = RoomBoard()
         var indications = RoomBoard()
+        /// Who waits until no notification waits.
+        var emptiness = RoomBoard()
         var droppedWrites = 0
+        /// How many of its changes between behind and not behind were told.
+        var toldChanges = 0
         var longReads = LongReads()
         var end: DisconnectReason?
         /// Under which address its bond is kept, where it has told that on this link.
@@ -51,6 +55,7 @@ public final class ConnectedCentral: Sendable {
 
     let id: Int
     let bearer: Bearer
+    let backlogs: BacklogBoard
     let state: Mutex<State>
 
     /// - Parameters:
@@ -58,6 +63,7 @@ public final class ConnectedCentral: Sendable {
     ///   - isBonded: whether there is a bond with it, as far as the program's files say.
     init(link: any ATTLink, server: PeripheralServer, id: Int, client: ServerClient, isBonded: Bool) {
         self.id = id
+        backlogs = server.backlogBoard
         state = Mutex(State())
         let identity = Reference()
         bearer = Bearer(
@@ -237,22 +243,26 @@ public final class ConnectedCentral: Sendable {
             var roomy: [@Sendable () -> Void] = []
             if output.room.contains(.notifications) { roomy += state.notifications.takeWaiters() }
             if output.room.contains(.indications) { roomy += state.indications.takeWaiters() }
+            if output.room.contains(.empty) { roomy += state.emptiness.takeWaiters() }
             return (confirmed, unconfirmed, roomy)
         }
         for result in confirmed { result(true) }
         for result in unconfirmed { result(false) }
         for tell in roomy { tell() }
+        if output.room.contains(.backlog) { tellBacklog() }
     }
 
     private func ended(_ reason: DisconnectReason) {
         let (confirmations, roomy) = state.withLock { state in
             state.end = reason
             defer { state.confirmations = [:] }
-            let roomy = state.notifications.takeWaiters() + state.indications.takeWaiters()
+            let roomy =
+                state.notifications.takeWaiters() + state.indications.takeWaiters() + state.emptiness.takeWaiters()
             return (Array(state.confirmations.values), roomy)
         }
         for result in confirmations { result(false) }
         for tell in roomy { tell() }
+        tellBacklog()
     }
 }
 

@@ -17,6 +17,10 @@ public struct NotificationOutcome: Sendable {
     /// Source: Core Specification, Vol 3, Part F, 3.4.7.1.
     public let isCut: Bool
 
+    /// How many values were dropped for this one: older ones of its characteristic that waited, or this one where ``error`` says
+    /// so. 0 for whoever waits for room.
+    public let droppedCount: Int
+
     /// Whether it is on its way.
     public var isSent: Bool { error == nil }
 }

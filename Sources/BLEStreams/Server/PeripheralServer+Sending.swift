@@ -227,18 +227,18 @@ extension PeripheralServer {
 }
 
 extension NotificationOutcome {
-    fileprivate init(_ central: ConnectedCentral, _ sent: Int, of count: Int) {
-        self.init(central: central, error: nil, sentCount: sent, isCut: sent < count)
+    init(_ central: ConnectedCentral, _ sent: Int, of count: Int, dropped: Int = 0) {
+        self.init(central: central, error: nil, sentCount: sent, isCut: sent < count, droppedCount: dropped)
     }
 
-    fileprivate init(_ central: ConnectedCentral, failed error: BLEError) {
-        self.init(central: central, error: error, sentCount: 0, isCut: false)
+    init(_ central: ConnectedCentral, failed error: BLEError, dropped: Int = 0) {
+        self.init(central: central, error: error, sentCount: 0, isCut: false, droppedCount: dropped)
     }
 }
 
 extension ConnectedCentral {
     /// Whether it wants values of a characteristic in this way, and its link stands.
-    fileprivate func wants(_ kind: ServerClient.Subscription, of handle: UInt16) -> Bool {
+    func wants(_ kind: ServerClient.Subscription, of handle: UInt16) -> Bool {
         bearer.end == nil && bearer.serve { server, _ in server.client.wants(kind, of: handle) }
     }
 }

@@ -97,7 +97,7 @@ extension PeripheralServer {
     }
 
     /// Watches until what is returned is called, or the server is over.
-    private func watch(
+    func watch(
         _ handles: Set<UInt16>?,
         finish: @escaping @Sendable (BLEError?) -> Void,
         take: @escaping @Sendable (Event) -> Taken

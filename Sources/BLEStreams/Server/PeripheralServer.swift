@@ -42,6 +42,7 @@ public final class PeripheralServer: Sendable {
     let visits: PairingVisits
     let calls: ClosureCalls
     let serving: ServingWatch
+    let backlogBoard: BacklogBoard
     let advertised: ServedAdvertisement
     private let description: LocalPeripheral
     let served: ServedCentrals
@@ -67,6 +68,7 @@ public final class PeripheralServer: Sendable {
         visits = PairingVisits(description.pairing, on: radio.timeline)
         served = ServedCentrals(store: store)
         serving = ServingWatch()
+        backlogBoard = BacklogBoard()
         calls = ClosureCalls(on: radio.timeline)
         contents.withLock { $0.closures = services.closures }
     }
@@ -167,6 +169,7 @@ public final class PeripheralServer: Sendable {
         for activity in activities.reversed() { activity.cancel() }
         for watcher in watchers { watcher.finish(nil) }
         serving.finish(nil)
+        backlogBoard.finish(nil)
         guard !centrals.isEmpty else { return }
         await undisturbedReply(on: radio.timeline, limit: (.seconds(5), ())) { finish in
             let isEmpty = contents.withLock { state in
@@ -199,6 +202,7 @@ public final class PeripheralServer: Sendable {
         }
         for watcher in watchers { watcher.finish(error) }
         serving.finish(error)
+        backlogBoard.finish(error)
     }
 
     // MARK: - What is offered

@@ -12,6 +12,7 @@ final class ServerWarnings: Sendable {
         case closureFailed(UInt16)
         case flood(BluetoothAddress)
         case subscriptionFlood(BluetoothAddress)
+        case brokenMessage(BluetoothAddress)
         case encryptionFailed(BluetoothAddress)
         case interrupted
         case pairingsNotAnswered

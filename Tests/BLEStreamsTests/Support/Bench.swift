@@ -38,12 +38,14 @@ struct Bench {
     ///
     /// - Parameters:
     ///   - centrals: how many may be connected to the peripheral at once.
+    ///   - settings: the peripheral's adapter, but for that.
     ///   - warnings: keeps what the peripheral is told.
     ///   - serve: what the peripheral does; by default it answers from its stored values only.
     static func run(
         seed: UInt64 = 1,
         description: LocalPeripheral = description,
         centrals: Int = 1,
+        settings: AdapterSettings = AdapterSettings(),
         warnings: Recorder<BLEError>? = nil,
         serve: @escaping @Sendable (PeripheralServer, Bench) async throws -> Void = { server, _ in
             for try await _ in server.centralEvents {}
@@ -53,7 +55,9 @@ struct Bench {
         try await VirtualTime.run(seed: seed) { time in
             let air = SimulatedAir(time)
             air.traceCapacity = 10_000
-            let (near, far) = (air.adapter(), air.adapter(settings: AdapterSettings(maximumCentrals: centrals)))
+            var settings = settings
+            settings.maximumCentrals = centrals
+            let (near, far) = (air.adapter(), air.adapter(settings: settings))
             let bench = Bench(
                 time: time,
                 air: air,
