@@ -1,4 +1,6 @@
 public import BLEProtocol
+import BLERadio
+import Synchronization
 
 extension PeripheralServer {
     /// Sends a message in chunks as large as the link carries, each a notification, and its end mark.
@@ -10,10 +12,14 @@ extension PeripheralServer {
     /// }
     /// try await teller.run { server in
     ///     for try await change in server.subscriptions(of: story) where change.isSubscribed {
-    ///         try await server.send("Once upon a time …".utf8, of: story, to: change.central)
+    ///         try await server.send("Once upon a time …".utf8, of: story, to: change.central) { progress in
+    ///             print("\(progress)")
+    ///         }
     ///     }
     /// }
     /// ```
+    ///
+    /// It returns when the radio has the last chunk. A few of them wait for it at a time, whatever else the central is sent.
     ///
     /// The message is cut so that no data looks like the mark, and the central takes nothing for the end that isn't. It
     /// takes one message of a characteristic at a time: the chunks of two that are sent at once would be mixed. Cancelled
@@ -24,6 +30,8 @@ extension PeripheralServer {
     ///   - uuid: the characteristic, to which the central has subscribed.
     ///   - central: who gets it.
     ///   - mark: how the central tells the end; unless said otherwise "EOM" as a chunk of its own.
+    ///   - onProgress: hears after each chunk how many octets of the message wait for the radio or were taken by it; of all of
+    ///     them only once it has taken the mark too.
     /// - Throws: ``BLEError/Code/invalidArgument``, before anything is sent, where the message can't be sent with this mark:
     ///   it contains the delimiter, it is longer than its length prefix can say, or it looks like the mark however it is
     ///   cut, as a message does that is nothing but a mark of one octet; ``BLEError/Code/overflow`` where the mark
@@ -32,15 +40,76 @@ extension PeripheralServer {
         _ message: some Collection<UInt8>,
         of uuid: BluetoothUUID,
         to central: ConnectedCentral,
-        endingWith mark: EndMark = .endOfMessage()
+        endingWith mark: EndMark = .endOfMessage(),
+        onProgress: @Sendable (CommandProgress) -> Void = { _ in }
     ) async throws {
-        let chunks = try chunks(of: message, endingWith: mark, mtu: central.mtu, object: "of \(uuid) to \(central)")
-        for chunk in chunks { try await notify(chunk, of: uuid, to: central) }
+        let object = "of \(uuid) to \(central)"
+        let limit = central.maximumValueLength
+        let chunks = try chunks(of: message, endingWith: mark, limit: limit, object: object)
+        // Before any of it is sent.
+        let handle = try handle(of: .uuid(uuid), 0, .notify, operation: "send")
+        var teller = SendingProgress(of: message.count, on: radio.timeline)
+        for chunk in chunks {
+            try await central.sendChunk(handle, Array(chunk), object: object)
+            teller.add(chunk.count, onProgress)
+        }
+        try await central.waitUntilTaken(object: object)
+        teller.finish(onProgress)
+    }
+}
+
+/// How much of a message is sent, as its sender is told.
+private struct SendingProgress {
+    private let total: Int
+    private let timeline: any Timeline
+    private var meter: ProgressMeter
+    private var completed = 0
+
+    init(of total: Int, on timeline: any Timeline) {
+        self.total = total
+        self.timeline = timeline
+        meter = ProgressMeter(start: timeline.now, completed: 0)
+    }
+
+    /// So many octets more, the mark's or the length's among them.
+    mutating func add(_ octets: Int, _ tell: (CommandProgress) -> Void) {
+        completed += octets
+        if completed < total { say(completed, tell) }
+    }
+
+    mutating func finish(_ tell: (CommandProgress) -> Void) { say(total, tell) }
+
+    private mutating func say(_ completed: Int, _ tell: (CommandProgress) -> Void) {
+        let rate = meter.rate(at: timeline.now, completed: completed)
+        tell(CommandProgress(phase: "send", completed: completed, total: total, rate: rate))
+    }
+}
+
+extension ConnectedCentral {
+    /// How many chunks of a message wait for the radio.
+    private static let window = 16
+
+    fileprivate func sendChunk(_ handle: UInt16, _ chunk: [UInt8], object: String) async throws {
+        _ = try await queue(object, operation: "send") { server, database throws(ATTServer.SendRefusal) in
+            try server.notify(handle, chunk, .window(Self.window), database: database)
+            return chunk.count
+        }
+    }
+
+    /// Waits until the radio has taken every notification that waits now.
+    fileprivate func waitUntilTaken(object: String) async throws {
+        while true {
+            let seen = state.withLock { $0.emptiness.news }
+            let isEmpty = bearer.serve { server, _ in server.watchForEmptiness() }
+            if let end = bearer.end { throw BLEError.linkEnded(end, operation: "send", object: object) }
+            if isEmpty { return }
+            try await room(\.emptiness, after: seen)
+        }
     }
 }
 
 extension Link {
-    /// Writes a message in chunks as large as the link carries, and its end mark: what ``PeripheralServer/send(_:of:to:endingWith:)``
+    /// Writes a message in chunks as large as the link carries, and its end mark: what ``PeripheralServer/send(_:of:to:endingWith:onProgress:)``
     /// is in the other direction.
     ///
     /// The link is held meanwhile, so nothing of this program comes between two chunks. The message is cut so that no data
@@ -56,32 +125,39 @@ extension Link {
     ///   - uuid: the characteristic.
     ///   - mark: how the peripheral tells the end; unless said otherwise "EOM" as a chunk of its own.
     ///   - kind: how each chunk is written; with response unless said otherwise.
+    ///   - onProgress: hears after each chunk how many octets of the message are written.
     /// - Throws: ``BLEError/Code/invalidArgument`` and ``BLEError/Code/overflow`` as
-    ///   ``PeripheralServer/send(_:of:to:endingWith:)``, before anything is sent; else as ``write(_:to:in:_:timeout:)``.
+    ///   ``PeripheralServer/send(_:of:to:endingWith:onProgress:)``, before anything is sent; else as ``write(_:to:in:_:timeout:)``.
     public func send(
         _ message: some Collection<UInt8>,
         to uuid: BluetoothUUID,
         endingWith mark: EndMark = .endOfMessage(),
-        _ kind: WriteKind = .withResponse
+        _ kind: WriteKind = .withResponse,
+        onProgress: @Sendable (CommandProgress) -> Void = { _ in }
     ) async throws {
         let object = "to \(uuid) of \(peripheral)"
-        let chunks = try chunks(of: message, endingWith: mark, mtu: mtu, object: object)
+        let chunks = try chunks(of: message, endingWith: mark, limit: min(mtu - 3, 512), object: object)
         try await exclusively { link in
-            for chunk in chunks { try await link.write(chunk, to: uuid, kind) }
+            var teller = SendingProgress(of: message.count, on: timeline)
+            for chunk in chunks {
+                try await link.write(chunk, to: uuid, kind)
+                teller.add(chunk.count, onProgress)
+            }
+            teller.finish(onProgress)
         }
     }
 }
 
-/// The chunks of a message on a link with this MTU: neither a notification nor a write carries more than 512 octets of a
-/// value (Core Specification, Vol 3, Part F, 3.2.9).
+/// The chunks of a message: neither a notification nor a write carries more than 512 octets of a value (Core Specification,
+/// Vol 3, Part F, 3.2.9).
 private func chunks(
     of message: some Collection<UInt8>,
     endingWith mark: EndMark,
-    mtu: Int,
+    limit: Int,
     object: String
 ) throws -> [ArraySlice<UInt8>] {
     do throws(MessageCutter.Refusal) {
-        return try MessageCutter.chunks(of: Array(message), endingWith: mark, limit: min(mtu - 3, 512))
+        return try MessageCutter.chunks(of: Array(message), endingWith: mark, limit: limit)
     } catch {
         throw BLEError.cannotSend(error, object: object)
     }

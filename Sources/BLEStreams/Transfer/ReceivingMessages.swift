@@ -1,0 +1,172 @@
+public import BLEProtocol
+import Synchronization
+
+/// A message that a central has written in chunks; see ``PeripheralServer/messages(to:endingWith:maximumSize:)``.
+public struct CentralMessage: Sendable {
+    /// Who has written it.
+    public let central: ConnectedCentral
+
+    /// The message, without its end mark.
+    public let octets: [UInt8]
+}
+
+extension PeripheralServer {
+    /// The messages that centrals write in chunks, each whole: what ``Link/send(_:to:endingWith:_:onProgress:)`` is the other
+    /// end of.
+    ///
+    /// ```swift
+    /// let wishes = BluetoothUUID(0xFFF2)
+    /// let listener = LocalPeripheral(name: "Listener") {
+    ///     LocalService(BluetoothUUID(0xFFF0)) {
+    ///         LocalCharacteristic(wishes, [.write, .writeWithoutResponse], value: .dynamic)
+    ///     }
+    /// }
+    /// try await listener.run { server in
+    ///     for try await wish in server.messages(to: wishes, endingWith: .endOfMessage("EOM")) {
+    ///         print("\(wish.octets.count) octets from \(wish.central)")
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Each central's chunks are put together by themselves. Every write is accepted as it is taken, so one that waits for the
+    /// answer writes no faster than this is iterated. What a central has begun when it leaves is given up. One whose message
+    /// grows too long, or of whose chunks some were dropped since they came faster than this was iterated, loses its link, and
+    /// the program is told: nobody could say which of its octets belong together.
+    ///
+    /// - Parameters:
+    ///   - uuid: the characteristic.
+    ///   - mark: how the end of a message is told; unless said otherwise "EOM" as a chunk of its own.
+    ///   - maximumSize: the largest message in octets, mark and prefix not counted; 1 MiB unless said otherwise.
+    /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.
+    public func messages(
+        to uuid: BluetoothUUID,
+        endingWith mark: EndMark = .endOfMessage(),
+        maximumSize: Int = 1 << 20
+    ) -> BLEStream<CentralMessage> {
+        precondition(maximumSize >= 0, "a message can't have a negative size")
+        return chunks(to: uuid).lift { upstream, _ in
+            var assemblies = Assemblies(mark, maximumSize: maximumSize)
+            return Cursor(over: upstream) {
+                while true {
+                    if let message = assemblies.ready.popLast() { return .element(message) }
+                    switch try upstream.poll() {
+                    case .element(.write(let waiting)):
+                        let write = waiting.element
+                        write.accept()
+                        if assemblies.take(write) { self.giveUp(on: write.central, .tooLong(maximumSize), uuid) }
+                    case .element(.broken(let central)):
+                        assemblies.forget(central)
+                        self.giveUp(on: central, .dropped, uuid)
+                    case .gap(let gap): return .gap(gap)
+                    case .pending: return .pending
+                    case .end: return .end
+                    }
+                    if Task.isCancelled { return .pending }
+                }
+            }
+        }
+    }
+
+    /// What centrals write, and at which place the first chunk of one was dropped.
+    private func chunks(to uuid: BluetoothUUID) -> BLEStream<Incoming> {
+        let subject = StreamSubject(operation: "messages", object: "to \(uuid)")
+        return BLEStream(subject, timeline: radio.timeline, buffer: .unbounded) { mailbox in
+            let allowance = Allowance()
+            let broken = Mutex<Set<Int>>([])
+            let handles = self.database.handles(of: .uuid(uuid))
+            return self.watch(handles, finish: { mailbox.finish(throwing: $0) }) { event in
+                guard case .write(let request) = event else { return .no }
+                guard let place = allowance.place(for: request.central.id) else {
+                    let isFirst = broken.withLock { $0.insert(request.central.id).inserted }
+                    if isFirst { mailbox.send(.broken(request.central)) }
+                    mailbox.lost(1)
+                    return .full
+                }
+                mailbox.send(.write(Waiting(element: request, place: place)))
+                return .yes
+            }
+        }
+    }
+
+    private func giveUp(on central: ConnectedCentral, _ fault: Fault, _ uuid: BluetoothUUID) {
+        warnings.tell(.brokenMessage(central.address)) { _ in .brokenMessage(fault, "to \(uuid) by \(central)") }
+        central.bearer.close(DisconnectReason(.protocolViolation))
+    }
+}
+
+private enum Incoming: Sendable {
+    case write(Waiting<WriteRequest>)
+    /// A chunk of it was dropped here.
+    case broken(ConnectedCentral)
+}
+
+/// Why a central's messages can't be put together.
+private enum Fault {
+    case tooLong(Int)
+    case dropped
+}
+
+/// The messages under way, of each central by itself.
+private struct Assemblies {
+    private struct Assembly {
+        let central: ConnectedCentral
+        var assembler: MessageAssembler
+    }
+
+    /// Complete, the newest first.
+    var ready: [CentralMessage] = []
+    private let mark: EndMark
+    private let maximumSize: Int
+    private var underWay: [Int: Assembly] = [:]
+
+    init(_ mark: EndMark, maximumSize: Int) {
+        self.mark = mark
+        self.maximumSize = maximumSize
+    }
+
+    /// Takes a chunk; the answer is whether the message has grown too long.
+    mutating func take(_ write: WriteRequest) -> Bool {
+        let central = write.central
+        // What it has written before it was given up.
+        guard central.bearer.end?.kind != .protocolViolation else { return false }
+        var assembly = underWay[central.id] ?? begin(central)
+        assembly.assembler.append(write.value)
+        do throws(MessageAssembler.TooLong) {
+            while let octets = try assembly.assembler.next() {
+                ready.insert(CentralMessage(central: central, octets: octets), at: 0)
+            }
+        } catch {
+            forget(central)
+            return true
+        }
+        underWay[central.id] = assembly
+        return false
+    }
+
+    mutating func forget(_ central: ConnectedCentral) { underWay[central.id] = nil }
+
+    /// A central's first chunk; those who have left are forgotten.
+    private mutating func begin(_ central: ConnectedCentral) -> Assembly {
+        underWay = underWay.filter { $0.value.central.bearer.end == nil }
+        return Assembly(central: central, assembler: MessageAssembler(mark, maximumSize: maximumSize))
+    }
+}
+
+extension BLEError {
+    fileprivate static func brokenMessage(_ fault: Fault, _ object: String) -> BLEError {
+        let (cause, remedy) =
+            switch fault {
+            case .tooLong(let maximum):
+                (
+                    "a message is longer than \(maximum) octets, so its link was dropped",
+                    "Check that the end mark is the one that the central sends, or allow larger messages with maximumSize."
+                )
+            case .dropped:
+                (
+                    "it writes faster than the program takes, and chunks were dropped, so its link was dropped",
+                    "Take messages faster, or let centrals write with response."
+                )
+            }
+        return BLEError(.overflow, operation: "messages", object: object, cause: cause, remedy: remedy)
+    }
+}
