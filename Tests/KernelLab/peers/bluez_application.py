@@ -3,7 +3,8 @@
     python -m peers.bluez_application SOCKET SERVER [ADAPTER ...]
 
 SERVER is the adapter to be the peripheral on. Says `ready` once all the adapters named are powered, the
-application is registered and the advertisement is on the air. Commands: `notify HEX`, `reset`.
+application is registered and the advertisement is on the air. Commands: `notify HEX`, `reset`, `blast COUNT`: so many
+numbers of 20 octets, as fast as the bus takes them.
 """
 
 from __future__ import annotations
@@ -209,9 +210,15 @@ async def main(socket: str, server: str, *others: str) -> None:
     async def notify(value: str) -> None:
         notifying.notify(bytes.fromhex(value))
 
+    async def blast(count: str) -> None:
+        for number in range(int(count)):
+            notifying.notify(number.to_bytes(4, "little") + bytes(16))
+            await asyncio.sleep(0)
+
     links = Links(bus)
     await links.start()
     control.commands["notify"] = notify
+    control.commands["blast"] = blast
     control.commands["reset"] = links.gone
     async with asyncio.timeout(DEADLINE):
         await bluetoothd_on(bus)

@@ -3,15 +3,18 @@ import BLEStreams
 import CBenchmarks
 import Foundation
 
-/// Three programs for the kernel lab: a C peripheral, and a plain C client and streams as its centrals, over L2CAP
-/// sockets of the kernel. Each reception is one line of JSON.
+/// Four programs for the kernel lab: a C peripheral, a plain C client and streams as its centrals, and a peripheral of the
+/// library's, over L2CAP sockets of the kernel. Each reception is one line of JSON.
 ///
 ///     Benchmarks --kernel peripheral LOCAL COUNT SIZE
 ///     Benchmarks --kernel plain LOCAL PEER COUNT PAUSE
 ///     Benchmarks --kernel streams ADAPTER PEER COUNT PAUSE
 ///     Benchmarks --kernel streams-on-radio ADAPTER PEER COUNT PAUSE
+///     Benchmarks --kernel server ADAPTER COUNT SUBSCRIBERS
 ///
-/// The last one consumes on the radio's own thread. LOCAL and PEER are public addresses, PAUSE is in milliseconds after each thousand notifications.
+/// The last one says `ready`, and sends COUNT numbers of 20 octets to all as soon as so many have subscribed; the one before
+/// it consumes on the radio's own thread. LOCAL and PEER are public addresses, PAUSE is in milliseconds after each thousand
+/// notifications.
 enum Kernel {
     static func run(_ arguments: [String]) async throws {
         guard arguments.count >= 4, let last = UInt32(arguments[arguments.count - 1]) else { throw Usage() }
@@ -35,7 +38,31 @@ enum Kernel {
                 try await receive(central, arguments[2], Int(count), pause: pause)
             }
             show(reception)
+        case ("server", 4):
+            guard let count = UInt32(arguments[2]) else { throw Usage() }
+            try await serve(arguments[1], count, subscribers: Int(last))
         default: throw Usage()
+        }
+    }
+
+    private static func serve(_ adapter: String, _ count: UInt32, subscribers: Int) async throws {
+        let numbers = BluetoothUUID(0xA001)
+        let peripheral = LocalPeripheral(name: "Benchmarks") {
+            LocalService(BluetoothUUID(0xA000)) { LocalCharacteristic(numbers, [.notify]) }
+        }
+        try await peripheral.run(on: .adapter(adapter)) { server in
+            FileHandle.standardOutput.write(Data("ready\n".utf8))
+            var waiting = subscribers
+            for try await change in server.subscriptions(of: numbers) where change.isSubscribed {
+                waiting -= 1
+                if waiting == 0 { break }
+            }
+            for number in 0..<count {
+                let octets = (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+                try await server.notify(octets + [UInt8](repeating: 0, count: 16), of: numbers)
+            }
+            // What waits is on its way yet.
+            for try await _ in server.centralEvents {}
         }
     }
 
