@@ -2,7 +2,8 @@
 
     python -m peers.extended SOCKET ADDRESS
 
-Says `ready`, then `advertising handle=… legacy=0 connectable=1 hex=…` whenever a set is switched on.
+Says `ready`, then `advertising handle=… legacy=0 connectable=1 interval=MIN..MAX hex=…`, the interval in units of 625 µs,
+whenever a set is switched on, and `data handle=… hex=…` when what a set says is given.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ class ExtendedController(ExtendedAdvertising):
         super().__init__(name, **arguments)
         self.control = control
 
+    def on_hci_le_set_extended_advertising_data_command(self, command):
+        self.control.say("data", handle=command.advertising_handle, hex=bytes(command.advertising_data).hex() or "-")
+        return super().on_hci_le_set_extended_advertising_data_command(command)
+
     def on_hci_le_set_extended_advertising_enable_command(self, command):
         for handle in command.advertising_handles if command.enable else []:
             chosen = self.advertising_sets[handle]
@@ -30,9 +35,14 @@ class ExtendedController(ExtendedAdvertising):
                 handle=handle,
                 legacy=int(bool(properties(chosen) & LEGACY)),
                 connectable=int(bool(properties(chosen) & CONNECTABLE)),
+                interval=self.interval(chosen.parameters),
                 hex=bytes(chosen.data).hex() or "-",
             )
         return super().on_hci_le_set_extended_advertising_enable_command(command)
+
+    @staticmethod
+    def interval(parameters) -> str:
+        return f"{parameters.primary_advertising_interval_min}..{parameters.primary_advertising_interval_max}"
 
 
 async def main(socket: str, address: str) -> None:
