@@ -1,5 +1,8 @@
+import BLEStreams
 import Foundation
 import Testing
+
+@testable import ble
 
 /// `ble advertise`.
 @Suite(.timeLimit(.minutes(2))) struct AdvertiseTests {
@@ -17,6 +20,33 @@ import Testing
         #expect(event["event"] as? String == "advertising" && event["address"] is String)
         run.signal(SIGINT)
         #expect(try await run.end().status == 130)
+    }
+
+    @Test func `what is advertised is told, as fields and as what they mean`() async throws {
+        let run = try CommandRun([
+            "advertise", "--json", "--bthome", "temperature=21.5", "--bthome", "humidity=40", "--name", "Weather",
+        ])
+        let event = try object(await run.line())
+        let fields = try #require(event["fields"] as? [[String: Any]])
+        #expect(fields.contains { $0["type"] as? Int == 0x09 && $0["data"] as? String == "57656174686572" })
+        let values = try #require((event["beacons"] as? [String: Any])?["bthome"] as? [[String: Any]])
+        #expect(values.map { $0["object"] as? String } == ["temperature", "humidity"])
+        #expect(values.map { $0["value"] as? Double } == [21.5, 40])
+        #expect(values.map { $0["unit"] as? String } == ["°C", "%"])
+        run.signal(SIGINT)
+        #expect(try await run.end().status == 130)
+    }
+
+    @Test func `beacons are read in what a scan hears`() throws {
+        let uuid = try #require(BluetoothUUID("E2C56DB5-DFFB-48D2-B060-D0F5A71096E0"))
+        let beacon = IBeacon(uuid: uuid, major: 7, minor: 9)
+        let apple = try AdvertisingData(beacon.fields)
+        #expect(apple.beacons.map(\.0) == ["iBeacon"] && apple.beaconTexts == ["iBeacon \(uuid) 7.9"])
+        #expect("\(JSON.object(apple.beacons))".contains("\"major\":7,\"minor\":9,\"measuredPower\":-59"))
+        let door = try AdvertisingData(try Eddystone.url("https://example.org", power: -20).fields)
+        #expect(door.beaconTexts == ["https://example.org"])
+        #expect("\(JSON.object(door.beacons))" == #"{"eddystone":{"url":"https://example.org","power":-20}}"#)
+        #expect(try AdvertisingData([.localName("plain")]).beacons.isEmpty)
     }
 
     @Test func `what has no room is refused with the octets of each field`() async throws {

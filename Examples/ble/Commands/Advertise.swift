@@ -30,6 +30,7 @@ struct Advertise: Command {
         """
 
     private let beacon: LocalPeripheral
+    private let data: AdvertisingData
 
     init(_ arguments: Arguments) throws(UsageError) {
         _ = try arguments.parameters(Self.parameters)
@@ -40,6 +41,8 @@ struct Advertise: Command {
         var beacon = LocalPeripheral.beacon(fields, interval: try arguments.advertisingInterval("interval"))
         if arguments.has("resume") { beacon.resuming = .exponential() }
         self.beacon = beacon
+        // What has no room at all is refused when it is to go on air, with the octets of each field.
+        data = (try? AdvertisingData(fields, limit: .max)) ?? AdvertisingData(bytes: [])
     }
 
     func run(in environment: CommandEnvironment) async throws {
@@ -54,9 +57,11 @@ struct Advertise: Command {
                         .object(
                             ("event", .string("advertising")),
                             ("address", address.map { .string("\($0)") }),
-                            ("time", .string(time.isoText))
+                            ("time", .string(time.isoText)),
+                            ("fields", .array(data.fields)),
+                            ("beacons", .object(data.beacons))
                         ),
-                        "\(time.clockText)  advertising"
+                        (["\(time.clockText)  advertising"] + data.beaconTexts).joined(separator: "  ")
                     )
                 case .interrupted(let error):
                     try output.print(

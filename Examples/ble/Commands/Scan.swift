@@ -48,7 +48,7 @@ extension Discovery {
         let serviceData = advertisement.serviceData.map { entry in
             JSON.object(("uuid", .string("\(entry.service)")), ("data", .hex(entry.data)))
         }
-        return .object(
+        let members = JSON.object(
             ("address", .string("\(address)")),
             ("addressType", .string(address.kind.rawValue)),
             ("rssi", .number(rssi)),
@@ -61,6 +61,8 @@ extension Discovery {
             ("connectable", .bool(isConnectable)),
             ("adapter", .string(adapter))
         )
+        guard case .object(let known) = members else { return members }
+        return .object(known + advertisement.beacons)
     }
 
     fileprivate var text: String {
@@ -68,6 +70,7 @@ extension Discovery {
         parts.append(rssi.map { ($0 > -100 ? " \($0) dBm" : "\($0) dBm") } ?? "        ")
         if let name { parts.append("\"\(name.harmless)\"") }
         parts += services.map { "\($0)" }
+        parts += advertisement.beaconTexts
         parts += advertisement.manufacturerData.map { "company \($0.company.handleText):\($0.data.hexText)" }
         if let adapter { parts.append("by \(adapter)") }
         if !isConnectable { parts.append("(not connectable)") }
