@@ -5,7 +5,7 @@
 So many centrals on one air with an adapter of the kernel at ADDRESS. Says `ready`. Commands:
 
     gather N ADDRESS UUID   N of them connect, one after the other, and subscribe; a public address, or `own` for Bumble's server
-    hear COUNT              until each has so many values, or none has come for 10 s; answers with `received`, by central, `inOrder`
+    hear COUNT              until each has so many values, or none has come for 60 s; answers with `received`, by central, `inOrder`
                             and the `seconds` from the first value of all to the last
     leave                   all links end
     blast COUNT             Bumble's server sends so many numbers to each, as fast as it can
@@ -29,7 +29,7 @@ from peers import air
 from peers.control import Control
 
 OWN = "D0:00:00:00:00:01"
-QUIET = 10
+QUIET = 60
 
 
 def device(link: air.Link, name: str, address: str, host) -> Device:
