@@ -21,7 +21,7 @@ PROGRAM = Path(os.environ.get("LAB_PRODUCTS", "/nowhere")).resolve().parent / "r
 ADDRESS = "F0:F1:F2:F3:F4:F9"
 OURS = "A001"
 CENTRALS = (1, 8)
-COUNTS = {1: 3000, 8: 600}
+COUNTS = {1: 600, 8: 120}
 
 
 def spent(process: Process) -> float:
