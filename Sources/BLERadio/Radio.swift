@@ -28,6 +28,12 @@ public protocol Radio: Sendable {
     /// - Parameter result: is called once, unless the activity is cancelled before.
     func setPowered(_ isOn: Bool, result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity
 
+    /// Switches the adapter off and on, for all programs of the machine; goes on to its end, whoever waits for it: nobody is
+    /// left with an adapter that is off.
+    ///
+    /// - Parameter result: is called once, perhaps before this returns.
+    func powerCycle(result: @escaping @Sendable (Result<Void, BLEError>) -> Void)
+
     /// Resets the adapter's controller, as if it was pulled out and plugged in, for all programs of the machine; on its way the
     /// adapter is ``AdapterState/absent``, and comes back as what it was, on or off. Goes on to its end, whoever waits.
     ///

@@ -95,27 +95,15 @@ final class PrivacySwitch: Sendable {
     }
 
     private func switchOff() {
-        // A program that is killed now would leave it off.
-        let isOff = leftovers.note(KernelThing(.off, 0, of: facts))
-        switchPower(false) { [self] outcome in
-            if case .failure = outcome {
-                isOff?.forget()
-                return sink.finish(outcome)
-            }
-            set { [self] outcome in
-                // It is on afterwards in any case.
-                switchPower(true) { [self] isOn in
-                    isOff?.forget()
-                    if case .failure = outcome { return sink.finish(outcome) }
-                    sink.finish(isOn)
-                }
-            }
-        }
-    }
-
-    private func switchPower(_ isOn: Bool, then proceed: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
-        let sink = EventSink(proceed)
-        PowerSwitch(isOn, management, adapter, loop: loop, timeline: timeline, sink: sink).begin()
+        let off = PowerBreak(
+            facts: facts,
+            management: management,
+            adapter: adapter,
+            leftovers: leftovers,
+            loop: loop,
+            timeline: timeline
+        )
+        off.begin(doing: { [self] done in set(then: done) }, { [self] outcome in sink.finish(outcome) })
     }
 
     /// The kernel forgets a key with the privacy that it was for.

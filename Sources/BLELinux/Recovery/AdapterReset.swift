@@ -29,6 +29,8 @@ final class AdapterReset: Sendable {
         var device: USBDevice?
         var timers: [AdapterResetMachine.TimerID: RadioActivity] = [:]
         var adapter: RadioActivity?
+        /// That it was on: held until it is again, or its device has gone.
+        var note: LeftoverNote?
         /// Why it could not be switched on.
         var failure: BLEError?
         var result: (@Sendable (Outcome) -> Void)?
@@ -37,12 +39,20 @@ final class AdapterReset: Sendable {
     private let radio: any Radio
     private let name: String
     private let system: System
+    private let note: @Sendable () -> LeftoverNote?
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - radio: the adapter's; it is watched and switched.
+    ///   - note: writes down that it is to be on again, for the case that the program is killed.
     ///   - result: is called once.
-    init(_ radio: any Radio, system: System = .standard, result: @escaping @Sendable (Outcome) -> Void) {
+    init(
+        _ radio: any Radio,
+        system: System = .standard,
+        noting note: @escaping @Sendable () -> LeftoverNote? = { nil },
+        result: @escaping @Sendable (Outcome) -> Void
+    ) {
+        self.note = note
         self.radio = radio
         self.system = system
         let adapter = radio.adapterInfo
@@ -63,6 +73,8 @@ final class AdapterReset: Sendable {
         guard state.withLock({ $0.machine.wasOn }) else { return order(device) }
         switchOn { [self] failure in
             if let failure, failure.code == .permissionDenied { return finish(.failure(failure)) }
+            let note = note()
+            state.withLock { $0.note = note }
             order(device)
         }
     }
@@ -143,9 +155,12 @@ final class AdapterReset: Sendable {
     private func finish(_ outcome: Outcome) {
         let over = state.withLock { state in
             let over = state
-            (state.result, state.adapter, state.timers) = (nil, nil, [:])
+            (state.result, state.adapter, state.timers, state.note) = (nil, nil, [:], nil)
             return over
         }
+        // What is off still the next program may switch on.
+        if case .success = outcome { over.note?.forget() }
+        if radio.adapterInfo.state == .poweredOn { over.note?.forget() }
         over.adapter?.cancel()
         for timer in over.timers.values { timer.cancel() }
         over.result?(outcome)

@@ -46,6 +46,38 @@ extension LinuxRadio {
         return RadioActivity { sink.close() }
     }
 
+    /// Switches the adapter off and on through the management socket, which takes the capability `CAP_NET_ADMIN`. Where the
+    /// program is killed in between, the next one of this library switches it on.
+    public func powerCycle(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
+        loop.enqueue { [self] in
+            guard let facts = adapter.facts else {
+                return result(.failure(adapter.whyUnusable(for: "switch off", object: adapter.name)))
+            }
+            guard let management else {
+                return result(
+                    .failure(
+                        .missingCapability(.networkAdministration, operation: "switch off", object: adapter.name)
+                    )
+                )
+            }
+            let off = PowerBreak(
+                facts: facts,
+                management: management,
+                adapter: adapter,
+                leftovers: leftovers,
+                loop: loop,
+                timeline: timeline
+            )
+            off.begin { [watch] done in
+                watch.look()
+                done(.success(()))
+            } _: { [watch] outcome in
+                watch.look()
+                result(outcome)
+            }
+        }
+    }
+
     /// Resets the adapter's USB device, which its driver is bound to anew, as if it was pulled out and plugged in; an adapter
     /// that was on is switched on again. A device that does more than Bluetooth is reset as a whole. It takes the right to
     /// write to the device's file below `/dev/bus/usb`, and `CAP_NET_ADMIN` for one that is on.
@@ -54,10 +86,13 @@ extension LinuxRadio {
     public func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
         let sink = EventSink(result)
         loop.enqueue { [self] in
-            guard adapter.facts != nil else {
+            guard let facts = adapter.facts else {
                 return sink.finish(.failure(adapter.whyUnusable(for: "reset", object: adapter.name)))
             }
-            AdapterReset(self) { [loop, watch] outcome in
+            let note: @Sendable () -> LeftoverNote? = { [leftovers] in
+                leftovers.note(KernelThing(.off, 0, of: facts))
+            }
+            AdapterReset(self, noting: note) { [loop, watch] outcome in
                 loop.enqueue {
                     watch.look()
                     sink.finish(outcome)

@@ -39,6 +39,10 @@ public final class CaptureRadio: Radio {
         radio.setPowered(isOn, result: result)
     }
 
+    public func powerCycle(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
+        radio.powerCycle(result: result)
+    }
+
     public func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
         radio.reset(result: result)
     }

@@ -49,6 +49,16 @@ extension JoinedRadio: Radio {
         eachPresent(isOn ? "switch on" : "switch off", result) { $0.setPowered(isOn, result: $1) }
     }
 
+    /// Switches all of them that are there off and on.
+    func powerCycle(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
+        unattended { answer in
+            eachPresent("switch off", answer) { radio, answer in
+                radio.powerCycle(result: answer)
+                return RadioActivity {}
+            }
+        } answer: { result($0) }
+    }
+
     /// Resets all of them that are there.
     func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
         eachPresent("reset", result) { $0.reset(result: $1) }

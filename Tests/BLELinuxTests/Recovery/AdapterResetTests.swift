@@ -1,5 +1,6 @@
 import BLEProtocol
 import BLERadio
+import Foundation
 import RadioDoubles
 import Synchronization
 import Testing
@@ -66,6 +67,7 @@ import Testing
     /// Runs a reset whose order is carried out by the closure; what came of it, `nil` while it goes on.
     private func reset(
         find: @escaping @Sendable (String) throws(USBDevice.OtherBus) -> USBDevice = { _ in dongle },
+        noting note: @escaping @Sendable () -> LeftoverNote? = { nil },
         _ order: @escaping @Sendable (Adapter) throws(SystemError) -> Void
     ) -> @Sendable () -> Result<Void, BLEError>? {
         let outcome = Ending<Result<Void, BLEError>>()
@@ -74,7 +76,7 @@ import Testing
             order: { [adapter] (_) throws(SystemError) in try order(adapter) },
             runApart: { body in body() }
         )
-        AdapterReset(adapter, system: system) { outcome.end($0) }.begin()
+        AdapterReset(adapter, system: system, noting: note) { outcome.end($0) }.begin()
         return { outcome.reason }
     }
 
@@ -95,6 +97,31 @@ import Testing
         #expect(isGood(outcome()) && adapter.adapterInfo.state == .poweredOn && adapter.adapterInfo.name == name)
         // Nothing is left behind.
         #expect(!adapter.isWatched && adapter.hands.delays.isEmpty)
+    }
+
+    @Test func `one that is away is noted, until it is on again`() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("reset-\(UUID())").path
+        let notes = NoteFolder(path: folder)
+        #expect(notes.isOurs)
+        let leftovers = Leftovers(folder: notes, boot: "a")
+        let table = TableDouble()
+        // Nobody else's: claims are of the whole machine.
+        table.plug(7, .random(in: 1...0xFFFF_FFFF_FFFF))
+        let facts = try #require(try LinuxAdapter("hci7", socket: nil, refusal: nil, table: table).facts)
+        func isHeld() -> Bool { leftovers.held(on: facts).contains { $0.kind == .off } }
+        func isLeft() -> Bool { leftovers.left(on: facts).contains { $0.thing.kind == .off } }
+        for comesBack in [true, false] {
+            let note: @Sendable () -> LeftoverNote? = { leftovers.note(KernelThing(.off, 0, of: facts)) }
+            let outcome = reset(noting: note) { $0.become(.absent) }
+            #expect(isHeld() && outcome() == nil)
+            if comesBack {
+                adapter.become(.poweredOff)
+                #expect(isGood(outcome()) && !isHeld() && !isLeft())
+            } else {
+                adapter.hands.fire(.seconds(20))
+                #expect(error(outcome()) != nil && !isHeld() && isLeft())
+            }
+        }
     }
 
     @Test func `one that is back when the order returns was away all the same`() {

@@ -1,0 +1,49 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+/// Switches an adapter off for a moment and on again, and has that noted meanwhile: whoever comes behind a program that was
+/// killed in between switches it on, ``Leftovers/restorePower(of:through:bluetoothd:)``.
+struct PowerBreak: Sendable {
+    typealias Outcome = Result<Void, BLEError>
+
+    let facts: AdapterFacts
+    let management: ManagementSocket
+    let adapter: LinuxAdapter
+    let leftovers: Leftovers
+    let loop: EventLoop
+    let timeline: any Timeline
+
+    /// Starts, on the loop's thread; goes on to its end, whoever waits for it.
+    ///
+    /// - Parameters:
+    ///   - work: is done while it is off; it is switched on afterwards in any case.
+    ///   - result: what failed first. An adapter that could not be switched on stays noted.
+    func begin(
+        doing work: @escaping @Sendable (_ done: @escaping @Sendable (Outcome) -> Void) -> Void,
+        _ result: @escaping @Sendable (Outcome) -> Void
+    ) {
+        let note = Mutex(leftovers.note(KernelThing(.off, 0, of: facts)))
+        // Let go before anybody is told.
+        let end: @Sendable (Bool, Outcome) -> Void = { isToBeOn, outcome in
+            do {
+                let last = note.withLock { $0.take() }
+                if !isToBeOn { last?.forget() }
+            }
+            result(outcome)
+        }
+        power(false) { off in
+            guard case .success = off else { return end(false, off) }
+            work { worked in
+                power(true) { on in
+                    if case .failure = worked { end(on.failure != nil, worked) } else { end(on.failure != nil, on) }
+                }
+            }
+        }
+    }
+
+    private func power(_ isOn: Bool, then proceed: @escaping @Sendable (Outcome) -> Void) {
+        let sink = EventSink(proceed)
+        PowerSwitch(isOn, management, adapter, loop: loop, timeline: timeline, sink: sink).begin()
+    }
+}
