@@ -47,6 +47,9 @@ struct KernelKeyList: Hashable, Sendable {
         Set(longTerm).isSuperset(of: other.longTerm) && Set(identity).isSuperset(of: other.identity)
     }
 
+    /// Whether there is a key of a bond with a peer.
+    func hasKeys(of peer: BluetoothAddress) -> Bool { longTerm.contains { $0.address == ManagementAddress(peer) } }
+
     /// The peers for whom these are other keys than the ones given: not one of a peer's is the same.
     func contested(by own: KernelKeyList) -> Set<ManagementAddress> {
         let same = Set(longTerm.filter(Set(own.longTerm).contains).map(\.address))

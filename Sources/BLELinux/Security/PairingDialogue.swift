@@ -170,7 +170,14 @@ final class PairingDialogue: Sendable {
             return role == .initiator ? .pairingFailed(with: peer, reason) : .pairingFailed(by: peer, reason)
         }
         guard status == .authenticationFailed else { return nil }
-        return .pairingRefused(by: peer, as: role, consent: consent, agent: agent, bluetoothd: bluetoothd)
+        return .pairingRefused(
+            by: peer,
+            as: role,
+            consent: consent,
+            agent: agent,
+            bluetoothd: bluetoothd,
+            isBonded: KernelKeyList.current(of: adapter)?.hasKeys(of: peer)
+        )
     }
 }
 

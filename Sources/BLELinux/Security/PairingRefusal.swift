@@ -7,12 +7,14 @@ extension BLEError {
     ///   - consent: Who was asked, and who has answered.
     ///   - agent: What became of the wish that bluetoothd ask this program.
     ///   - bluetoothd: Whether it runs, as far as the list of processes tells.
+    ///   - isBonded: Whether the kernel has keys of a bond with the peer, which bluetoothd gave it; `nil`: nobody can tell.
     static func pairingRefused(
         by peer: BluetoothAddress,
         as role: PairingDialogue.Role = .initiator,
         consent: PairingConsent,
         agent: PairingAgent.Outcome,
-        bluetoothd: Bluetoothd.Presence
+        bluetoothd: Bluetoothd.Presence,
+        isBonded: @autoclosure () -> Bool? = nil
     ) -> BLEError {
         let other =
             role == .initiator
@@ -24,7 +26,10 @@ extension BLEError {
         guard bluetoothd != .absent else { return other }
         switch agent {
         case .ready where consent.hasAgentAgreed || consent.question != nil: return other
-        case .ready: return .refusedUnasked(peer)
+        // One that ends a pairing at once may have been quicker than bluetoothd was to ask; and without a bond of its own
+        // bluetoothd always asks.
+        case .ready where role != .initiator && isBonded() == false: return other
+        case .ready: return .refusedUnasked(peer, as: role)
         case .failed(let failure): return .refusedByBluetoothd(peer, because: failure)
         case .notNeeded where bluetoothd == .here: return .refusedByBluetoothd(peer, because: nil)
         case .notNeeded: return other
@@ -83,13 +88,14 @@ extension BLEError {
     }
 
     /// bluetoothd has a bond of its own with the peer, and takes no new pairing without one of its own commands.
-    private static func refusedUnasked(_ peer: BluetoothAddress) -> BLEError {
+    private static func refusedUnasked(_ peer: BluetoothAddress, as role: PairingDialogue.Role) -> BLEError {
+        let other = role == .initiator ? "peripheral" : "central"
         var error = BLEError(
             .securityFailed,
             operation: "pair",
             object: "with \(peer)",
             cause: "bluetoothd, which is asked about every pairing, said no without asking its agent: it still has a "
-                + "bond with the peripheral, which lost it",
+                + "bond with the \(other), which lost it",
             remedy: "Remove that bond with \"bluetoothctl remove \(peer)\", then pair again; or allow it once and for "
                 + "all with \"JustWorksRepairing = always\" in /etc/bluetooth/main.conf."
         )

@@ -8,11 +8,20 @@ import Testing
     private func refusal(
         _ agent: PairingAgent.Outcome,
         bluetoothd: Bluetoothd.Presence = .here,
+        as role: PairingDialogue.Role = .initiator,
+        isBonded: Bool? = nil,
         _ happened: (inout PairingConsent) -> Void = { _ = $0.kernelAsked() }
     ) -> BLEError {
         var consent = PairingConsent()
         happened(&consent)
-        return .pairingRefused(by: .example, consent: consent, agent: agent, bluetoothd: bluetoothd)
+        return .pairingRefused(
+            by: .example,
+            as: role,
+            consent: consent,
+            agent: agent,
+            bluetoothd: bluetoothd,
+            isBonded: isBonded
+        )
     }
 
     @Test(arguments: [
@@ -41,6 +50,23 @@ import Testing
             _ = $0.kernelAsked()
         }
         #expect(error.cause.contains("without asking") && error.remedy.contains("bluetoothctl remove"))
+    }
+
+    @Test func `a central that was quicker than bluetoothd was to ask is named, where bluetoothd has no bond with it`()
+    {
+        let role = PairingDialogue.Role.responder(consent: .accept)
+        func refusal(isBonded: Bool?) -> BLEError {
+            self.refusal(.ready, as: role, isBonded: isBonded) {
+                $0.agentBegan()
+                _ = $0.kernelAsked()
+            }
+        }
+        #expect(refusal(isBonded: false).pairingFailure == .refusedByCentral)
+        #expect(!refusal(isBonded: false).description.contains("bluetoothd"))
+        for isBonded in [true, nil] {
+            let error = refusal(isBonded: isBonded)
+            #expect(error.cause.contains("without asking") && error.cause.contains("a bond with the central"))
+        }
     }
 
     @Test func `where bluetoothd agreed it is the peripheral that has refused`() {
