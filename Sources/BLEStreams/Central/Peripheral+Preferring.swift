@@ -59,10 +59,9 @@ extension Peripheral {
     ///
     /// So what is secret is told to nobody who only has the peripheral's address. It holds for reads, writes of each kind,
     /// subscriptions and descriptors, in links, sessions and queues, and lasts as long as this ``Central`` is there. For an
-    /// operation that names a handle the services are discovered first. A read of all attributes of a type,
-    /// ``Link/readAll(_:in:timeout:)``, is held to what is demanded of that type alone: one of a descriptor's type also brings
-    /// descriptors of this characteristic, over whatever link there is. An operation for which the link could not be raised
-    /// fails with the error of that, and sends nothing.
+    /// operation that names a handle, and for a read of all attributes of a type, ``Link/readAll(_:in:timeout:)``, the services
+    /// are discovered first: one that brings descriptors of this characteristic is held to it, too. An operation for which the
+    /// link could not be raised fails with the error of that, and sends nothing.
     ///
     /// - Parameters:
     ///   - characteristic: its type.

@@ -22,6 +22,7 @@ extension Bearer {
                 finished = prepare(&state, &output)
                 return state.machine.nextOutgoing()
             }
+            deliver(output.deliveries)
             carryOut(output.rest, finished)
         }
     }

@@ -141,9 +141,7 @@ final class Bearer: Sendable {
             finished = prepare(&state, &output)
             return result
         }
-        for delivery in output.deliveries {
-            for consumer in delivery.consumers { consumer.deliver(delivery.values) }
-        }
+        deliver(output.deliveries)
         if output.hasIndication {
             outgoing = state.withLock { state in
                 state.machine.turn.isHeldBack = false
@@ -153,6 +151,12 @@ final class Bearer: Sendable {
         if let outgoing { send(outgoing) }
         carryOut(output.rest, finished)
         return result
+    }
+
+    func deliver(_ deliveries: [LinkMachine.Delivery]) {
+        for delivery in deliveries {
+            for consumer in delivery.consumers { consumer.deliver(delivery.values) }
+        }
     }
 
     /// What has to be done under the lock, since later steps may undo it.

@@ -19,9 +19,8 @@ extension Link {
     /// Reads all attributes of a type, without discovery: the values of characteristics that occur more than once, or
     /// all descriptors of one kind. Long values are read to their end.
     ///
-    /// Of what ``Peripheral/secure(_:to:)`` demands it heeds what is demanded of this type. To whose characteristic a descriptor
-    /// belongs isn't known without discovery: read descriptors of a characteristic that is to be used over a secure link by
-    /// ``secure(to:answers:timeout:)`` first, or by their handles.
+    /// Where ``Peripheral/secure(_:to:)`` demands anything the services are discovered first, to know to which characteristic a
+    /// descriptor belongs.
     ///
     /// Source: Core Specification, Vol 3, Part G, 4.8.2.
     ///

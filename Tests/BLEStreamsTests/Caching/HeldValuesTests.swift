@@ -58,6 +58,7 @@ import Testing
         for delivery in output.deliveries {
             for consumer in delivery.consumers { consumer.deliver(delivery.values) }
         }
+        for case .lost(let consumer, let count) in output.rest?.notices ?? [] { consumer.lost(count) }
         for case .held(let consumer, let id) in output.rest?.notices ?? [] {
             while let held = machine.takeHeld(id) {
                 if !held.values.isEmpty { consumer.deliver(held.values) }
@@ -120,6 +121,22 @@ import Testing
         #expect(held == nil)
         Self.carryOut(&machine) { $0.take(Self.unchanged, &$1) }
         #expect(inbox.taken.withLock { $0 } == [1])
+    }
+
+    @Test func `what came early and waits is delivered before the end, and what is in doubt is counted`() {
+        let inbox = Inbox()
+        for isInDoubt in [false, true] {
+            var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil)
+            machine.begin(now: .zero)
+            machine.add(Self.database, of: [.heartRate])
+            var output = LinkMachine.Output()
+            machine.received(Self.values(1, 2), of: Self.handle, &output)
+            _ = machine.subscribe(.handle(Self.handle), indications: false, pass: nil, inbox.consumer, &output)
+            if isInDoubt { machine.shut(1...4) }
+            // Nobody has handed it over yet.
+            Self.carryOut(&machine) { _ = $0.ended(DisconnectReason(.supervisionTimeout), &$1) }
+        }
+        #expect(inbox.taken.withLock { $0 } == [1, 2] && inbox.lost.withLock { $0 } == 2)
     }
 
     @Test func `values that may be somebody else's are not delivered`() {

@@ -21,6 +21,7 @@ import Testing
         { _ = try await $0.notifications(of: code).first() },
         { _ = try await $0.values(of: code).first() },
         { _ = try await $0.readAll(code) },
+        { _ = try await $0.readAll(AttributeType.userDescription) },
         { try await $0.run(.read(code)) },
         { link in _ = try await link.exclusively { try await $0.read(code) } },
         { link in
@@ -51,7 +52,9 @@ import Testing
         let properties: CharacteristicProperties = [.read, .write, .writeWithoutResponse, .notify]
         let lock = LocalPeripheral(name: "Lock") {
             LocalService(BluetoothUUID(0xB010)) {
-                LocalCharacteristic(code, properties, value: .stored([42]))
+                LocalCharacteristic(code, properties, value: .stored([42])) {
+                    LocalDescriptor.userDescription("the code")
+                }
                 LocalCharacteristic(other, properties, value: .stored([43]))
             }
         }

@@ -67,9 +67,9 @@ extension LinkMachine {
     /// Has the link as secure as is demanded for what a procedure reads or writes.
     private mutating func secure(_ procedure: any GATTProcedure, _ id: OperationID, _ output: inout Output) {
         guard !demands.isEmpty else { return use(procedure, id, &output) }
-        guard procedure.handles.isEmpty else { return know(id, &output) }
-        let level = procedure.attributeType.flatMap { demands[$0] }
-        if let level { raise(to: level, for: nil, id, &output) } else { use(procedure, id, &output) }
+        // A search names nothing.
+        if procedure.handles.isEmpty, procedure.attributeType == nil { return use(procedure, id, &output) }
+        know(id, &output)
     }
 
     /// Runs a procedure whose handles mean what the database of now says.
@@ -124,8 +124,7 @@ extension LinkMachine {
     ) {
         let id = operations[index].id
         guard operations[index].hasRepeated else {
-            let level = procedure.handles.compactMap { database.characteristic(containing: $0)?.uuid }
-                .compactMap { demands[$0] }.max()
+            let level = database.types(usedBy: procedure).compactMap { demands[$0] }.max()
             if let level { return raise(to: level, for: nil, id, &output) }
             return use(procedure, id, &output)
         }
@@ -220,6 +219,16 @@ extension LinkMachine {
             output.finished.append(Finished(id: id, result: result))
         }
         leave(place, &output)
+    }
+}
+
+extension GATTDatabase {
+    /// The types of the characteristics that a procedure reads or writes, or descriptors of theirs.
+    fileprivate func types(usedBy procedure: any GATTProcedure) -> [BluetoothUUID] {
+        let named = procedure.handles.compactMap { characteristic(containing: $0)?.uuid }
+        guard let type = procedure.attributeType else { return named }
+        let owners = services.flatMap(\.characteristics).filter { $0.descriptor(type) != nil }.map(\.uuid)
+        return named + [type] + owners
     }
 }
 

@@ -173,6 +173,7 @@ extension LinkMachine {
         for id in ids {
             guard let entry = subscriptions.removeValue(forKey: id) else { continue }
             if let handle = entry.characteristic?.valueHandle { removeRoute(id, entry.consumer, handle) }
+            letGo(entry, &output)
             output.tell(.ended(entry.consumer, failure))
         }
     }
@@ -183,6 +184,7 @@ extension LinkMachine {
     mutating func unsubscribeAll(_ output: inout Output) {
         if closedToSubscribers == nil { closedToSubscribers = DisconnectReason(.closedLocally) }
         for (id, entry) in subscriptions {
+            letGo(entry, &output)
             output.tell(.ended(entry.consumer, nil))
             unsubscribe(id, &output)
         }
@@ -192,7 +194,10 @@ extension LinkMachine {
 
     /// The link is over: every stream ends with the reason.
     mutating func endSubscriptions(_ reason: DisconnectReason, _ output: inout Output) {
-        for entry in subscriptions.values { output.tell(.ended(entry.consumer, .ended(reason))) }
+        for entry in subscriptions.values {
+            letGo(entry, &output)
+            output.tell(.ended(entry.consumer, .ended(reason)))
+        }
         subscriptions = [:]
         table = SubscriptionTable()
         raising = [:]

@@ -74,6 +74,16 @@ extension LinkMachine {
         output.tell(.held(consumer, id))
     }
 
+    /// A subscriber has its end: what waits for it is its own, or in doubt and lost.
+    func letGo(_ entry: Subscription, _ output: inout Output) {
+        guard let held = entry.held else { return }
+        if !held.isInDoubt, !held.values.isEmpty, let handle = entry.characteristic?.valueHandle {
+            output.deliveries.append(Delivery(handle: handle, consumers: [entry.consumer], values: held.values))
+        }
+        let lost = held.lost + (held.isInDoubt ? held.values.count : 0)
+        if lost > 0 { output.tell(.lost(entry.consumer, lost)) }
+    }
+
     /// What waits for a subscriber, and how many were lost behind it; `nil` where nothing does: values go on as they come.
     mutating func takeHeld(_ id: Subscription.ID) -> (values: [CharacteristicValue], lost: Int)? {
         guard let entry = subscriptions[id], let held = entry.held else { return nil }
