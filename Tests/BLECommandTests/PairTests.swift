@@ -53,13 +53,15 @@ import Testing
         #expect(run.status == 1 && run.complaint.contains("--passkey"), "\(run.complaint)")
     }
 
-    @Test(arguments: [
-        (["--passkey", "654321"], "wrongPasskey"), ([], "needsAnswers"), (["--just-works"], "needsAnswers"),
-    ])
-    func `with --json the reason of a failure is a word that programs can rely on`(
-        options: [String],
-        reason: String
-    ) async throws {
+    /// By their names: what a test is given is printed with it, and passkeys are not to be.
+    private static let failing = [
+        "a wrong passkey": (["--passkey", "654321"], "wrongPasskey"), "no answers": ([], "needsAnswers"),
+        "no person": (["--just-works"], "needsAnswers"),
+    ]
+
+    @Test(arguments: failing.keys.sorted())
+    func `with --json the reason of a failure is a word that programs can rely on`(_ name: String) async throws {
+        let (options, reason) = try #require(Self.failing[name])
         let run = try await CommandRun(["pair", Demo.update, "--json"] + options).end()
         #expect(run.status == 1 && run.output.isEmpty)
         let error = try #require(try object(run.errors.last)["error"] as? [String: Any])

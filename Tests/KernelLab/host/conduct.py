@@ -29,7 +29,7 @@ SECONDS_KEPT = 3 * 3600
 SELF_TEST = "peers"
 # Debian 13's, on its kernel, before everything that meets one.
 NEWER_BLUETOOTHD, LINE_OF_NEWER_BLUETOOTHD, BLUETOOTHD_MARK = "5.82", "6.12", "bluetoothd"
-ZOO, MATRIX, HARDSHIPS, ESSENTIAL = "zoo", "matrix", "hardships", "essential"
+ZOO, MATRIX, HARDSHIPS, THREATS, ESSENTIAL = "zoo", "matrix", "hardships", "threats", "essential"
 # By themselves, and only where the variable is set: whatever else runs would be measured too, or the build takes long.
 ON_REQUEST = {"speed": "LAB_SPEED", "deployment": "LAB_STATIC"}
 # The guest's own deadline: far beyond what a busy machine needs, since it only ever ends what hangs.
@@ -104,8 +104,8 @@ def benches(only: str | None, self_test: bool, mark: str) -> dict[str, list[str]
 
 
 def mark_of(folder: str, only: str | None) -> str:
-    """Of the zoo, of the matrix and of hardships a part is enough for every run."""
-    return ESSENTIAL if folder in (ZOO, MATRIX, HARDSHIPS) and not only else ""
+    """Of the zoo, of the matrix, of hardships and of threats a part is enough for every run."""
+    return ESSENTIAL if folder in (ZOO, MATRIX, HARDSHIPS, THREATS) and not only else ""
 
 
 def kernel_suites() -> list[str]:

@@ -59,9 +59,7 @@ def follow(follower, phase: str) -> str:
     return f"{phase} {len(numbers)} of {numbers[-1] - numbers[0] + 1}"
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.essential] if name == "gatttool" else []) for name in FOLLOWERS]
-)
+@pytest.mark.parametrize("name", list(FOLLOWERS))
 def test_a_central_has_the_numbers_again_after_each(name, place, ble, database, request):
     kind = FOLLOWERS[name]
     if kind.needs_bluetoothd:

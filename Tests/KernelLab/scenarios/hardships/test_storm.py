@@ -1,6 +1,6 @@
 """What a central does that means no good: PDUs of chance, connections that end at once, and a CCCD that is switched on
 and off. Another one finds all as before, and the command has grown by nothing. `run --hardships` has all of it; every
-other run a tenth."""
+other run a twentieth."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lab.peer import PATIENCE
 from lab.world import OUT
 
 SEED = 20261124
-SHARE = 1 if os.environ.get("LAB_HARDSHIPS") else 10
+SHARE = 1 if os.environ.get("LAB_HARDSHIPS") else 20
 PDUS, VISITS, TOGGLES = 20_000 // SHARE, 100 // SHARE, 1_000 // SHARE
 # What an allocator may keep for itself, KiB: a leak of one octet for each of 20,000 PDUs would be 20, of one object 2,000.
 GROWTH = 2_048

@@ -26,8 +26,10 @@ def ciphered(listener) -> list[str]:
 
 @pytest.mark.parametrize(
     ("manner", "options", "count"),
-    [("none legacy", (), ""), (f"shows {PASSKEY} legacy", ("--passkey", PASSKEY), TRIED)],
-    ids=["just works", "passkey"],
+    [
+        pytest.param("none legacy", (), "", marks=pytest.mark.essential, id="just works"),
+        pytest.param(f"shows {PASSKEY} legacy", ("--passkey", PASSKEY), TRIED, id="passkey"),
+    ],
 )
 def test_a_listener_has_the_key_of_a_legacy_pairing(ble, listener, manner, options, count):
     """With a passkey it tries them all. `ble` doesn't take such a link for one of LE Secure Connections."""

@@ -10,7 +10,9 @@ from lab.served import Served
 
 # What is on the display of the one who is meant, and what somebody in the middle guesses.
 SHOWN, GUESSED = "062481", "555555"
-manners = pytest.mark.parametrize("words", ["", " legacy"], ids=["secure", "legacy"])
+# Each method by Secure Connections is enough for every run; `run --only threats` has all of it.
+SECURE = pytest.param("", marks=pytest.mark.essential, id="secure")
+manners = pytest.mark.parametrize("words", [SECURE, pytest.param(" legacy", id="legacy")])
 
 
 @pytest.fixture
