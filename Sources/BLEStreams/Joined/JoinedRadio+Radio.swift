@@ -56,7 +56,9 @@ extension JoinedRadio: Radio {
                 radio.powerCycle(result: answer)
                 return RadioActivity {}
             }
-        } answer: { result($0) }
+        } answer: {
+            result($0)
+        }
     }
 
     /// Resets all of them that are there.
