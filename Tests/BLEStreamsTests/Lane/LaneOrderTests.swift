@@ -63,8 +63,6 @@ import Testing
         let hold = order.beginHold()
         let waiting = order.beginOperation(pass: nil)
         #expect(order.end(hold.id) == [waiting.id])
-        let (didWait, granted) = order.withdraw(waiting.id)
-        #expect(!didWait && granted.isEmpty)
         #expect(order.end(operation.id) == [] && order.end(waiting.id) == [])
         #expect(order.beginHold().isGranted)
     }

@@ -95,13 +95,6 @@ struct LaneOrder {
         return admit()
     }
 
-    /// Takes back what still waits; whether it did.
-    mutating func withdraw(_ id: ID) -> (didWait: Bool, granted: [ID]) {
-        guard let index = waiting.firstIndex(where: { $0.id == id }) else { return (false, []) }
-        waiting.remove(at: index)
-        return (true, admit())
-    }
-
     /// The link is over: all who wait may begin.
     mutating func open() -> [ID] {
         isOpen = true

@@ -64,14 +64,10 @@ extension LinkMachine {
     }
 
     /// Has what waits handed over, unless it is in doubt whose it is, or somebody does so already.
-    func mustHandOver(_ id: Subscription.ID) -> Bool {
-        subscriptions[id]?.held.map { !$0.isInDoubt && !$0.isBeingTaken } ?? false
-    }
-
     mutating func handOver(_ id: Subscription.ID, _ output: inout Output) {
-        guard mustHandOver(id), let consumer = subscriptions[id]?.consumer else { return }
+        guard let entry = subscriptions[id], let held = entry.held, !held.isInDoubt, !held.isBeingTaken else { return }
         subscriptions[id]?.held?.isBeingTaken = true
-        output.tell(.held(consumer, id))
+        output.tell(.held(entry.consumer, id))
     }
 
     /// A subscriber has its end: what waits for it is its own, or in doubt and lost.
