@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -26,6 +27,8 @@ struct run {
     int is_counting;
     // The thread whose system call was put aside, until it leaves it.
     pid_t lied_to;
+    // The thread in which libdispatch counts those that run, once a second: it ends the program when it can't.
+    pid_t monitor;
 };
 
 static const long file_calls[] = {
@@ -91,18 +94,33 @@ static void become(const struct run *run) {
     _exit(127);
 }
 
+// A thread that goes with its process, which another one of its threads has ended, can be neither asked nor changed any
+// more: that is an end like any other.
+static void note_failure(struct run *run) {
+    if (errno != ESRCH) run->end.failure = errno;
+}
+
+// Whether the call is the program's own: libdispatch looks into a file of `/proc` now and then.
+static int is_own(struct run *run, pid_t thread, const struct __ptrace_syscall_info *call) {
+    if (call->entry.nr == SYS_openat) {
+        const long path = ptrace(PTRACE_PEEKDATA, thread, call->entry.args[1], 0);
+        if (memcmp(&path, "/proc/", 6) == 0) run->monitor = thread;
+    }
+    if (thread != run->monitor) return 1;
+    if (call->entry.nr == SYS_close) run->monitor = 0;
+    return 0;
+}
+
 // A thread is about to make a system call, or has made one; 0 where it was killed.
 static int at_call(struct run *run, pid_t child, pid_t thread) {
     struct __ptrace_syscall_info call;
     if (ptrace(PTRACE_GET_SYSCALL_INFO, thread, sizeof call, &call) <= 0) {
-        // A thread that goes with its process can't be asked any more.
-        if (errno == ESRCH) return 1;
-        run->end.failure = errno;
-        return 0;
+        note_failure(run);
+        return errno == ESRCH;
     }
     if (call.op == PTRACE_SYSCALL_INFO_EXIT && thread == run->lied_to) {
         run->lied_to = 0;
-        if (!answer_call(thread, -(long)run->plan.error)) run->end.failure = errno;
+        if (!answer_call(thread, -(long)run->plan.error)) note_failure(run);
     }
     if (call.op != PTRACE_SYSCALL_INFO_ENTRY || !run->is_counting) return 1;
     run->end.calls++;
@@ -110,10 +128,10 @@ static int at_call(struct run *run, pid_t child, pid_t thread) {
         kill(child, SIGKILL);
         return 0;
     }
-    if (is_file_call((long)call.entry.nr) && ++run->end.file_calls == run->plan.failing) {
+    if (is_own(run, thread, &call) && is_file_call((long)call.entry.nr) && ++run->end.file_calls == run->plan.failing) {
         run->end.failed_call = (long)call.entry.nr;
         run->lied_to = thread;
-        if (!skip_call(thread)) run->end.failure = errno;
+        if (!skip_call(thread)) note_failure(run);
     }
     return 1;
 }
