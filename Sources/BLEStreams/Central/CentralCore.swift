@@ -7,9 +7,8 @@ final class CentralCore: Sendable {
     let scans: ScanBroker
     let states: ConnectionBoard
     let store: PeerStore
-    let connectTurns: Turns
     let sessionLinks = SessionLinks()
-    let links: SharedLinks
+    let connector: Connector
     let preferences: LinkPreferences
     let identities = KnownIdentities()
     private let recovery: RecoveryDriver
@@ -28,8 +27,7 @@ final class CentralCore: Sendable {
         self.store = store
         scans = ScanBroker(radio: radio)
         states = ConnectionBoard()
-        connectTurns = Turns(width: 16, limit: Turns.Limit(.seconds(5), on: radio.timeline))
-        links = SharedLinks(timeline: radio.timeline)
+        connector = Connector(timeline: radio.timeline)
         joined = (radio as? any JoiningRadio)?.joined
         recovery = RecoveryDriver(plan, radio: radio, scans: scans)
         if let joined { joined.recover(by: plan) } else { recovery.begin() }
@@ -46,6 +44,15 @@ final class CentralCore: Sendable {
         to peer: BluetoothAddress
     ) -> @Sendable (_ isLinked: Bool) -> Void {
         joined?.began(attemptTo: peer) ?? recovery.began(attempt, to: peer)
+    }
+
+    /// Whether it is the adapter that can't be used, and may yet return.
+    func isOfAdapter(_ error: BLEError) -> Bool {
+        guard !error.isFinal else { return false }
+        switch error.code {
+        case .adapterPoweredOff, .adapterBlocked, .adapterNotFound: return true
+        default: return error.reason?.kind == .adapterOff || radio.adapterInfo.state != .poweredOn
+        }
     }
 
     var timeline: any Timeline { radio.timeline }

@@ -18,7 +18,7 @@ extension Peripheral {
     ///   `CancellationError`.
     public func prefer(_ parameters: ConnectionParameters?) async throws {
         core.preferences.set(parameters, for: address)
-        guard let parameters, let link = core.links.link(to: self) else { return }
+        guard let parameters, let link = core.connector.link(to: self) else { return }
         // What it was kept to so far would undo the change.
         let former = link.conditionWatch.letGo()
         do {

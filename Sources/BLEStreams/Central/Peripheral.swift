@@ -60,12 +60,8 @@ public struct Peripheral: Sendable {
         pairing: PairingAnswers? = nil,
         _ body: (Link) async throws -> Output
     ) async throws -> Output {
-        let made: Link = try await reply(on: core.timeline, unwanted: Link.giveUp) { finish in
-            ConnectAttempt.start(to: self, timeout: timeout, parameters: parameters, pairing: pairing) {
-                finish($0.mapError { $0 as any Error })
-            }
-        }
-        let link = made.answering(pairing)
+        let wish = Connector.Wish(timeout: timeout, parameters: parameters, pairing: pairing)
+        let link = try await core.connector.connect(to: self, wish).answering(pairing)
         do {
             let output = try await body(link)
             await link.close()
@@ -114,7 +110,8 @@ public struct Peripheral: Sendable {
         let subject = StreamSubject(operation: "stream", object: "from \(address)")
         let tally = Tally()
         let open: @Sendable (Waker) -> Cursor<Element> = { waker in
-            let cursor = LinkCursor(self, timeout, parameters, pairing, body, tally, waker)
+            let wish = Connector.Wish(timeout: timeout, parameters: parameters, pairing: pairing)
+            let cursor = LinkCursor(self, wish, body, tally, waker)
             return Cursor(poll: cursor.poll, unfinished: cursor.unfinished, stop: cursor.stop, close: cursor.close)
         }
         return BLEStream(subject, timeline: core.timeline, count: { tally.counters }, open: open)

@@ -81,49 +81,16 @@ extension CommandContext {
         for address in [peripheral.address] + peripheral.alternatives {
             if let refusal = peripheral.core.sessionLinks.refusal(address) { throw refusal }
         }
-        let begin = timeline.now
-        var adapterFailed: Duration?
-        while true {
-            let left = limit == nil ? begin + timeout - timeline.now : timeout
-            do {
-                return try await reply(on: timeline, unwanted: Link.giveUp) { finish in
-                    ConnectAttempt.start(to: peripheral, timeout: left) { finish($0.mapError { $0 as any Error }) }
-                }
-            } catch var error as BLEError where isOfAdapter(error) {
-                let since = adapterFailed ?? timeline.now
-                adapterFailed = since
-                let end = limit.map { since + $0 } ?? begin + timeout
-                guard try await adapterReturns(peripheral, before: end) else {
-                    error.elapsed = timeline.now - begin
-                    throw error
-                }
-            }
-        }
+        let patience = limit.map { ConnectMachine.Patience.upTo($0) } ?? .withinLimit
+        return try await peripheral.core.connector.connect(
+            to: peripheral,
+            Connector.Wish(timeout: timeout, patience: patience)
+        )
     }
 
     /// Whether it is the adapter that can't be used, and may yet return.
     func isOfAdapter(_ error: any Error) -> Bool {
-        guard let error = error as? BLEError, !error.isFinal else { return false }
-        switch error.code {
-        case .adapterPoweredOff, .adapterBlocked, .adapterNotFound: return true
-        default:
-            return error.reason?.kind == .adapterOff || peripheral.core.radio.adapterInfo.state != .poweredOn
-        }
-    }
-
-    /// Waits for the adapter; whether there is time left once it is back.
-    private func adapterReturns(_ peripheral: Peripheral, before end: Duration) async throws -> Bool {
-        let states = Central(core: peripheral.core).adapterStates
-        do {
-            let left = max(.zero, end - timeline.now)
-            _ = try await states.timeout(left, for: .wholeStream).first { $0 == .poweredOn }
-        } catch let error as BLEError where error.code == .timedOut {
-            return false
-        }
-        // A controller that has just come back may refuse its first commands.
-        guard timeline.now + .milliseconds(250) < end else { return false }
-        try await pause(for: .milliseconds(250), on: timeline)
-        return true
+        (error as? BLEError).map { peripheral.core.isOfAdapter($0) } ?? false
     }
 
     // MARK: - Errors

@@ -158,7 +158,7 @@ extension Link {
     ) {
         lifetime.end.whenEnded { [core = peripheral.core, peripheral, conditionWatch] reason in
             conditionWatch.end()
-            core.links.ended(peripheral)
+            core.connector.ended(peripheral)
             core.states.set(.disconnected(reason), of: peripheral.address)
         }
         bearer.start(raiser)

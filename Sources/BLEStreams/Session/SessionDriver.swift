@@ -133,15 +133,11 @@ final class SessionDriver: Sendable {
         guard let peripheral = session.peripheral else { return handle(.disconnect) }
         news.withLock { $0.linkEnd = nil }
         do {
-            let link: Link = try await reply(on: core.timeline, unwanted: Link.giveUp) { finish in
-                QueuedConnect.start(
-                    to: peripheral,
-                    timeout: plan.limits.connect,
-                    parameters: plan.parameters
-                ) { outcome in
-                    finish(outcome.mapError { $0 as any Error })
-                }
-            }
+            let link = try await core.connector.connect(
+                to: peripheral,
+                // How a failure is followed up is the session's own machine to say.
+                Connector.Wish(timeout: plan.limits.connect, persists: false, parameters: plan.parameters)
+            )
             session.linked(link)
             link.onEnd { [weak self, weak link] reason in
                 // One that is being closed says so later, when there may be another one.

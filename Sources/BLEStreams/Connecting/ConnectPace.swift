@@ -6,9 +6,9 @@ import BLEProtocol
 /// Vol 6, Part B, 4.5). That is the commonest failure on air and passes, in most cases at once: so three further tries
 /// follow without a pause, and then others whose pauses grow, for as long as the caller has time. What failed otherwise
 /// fails again.
-struct ConnectPace {
+struct ConnectPace: Equatable {
     /// What became of a try.
-    struct Failure {
+    struct Failure: Equatable {
         /// The connection was lost, and nothing was ever heard on it.
         let isUnestablished: Bool
         /// The peer has ended a link that it still had with an earlier program, and takes a fresh one then.
@@ -28,12 +28,12 @@ struct ConnectPace {
     static let triesAtOnce = 3
     static let pauses = RetryPolicy.exponential(from: .milliseconds(250), to: .seconds(4))
 
-    private let persists: Bool
+    /// Whether there are further tries at all.
+    var persists: Bool
     private var resumptions = 0
     /// The connections that were never established.
     private(set) var failures = 0
 
-    /// - Parameter persists: whether there are further tries at all.
     init(_ persists: Bool) { self.persists = persists }
 
     /// For how long to wait before the next try; `nil` where none is to follow.

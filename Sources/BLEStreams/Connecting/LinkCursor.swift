@@ -15,18 +15,15 @@ final class LinkCursor<Element: Sendable> {
 
     init(
         _ peripheral: Peripheral,
-        _ timeout: Duration,
-        _ parameters: ConnectionParameters?,
-        _ pairing: PairingAnswers?,
+        _ wish: Connector.Wish,
         _ body: @escaping (Link) -> BLEStream<Element>,
         _ tally: Tally,
         _ waker: Waker
     ) {
-        self.body = { body($0.answering(pairing)) }
+        self.body = { body($0.answering(wish.pairing)) }
         self.tally = tally
         self.waker = waker
-        cancel = ConnectAttempt.start(to: peripheral, timeout: timeout, parameters: parameters, pairing: pairing) {
-            [arrival] result in
+        cancel = peripheral.core.connector.connect(to: peripheral, wish) { [arrival] result in
             arrival.put(result)
             waker.wake()
         }

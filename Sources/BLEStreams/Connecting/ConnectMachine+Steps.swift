@@ -1,0 +1,149 @@
+import BLEProtocol
+import BLERadio
+
+/// The way from nothing to a link, step by step.
+extension ConnectMachine {
+    /// Begins, or begins anew.
+    mutating func start(_ output: inout Output) {
+        output.tries = true
+        candidates = addresses
+        identities = [:]
+        hasListened = addresses.count < 2
+        hasTriedLink = false
+        tries = 0
+        // A link of ours that is still going down would keep the peer busy.
+        begin(.waitUntilDown, &output)
+    }
+
+    /// The link before is down.
+    mutating func isDown(_ number: Int, _ output: inout Output) {
+        guard takes(number) != nil else { return }
+        output.tell(.connecting)
+        isTold = true
+        begin(.recall, &output)
+    }
+
+    /// What is kept of the peripheral is known.
+    ///
+    /// - Parameters:
+    ///   - identities: who is behind those of its addresses that are private.
+    ///   - isBonded: whether there is a bond with it.
+    ///   - hasLink: whether there is a link to it, somebody's, as the radio says.
+    mutating func recalled(
+        _ number: Int,
+        identities: [BluetoothAddress: BluetoothAddress],
+        isBonded: Bool,
+        hasLink: Bool,
+        _ output: inout Output
+    ) {
+        guard takes(number) != nil else { return }
+        self.identities = identities
+        self.hasLink = hasLink
+        if isBonded { begin(.restoreKeys, &output) } else { goOn(&output) }
+    }
+
+    /// The adapter has the keys, or could not be given them. That is no reason not to try: it may have them.
+    mutating func keysRestored(_ number: Int, hasKeys: Bool, _ output: inout Output) {
+        guard takes(number) != nil else { return }
+        // An adapter that has the key knows the peripheral by its identity alone.
+        candidates = candidates.flatMap { address -> [BluetoothAddress] in
+            guard let identity = identities[address] else { return [address] }
+            return hasKeys ? [identity] : [identity, address]
+        }
+        goOn(&output)
+    }
+
+    /// Lines up with the first candidate, once it has been listened for all of them. Who has a link may not be heard, and is
+    /// tried before; where that tells nothing, the link was about to end.
+    mutating func goOn(_ output: inout Output) {
+        if isPaused {
+            isHeldBack = true
+            return leaveTurn(&output)
+        }
+        if !hasListened {
+            hasListened = hasTriedLink || !hasLink
+            hasTriedLink = true
+            if hasListened {
+                return begin(.listen(for: candidates, atMost: min(Self.longestListening, limit / 2)), &output)
+            }
+        }
+        begin(.lineUp, &output)
+        turn = number
+    }
+
+    // MARK: - Listening
+
+    /// The peripheral was heard, under this address.
+    mutating func heard(_ number: Int, _ address: BluetoothAddress, _ output: inout Output) {
+        guard number == self.number, step != nil else { return }
+        candidates = [address]
+        listened(number, &output)
+    }
+
+    /// It has been listened for long enough, or can't be.
+    mutating func listened(_ number: Int, _ output: inout Output) {
+        guard number == self.number, step != nil else { return }
+        stop(&output)
+        goOn(&output)
+    }
+
+    // MARK: - The radio
+
+    /// The radio is the peripheral's for a while.
+    mutating func granted(_ number: Int, _ output: inout Output) {
+        guard number == turn, takes(number) != nil else { return }
+        connect(&output)
+    }
+
+    /// Somebody else is to have the radio: it lines up again.
+    mutating func revoked(_ number: Int, _ output: inout Output) {
+        guard number == turn else { return }
+        stop(&output)
+        rotate()
+        goOn(&output)
+    }
+
+    private mutating func connect(_ output: inout Output) {
+        tries += 1
+        let length = tries <= addresses.count ? Self.firstTurn : Self.laterTurn
+        let limit = candidates.count > 1 ? min(length, limit / 4) : nil
+        begin(.connect(to: candidates[0], atMost: limit), &output)
+    }
+
+    private mutating func rotate() { candidates.append(candidates.removeFirst()) }
+
+    /// The radio has made a link; whether that is still wanted.
+    mutating func connected(_ number: Int, _ output: inout Output) -> Bool {
+        guard number == self.number, case .connect(let address, _)? = step else { return false }
+        leaveTurn(&output)
+        begin(.settle(with: address), &output)
+        return true
+    }
+
+    /// The link can be used.
+    mutating func settled(_ number: Int, _ output: inout Output) {
+        if takes(number) != nil { linked(&output) }
+    }
+
+    /// The time for a step is over, where it has one.
+    mutating func limitPassed(_ number: Int, _ output: inout Output) {
+        guard number == self.number, let step else { return }
+        switch step {
+        case .listen: listened(number, &output)
+        case .connect:
+            output.stops = true
+            rotate()
+            if hasListened, !isPaused { return connect(&output) }
+            _ = takes(number)
+            leaveTurn(&output)
+            goOn(&output)
+        case .pause:
+            _ = takes(number)
+            goOn(&output)
+        case .rest:
+            _ = takes(number)
+            start(&output)
+        default: break
+        }
+    }
+}

@@ -1,0 +1,242 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// Carrying out what a ``ConnectMachine`` says.
+extension Connector {
+    /// Does what one output asks for, in the order of its declarations.
+    func perform(_ errand: Errand) {
+        let (number, output) = (errand.number, errand.output)
+        guard let entry = state.withLock({ $0.entries[number] }) else { return }
+        let core = entry.peripheral.core
+        if output.tries { watchHearing(number, core, entry.peripheral.address) }
+        if output.stops || output.begins != nil { endStep(number, isUndone: output.stops) }
+        if output.leavesTurn { take(number, \.leaveTurn)?() }
+        if let alarm = output.alarm { set(alarm, number) }
+        if let isLinked = output.ends { take(number, \.end)?(isLinked) }
+        if let state = output.tells { core.states.set(state, of: entry.peripheral.address) }
+        answer(errand)
+        if let begin = output.begins { self.begin(begin.step, begin.number, number, entry) }
+    }
+
+    /// Changes what is to be undone of a peripheral.
+    private func update(_ number: Int, _ body: (inout Running) -> Void) {
+        state.withLock { state in
+            guard var running = state.entries[number]?.running else { return }
+            body(&running)
+            state.entries[number]?.running = running
+        }
+    }
+
+    private func take<Value: Sendable>(_ number: Int, _ part: WritableKeyPath<Running, Value?>) -> Value? {
+        state.withLock { $0.entries[number]?.running[keyPath: part].take() }
+    }
+
+    private func endStep(_ number: Int, isUndone: Bool) {
+        take(number, \.limit)?.cancel()
+        let undo = take(number, \.undo)
+        if isUndone { undo?() }
+    }
+
+    private func set(_ alarm: ConnectMachine.Output.Alarm, _ number: Int) {
+        take(number, \.alarm)?.cancel()
+        guard case .set(let deadline) = alarm else { return }
+        let timer = timeline.schedule(after: max(.zero, deadline - timeline.now)) { [weak self, timeline] in
+            self?.change(number) { $0.alarmRang(now: timeline.now, &$1) }
+        }
+        update(number) { $0.alarm = timer }
+    }
+
+    /// Has it watched whether the adapter hears anybody, until the end.
+    private func watchHearing(_ number: Int, _ core: CentralCore, _ address: BluetoothAddress) {
+        let attempt = RecoveryDriver.Attempt(
+            pause: { [weak self] in self?.change(number) { $0.pause(&$1) } },
+            resume: { [weak self] in self?.change(number) { $0.resume(&$1) } }
+        )
+        let end = core.began(attempt, to: address)
+        update(number) { $0.end = end }
+    }
+
+    private func answer(_ errand: Errand) {
+        for (asker, outcome) in errand.answers {
+            switch outcome {
+            case .linked:
+                guard let link = state.withLock({ $0.entries[errand.number]?.link }) else { continue }
+                asker.answer(.success(Link(link, share: LinkShare(errand.number))))
+            case .timedOut(let failures):
+                asker.answer(.failure(.connectTimedOut(asker.peripheral, after: asker.timeout, failures: failures)))
+            case .failed:
+                guard var error = errand.failure else { continue }
+                error.elapsed = timeline.now - asker.begin
+                asker.answer(.failure(error))
+            }
+        }
+    }
+
+    // MARK: - Steps
+
+    private func begin(_ step: ConnectMachine.Step, _ id: Int, _ number: Int, _ entry: Entry) {
+        let core = entry.peripheral.core
+        switch step {
+        case .waitUntilDown:
+            core.states.whenDown(entry.peripheral.address) { self.change(number) { $0.isDown(id, &$1) } }
+        case .recall: recall(id, number, entry)
+        case .restoreKeys: restoreKeys(id, number, entry)
+        case .lineUp:
+            let leave = turns.enter(
+                grant: { self.change(number) { $0.granted(id, &$1) } },
+                revoke: { self.change(number) { $0.revoked(id, &$1) } }
+            )
+            update(number) { $0.leaveTurn = leave }
+        case .listen(let addresses, let limit):
+            setLimit(limit, id, number)
+            listen(for: addresses, id, number, core)
+        case .connect(let address, let limit):
+            if let limit { setLimit(limit, id, number) }
+            let activity = core.radio.connect(to: address, parameters: entry.parameters) {
+                self.connected($0, id, number, core)
+            }
+            update(number) { $0.undo = { activity.cancel() } }
+        case .settle(let address): settle(with: address, id, number, entry)
+        case .waitForEnd:
+            let undo = entry.link?.onEnd { _ in self.change(number) { $0.linkIsDown(id, &$1) } }
+            update(number) { $0.undo = undo }
+        case .pause(let duration), .rest(let duration): setLimit(duration, id, number)
+        case .waitForAdapter:
+            let activity = core.radio.observeAdapter { [timeline] info in
+                guard info.state == .poweredOn else { return }
+                self.change(number) { $0.adapterReturned(id, now: timeline.now, &$1) }
+            }
+            update(number) { $0.undo = { activity.cancel() } }
+        }
+    }
+
+    private func setLimit(_ duration: Duration, _ id: Int, _ number: Int) {
+        let timer = timeline.schedule(after: duration) { self.change(number) { $0.limitPassed(id, &$1) } }
+        update(number) { $0.limit = timer }
+    }
+
+    private func recall(_ id: Int, _ number: Int, _ entry: Entry) {
+        let (core, addresses) = (entry.peripheral.core, entry.machine.addresses)
+        core.store.perform(on: timeline) {
+            var records: [BluetoothAddress: PeerRecord] = [:]
+            var identities: [BluetoothAddress: BluetoothAddress] = [:]
+            var isBonded = false
+            for address in addresses {
+                let identity = core.identity(of: address)
+                let record = core.store.record(of: identity)
+                if address != identity { identities[address] = identity }
+                (records[address], records[identity]) = (record, record)
+                if !record.bonds(with: identity).isEmpty { isBonded = true }
+            }
+            let hasLink = core.radio.hasLink(to: entry.peripheral.address)
+            self.state.withLock { [records] in $0.entries[number]?.records = records }
+            self.change(number) { [identities, isBonded] machine, output in
+                machine.recalled(id, identities: identities, isBonded: isBonded, hasLink: hasLink, &output)
+            }
+        }
+    }
+
+    private func restoreKeys(_ id: Int, _ number: Int, _ entry: Entry) {
+        let core = entry.peripheral.core
+        expectPairing(entry)
+        let undo = core.restoreAllBonds { error in
+            self.state.withLock { $0.entries[number]?.keysNotRestored = error }
+            self.change(number) { $0.keysRestored(id, hasKeys: error == nil, &$1) }
+        }
+        update(number) { $0.undo = undo }
+    }
+
+    /// What there are of keys may turn out not to be good enough.
+    private func expectPairing(_ entry: Entry) {
+        guard let capability = entry.capability, capability != .noInputNoOutput else { return }
+        for (address, record) in entry.records {
+            let bonds = record.bonds(with: address)
+            if !bonds.isEmpty, !bonds.contains(where: \.isAuthenticated) {
+                entry.peripheral.core.radio.expectPairing(with: address, as: capability)
+            }
+        }
+    }
+
+    private func listen(for addresses: [BluetoothAddress], _ id: Int, _ number: Int, _ core: CentralCore) {
+        let wanted = Set(addresses)
+        let stop = core.scans.add(
+            ScanBroker.Options(services: [], isActive: true, reportsDuplicates: false),
+            take: { reports in
+                guard let heard = reports.first(where: { wanted.contains($0.address) }) else { return }
+                self.change(number) { $0.heard(id, heard.address, &$1) }
+            },
+            lost: { _ in },
+            // Without the permission to scan, for one.
+            fail: { _ in self.change(number) { $0.listened(id, &$1) } }
+        )
+        update(number) { $0.undo = stop }
+    }
+
+    // MARK: - The link
+
+    private func connected(
+        _ outcome: Result<any ATTLink, BLEError>,
+        _ id: Int,
+        _ number: Int,
+        _ core: CentralCore
+    ) {
+        switch outcome {
+        case .failure(let error): failed(error, id, number, core)
+        case .success(let radioLink):
+            let isWanted = state.withLock { state in
+                var isWanted = false
+                state.change(number) { isWanted = $0.connected(id, &$1) }
+                if isWanted { state.entries[number]?.radioLink = radioLink }
+                return isWanted
+            }
+            // Too late: nobody wants it any more, or this kind's turn is over.
+            if !isWanted { radioLink.disconnect() }
+            carryOut()
+        }
+    }
+
+    /// Negotiates the MTU, and encrypts the link where there is a bond.
+    private func settle(with address: BluetoothAddress, _ id: Int, _ number: Int, _ entry: Entry) {
+        let core = entry.peripheral.core
+        guard let radioLink = entry.radioLink else { return }
+        let link = Link(
+            peripheral: Peripheral(core: core, address: address),
+            radioLink: radioLink,
+            record: entry.records[address] ?? PeerRecord()
+        )
+        state.withLock { state in
+            state.entries[number]?.link = link
+            state.entries[number]?.radioLink = nil
+            state.entries[number]?.running.undo = { link.beginClosing() }
+        }
+        link.start(keysNotRestored: entry.keysNotRestored, parameters: entry.parameters) { outcome in
+            switch outcome {
+            case .success: self.change(number) { $0.settled(id, &$1) }
+            case .failure(let error): self.failed(error, id, number, core, link)
+            }
+        }
+    }
+
+    /// - Parameter link: the link that has ended, where there was one.
+    private func failed(_ error: BLEError, _ id: Int, _ number: Int, _ core: CentralCore, _ link: Link? = nil) {
+        let pace = ConnectPace.Failure(
+            error,
+            wasHeard: link?.bearer.hasReceived ?? false,
+            wasResumed: link?.bearer.radioLink.isResumed ?? false
+        )
+        let failure = ConnectMachine.Failure(
+            pace: pace,
+            isBusy: error.code == .busy,
+            isOfAdapter: core.isOfAdapter(error),
+            reason: error.reason
+        )
+        let (random, now) = (timeline.randomBits(), timeline.now)
+        state.withLock { state in
+            guard state.entries[number]?.machine.number == id else { return }
+            state.entries[number]?.failure = error
+            state.change(number) { $0.failed(id, failure, random: random, now: now, &$1) }
+        }
+        carryOut()
+    }
+}
