@@ -20,6 +20,8 @@ extension ConnectMachine {
             wasUp = true
             // The peripheral was there: it is of this kind.
             candidates = [address]
+            // The link tells its own end, when it is down.
+            isTold = false
         }
         pace.persists = waiters.contains(where: \.persists)
         if let pause = pace.pause(after: failure.pace, random: random) {
@@ -27,7 +29,6 @@ extension ConnectMachine {
             answer(&output) { $0.persists ? nil : .failed }
             setAlarm(&output)
             guard wasUp else { return goOn(after: pause, &output) }
-            isTold = false
             return begin(.waitForEnd(thenPause: pause), &output)
         }
         if failure.isBusy {

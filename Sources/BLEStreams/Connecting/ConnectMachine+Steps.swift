@@ -5,7 +5,8 @@ import BLERadio
 extension ConnectMachine {
     /// Begins, or begins anew.
     mutating func start(_ output: inout Output) {
-        output.tries = true
+        if !isTrying { output.tries = true }
+        isTrying = true
         candidates = addresses
         identities = [:]
         hasListened = addresses.count < 2

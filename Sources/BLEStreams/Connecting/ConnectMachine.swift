@@ -100,6 +100,8 @@ struct ConnectMachine: Equatable {
     var turn: Int?
     /// Whether whoever watches the connection has been told that a link is being made.
     var isTold = false
+    /// Whether it is being tried, as whoever watches the adapter was told.
+    var isTrying = false
     /// Whether the adapter is being switched off and on, and whether the next step waits for that.
     var isPaused = false
     var isHeldBack = false
@@ -141,12 +143,15 @@ struct ConnectMachine: Equatable {
     // MARK: - Those who wait
 
     /// One more wants a link.
-    mutating func join(_ waiter: Waiter, _ output: inout Output) {
+    mutating func join(_ waiter: Waiter, now: Duration, _ output: inout Output) {
         var waiter = waiter
         waiter.formerFailures = pace.failures
-        if step == .waitForAdapter, waiter.patience == .none {
+        if step == .waitForAdapter {
             // It would be told so at once, too, if it came first.
-            return output.answers.append(Output.Answer(waiter: waiter.id, outcome: .failed))
+            guard waiter.patience != .none else {
+                return output.answers.append(Output.Answer(waiter: waiter.id, outcome: .failed))
+            }
+            waiter.adapterFailed = now
         }
         waiters.append(waiter)
         limit = max(limit, waiter.timeout)
@@ -219,20 +224,25 @@ struct ConnectMachine: Equatable {
     }
 
     private mutating func end(isLinked: Bool, _ output: inout Output) {
-        output.ends = isLinked
+        endTrying(isLinked: isLinked, &output)
         isTold = false
         isOver = !isLinked
         setAlarm(&output)
+    }
+
+    private mutating func endTrying(isLinked: Bool, _ output: inout Output) {
+        if isTrying { output.ends = isLinked }
+        isTrying = false
     }
 
     /// All who wait hear of a failure, but those who wait for the adapter where it is that which has failed.
     mutating func giveUp(_ failure: Failure, now: Duration, _ output: inout Output) {
         stop(&output)
         answer(&output) { waiter in failure.isOfAdapter && waiter.patience != .none ? nil : .failed }
-        // Nobody is told that a link is being made before the one before is down; a link that failed tells its own end.
+        // Nobody is told that a link is being made before the one before is down.
         if isTold { output.tell(.disconnected(failure.reason)) }
         guard !waiters.isEmpty else { return end(isLinked: false, &output) }
-        output.ends = false
+        endTrying(isLinked: false, &output)
         isTold = false
         updateWaiters { $0.adapterFailed = $0.adapterFailed ?? now }
         begin(.waitForAdapter, &output)

@@ -140,7 +140,7 @@ final class Connector: Sendable {
             }
             let number = state.current[key] ?? state.add(fresh, key)
             state.entries[number]?.askers[id] = asker
-            state.change(number) { $0.join(waiter, &$1) }
+            state.change(number) { $0.join(waiter, now: asker.begin, &$1) }
             return (nil, number)
         }
         if let shared {

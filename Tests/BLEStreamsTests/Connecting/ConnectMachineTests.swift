@@ -1,0 +1,186 @@
+import BLEProtocol
+import BLERadio
+import Testing
+
+@testable import BLEStreams
+
+/// What the machine says, word for word.
+@Suite struct ConnectMachineTests {
+    private typealias Output = ConnectMachine.Output
+
+    private let address = BluetoothAddress(rawValue: 0xC0_DE00_0000_01, kind: .random)
+    private let alias = BluetoothAddress(rawValue: 0xC0_DE00_0000_01, kind: .public)
+    private let gone = ConnectMachine.Failure(
+        pace: ConnectPace.Failure(
+            BLEError(.adapterPoweredOff, operation: "connect", cause: "the adapter is off"),
+            wasHeard: false,
+            wasResumed: false
+        ),
+        isOfAdapter: true,
+        reason: DisconnectReason(.adapterOff)
+    )
+
+    private static func waiter(_ id: Int, patience: ConnectMachine.Patience = .none) -> ConnectMachine.Waiter {
+        ConnectMachine.Waiter(id: id, timeout: .seconds(30), deadline: .seconds(30), patience: patience)
+    }
+
+    private static func output(_ build: (inout Output) -> Void) -> Output {
+        var output = Output()
+        build(&output)
+        return output
+    }
+
+    private static func begin(_ number: Int, _ step: ConnectMachine.Step) -> Output.Begin {
+        Output.Begin(number: number, step: step)
+    }
+
+    /// A machine whose first waiter has come as far as the radio.
+    private func connecting(patience: ConnectMachine.Patience = .none) -> ConnectMachine {
+        var (machine, output) = (ConnectMachine([address]), Output())
+        machine.join(Self.waiter(1, patience: patience), now: .zero, &output)
+        machine.isDown(1, &output)
+        machine.recalled(2, identities: [:], isBonded: false, hasLink: false, &output)
+        machine.granted(3, &output)
+        return machine
+    }
+
+    @Test func `the way to a link is six steps, and those who wait share it`() {
+        var machine = ConnectMachine([address])
+        #expect(
+            Self.output { machine.join(Self.waiter(1), now: .zero, &$0) }
+                == Self.output {
+                    $0.tries = true
+                    $0.alarm = .set(.seconds(30))
+                    $0.begins = Self.begin(1, .waitUntilDown)
+                }
+        )
+        #expect(
+            Self.output { machine.isDown(1, &$0) }
+                == Self.output {
+                    $0.tells = .connecting
+                    $0.begins = Self.begin(2, .recall)
+                }
+        )
+        #expect(
+            Self.output { machine.recalled(2, identities: [:], isBonded: true, hasLink: false, &$0) }
+                == Self.output { $0.begins = Self.begin(3, .restoreKeys) }
+        )
+        #expect(
+            Self.output { machine.keysRestored(3, hasKeys: true, &$0) }
+                == Self.output { $0.begins = Self.begin(4, .lineUp) }
+        )
+        #expect(Self.output { machine.join(Self.waiter(2), now: .zero, &$0) } == Output())
+        #expect(
+            Self.output { machine.granted(4, &$0) }
+                == Self.output { $0.begins = Self.begin(5, .connect(to: address, atMost: nil)) }
+        )
+        #expect(
+            Self.output { _ = machine.connected(5, &$0) }
+                == Self.output {
+                    $0.leavesTurn = true
+                    $0.begins = Self.begin(6, .settle(with: address))
+                }
+        )
+        #expect(
+            Self.output { machine.settled(6, &$0) }
+                == Self.output {
+                    $0.alarm = .cancel
+                    $0.ends = true
+                    $0.tells = .connected
+                    $0.answers = [1, 2].map { Output.Answer(waiter: $0, outcome: .linked) }
+                }
+        )
+        #expect(machine.isLinked && machine.users == 2)
+        #expect(!machine.unshare() && machine.unshare(), "the last one drops the link")
+    }
+
+    @Test func `the last one that leaves takes back what the radio was asked`() {
+        var machine = connecting()
+        #expect(
+            Self.output { machine.leave(1, &$0) }
+                == Self.output {
+                    $0.stops = true
+                    $0.leavesTurn = true
+                    $0.alarm = .cancel
+                    $0.ends = false
+                    $0.tells = .disconnected(nil)
+                }
+        )
+        #expect(machine.isOver)
+    }
+
+    @Test func `an adapter that goes is waited for by those who said so, and the others are told`() {
+        var machine = connecting(patience: .upTo(.seconds(600)))
+        var output = Output()
+        machine.join(Self.waiter(2), now: .zero, &output)
+        #expect(
+            Self.output { machine.failed(4, gone, random: 0, now: .seconds(1), &$0) }
+                == Self.output {
+                    $0.leavesTurn = true
+                    $0.alarm = .set(.seconds(601))
+                    $0.ends = false
+                    $0.tells = .disconnected(DisconnectReason(.adapterOff))
+                    $0.answers = [Output.Answer(waiter: 2, outcome: .failed)]
+                    $0.begins = Self.begin(5, .waitForAdapter)
+                }
+        )
+        // It has 30 seconds of its own once the adapter is back, and has had its rest.
+        #expect(
+            Self.output { machine.adapterReturned(5, now: .seconds(100), &$0) }
+                == Self.output {
+                    $0.stops = true
+                    $0.alarm = .set(.milliseconds(130_250))
+                    $0.begins = Self.begin(6, .rest(.milliseconds(250)))
+                }
+        )
+    }
+
+    @Test func `who comes while the adapter is away waits for it as long as it said`() {
+        var machine = connecting(patience: .upTo(.seconds(600)))
+        var output = Output()
+        machine.failed(4, gone, random: 0, now: .seconds(1), &output)
+        var late = Self.waiter(2, patience: .upTo(.seconds(60)))
+        late.deadline = .seconds(35)
+        #expect(
+            Self.output { machine.join(late, now: .seconds(5), &$0) } == Self.output { $0.alarm = .set(.seconds(65)) }
+        )
+        #expect(
+            Self.output { machine.alarmRang(now: .seconds(65), &$0) }
+                == Self.output {
+                    $0.answers = [Output.Answer(waiter: 2, outcome: .failed)]
+                    $0.alarm = .set(.seconds(601))
+                }
+        )
+    }
+
+    @Test func `two kinds of an address take turns with the radio`() {
+        var (machine, output) = (ConnectMachine([address, alias]), Output())
+        machine.join(Self.waiter(1), now: .zero, &output)
+        machine.isDown(1, &output)
+        #expect(
+            Self.output { machine.recalled(2, identities: [:], isBonded: false, hasLink: false, &$0) }
+                == Self.output { $0.begins = Self.begin(3, .listen(for: [address, alias], atMost: .seconds(12))) }
+        )
+        machine.limitPassed(3, &output)
+        #expect(
+            Self.output { machine.granted(4, &$0) }
+                == Self.output { $0.begins = Self.begin(5, .connect(to: address, atMost: .seconds(5))) }
+        )
+        #expect(
+            Self.output { machine.limitPassed(5, &$0) }
+                == Self.output {
+                    $0.stops = true
+                    $0.begins = Self.begin(6, .connect(to: alias, atMost: .seconds(5)))
+                }
+        )
+        #expect(
+            Self.output { machine.revoked(4, &$0) }
+                == Self.output {
+                    $0.stops = true
+                    $0.leavesTurn = true
+                    $0.begins = Self.begin(7, .lineUp)
+                },
+            "others have the radio first"
+        )
+    }
+}
