@@ -1,17 +1,10 @@
-/// What has to be done because of a transition.
+/// What has to be done because of a transition, at once.
+///
+/// What takes time follows from the state alone, for as long as it lasts: `scanning` listens for advertisements,
+/// `connecting` makes a link, `waitingToReconnect` waits for what it says.
 public enum SessionEffect: String, Hashable, Sendable, CaseIterable {
-    /// Listen for advertisements.
-    case startScan
-    /// Listen no more.
-    case stopScan
-    /// Make a link.
-    case connect
-    /// Give the attempt to make a link up.
-    case cancelConnect
     /// Drop the link: subscriptions first, where there is still time.
     case closeLink
     /// Forget what was kept of the peripheral's attributes.
     case dropCache
-    /// Wait for what the state says, then resume.
-    case wait
 }

@@ -30,7 +30,7 @@ public struct SessionRule: Hashable, Sendable {
     public let condition: Condition
     /// The state after.
     public let to: SessionState.Kind
-    /// What is to be done.
+    /// What is to be done beside what the state after is about.
     public let effects: [SessionEffect]
 }
 
@@ -74,37 +74,37 @@ extension ConnectionMachine {
 
     private static let disconnectedRules: [SessionRule] =
         [
-            rule(.initial, .scan, .scanning, .startScan),
-            rule(.initial, .connect, .connecting, .connect),
+            rule(.initial, .scan, .scanning),
+            rule(.initial, .connect, .connecting),
             rule(.initial, .disconnect, .initial),
         ] + adapterLost(in: .initial)
         + [
-            rule(.scanning, .discovered, .discovered, .stopScan),
-            rule(.scanning, .searchFailed, .waitingToReconnect, if: .attemptsLeftOnceConnected, .stopScan, .wait),
-            rule(.scanning, .searchFailed, .failed, .stopScan),
-        ] + adapterLost(in: .scanning, .stopScan)
+            rule(.scanning, .discovered, .discovered),
+            rule(.scanning, .searchFailed, .waitingToReconnect, if: .attemptsLeftOnceConnected),
+            rule(.scanning, .searchFailed, .failed),
+        ] + adapterLost(in: .scanning)
         + [
-            rule(.scanning, .disconnect, .initial, .stopScan),
+            rule(.scanning, .disconnect, .initial),
 
-            rule(.discovered, .connect, .connecting, .connect),
+            rule(.discovered, .connect, .connecting),
         ] + adapterLost(in: .discovered)
         + [
             rule(.discovered, .disconnect, .initial),
 
             rule(.connecting, .linkEstablished, .idle),
-            rule(.connecting, .connectFailed, .connecting, if: .failedToEstablish, .connect),
-            rule(.connecting, .connectFailed, .waitingToReconnect, if: .attemptsLeft, .wait),
+            rule(.connecting, .connectFailed, .connecting, if: .failedToEstablish),
+            rule(.connecting, .connectFailed, .waitingToReconnect, if: .attemptsLeft),
             rule(.connecting, .connectFailed, .failed),
-        ] + adapterLost(in: .connecting, .cancelConnect)
+        ] + adapterLost(in: .connecting)
         + [
-            rule(.connecting, .disconnect, .initial, .cancelConnect),
+            rule(.connecting, .disconnect, .initial),
 
-            rule(.waitingToReconnect, .resume, .connecting, if: .peerKnown, .connect),
-            rule(.waitingToReconnect, .resume, .scanning, .startScan),
-            rule(.waitingToReconnect, .adapterReturned, .connecting, if: .peerKnown, .connect),
-            rule(.waitingToReconnect, .adapterReturned, .scanning, .startScan),
-            rule(.waitingToReconnect, .connect, .connecting, .connect),
-            rule(.waitingToReconnect, .scan, .scanning, .startScan),
+            rule(.waitingToReconnect, .resume, .connecting, if: .peerKnown),
+            rule(.waitingToReconnect, .resume, .scanning),
+            rule(.waitingToReconnect, .adapterReturned, .connecting, if: .peerKnown),
+            rule(.waitingToReconnect, .adapterReturned, .scanning),
+            rule(.waitingToReconnect, .connect, .connecting),
+            rule(.waitingToReconnect, .scan, .scanning),
         ] + adapterLost(in: .waitingToReconnect)
         + [rule(.waitingToReconnect, .disconnect, .initial)]
 
@@ -160,7 +160,7 @@ extension ConnectionMachine {
         + lack(in: .subscribing, .notFound) + lack(in: .subscribing, .notSupported)
         + SessionState.Kind.allCases.filter { $0.phase == .connected }.flatMap { kind in
             [
-                rule(kind, .linkLost, .waitingToReconnect, if: .attemptsLeft, .closeLink, .wait),
+                rule(kind, .linkLost, .waitingToReconnect, if: .attemptsLeft, .closeLink),
                 rule(kind, .linkLost, .failed, .closeLink),
             ] + adapterLost(in: kind, .closeLink) + [rule(kind, .disconnect, .initial, .closeLink)]
         }
@@ -173,7 +173,7 @@ extension ConnectionMachine {
                 trigger: .adapterLost,
                 condition: .adapterMayReturn,
                 to: .waitingToReconnect,
-                effects: effects + [.wait]
+                effects: effects
             ),
             SessionRule(from: kind, trigger: .adapterLost, condition: .always, to: .failed, effects: effects),
         ]
@@ -197,7 +197,7 @@ extension ConnectionMachine {
 
     /// With other attributes than those that were kept it may go better.
     private static func remedy(in kind: SessionState.Kind, _ trigger: SessionTrigger.Kind) -> [SessionRule] {
-        [rule(kind, trigger, .waitingToReconnect, if: .staleCache, .closeLink, .dropCache, .wait)]
+        [rule(kind, trigger, .waitingToReconnect, if: .staleCache, .closeLink, .dropCache)]
     }
 
     /// The same; where there is to be no other link, whoever begins anew finds out afresh what the peripheral has.
@@ -210,7 +210,7 @@ extension ConnectionMachine {
     /// At another time it may go better.
     private static func anotherAttempt(in kind: SessionState.Kind, _ trigger: SessionTrigger.Kind) -> [SessionRule] {
         [
-            rule(kind, trigger, .waitingToReconnect, if: .attemptsLeft, .closeLink, .wait),
+            rule(kind, trigger, .waitingToReconnect, if: .attemptsLeft, .closeLink),
             rule(kind, trigger, .failed, .closeLink),
         ]
     }

@@ -12,7 +12,7 @@ extension SessionDriver {
             default: return
             }
             let next: Next = try await until {
-                if let end = self.linkEnd { return .ended(end) }
+                if let end = self.latest.linkEnd { return .ended(end) }
                 if let unwanted = self.session.channels.takeUnwanted() {
                     return .unsubscribe(unwanted.subscription, unwanted.cancel)
                 }
@@ -20,17 +20,17 @@ extension SessionDriver {
             }
             switch next {
             case .ended(let reason):
-                return handle(reason.kind == .adapterOff ? .adapterLost(adapterState) : .linkLost(reason))
+                return handle(latest.trigger(forEnd: reason))
             case .subscribe(let subscription, let isPlanned):
                 try await session.turns.run(on: core.timeline) {
-                    guard session.state.isReady, linkEnd == nil else { return }
+                    guard session.state.isReady, latest.linkEnd == nil else { return }
                     await subscribeMeanwhile(subscription, isPlanned, link)
                 }
             case .unsubscribe(let subscription, let cancel):
                 // Also where this task is cancelled while it waits: nobody wants the values.
                 defer { cancel() }
                 try await session.turns.run(on: core.timeline) {
-                    guard session.state.isReady, linkEnd == nil else { return }
+                    guard session.state.isReady, latest.linkEnd == nil else { return }
                     handle(.unsubscribe("\(subscription)"))
                 }
             }
@@ -42,8 +42,6 @@ extension SessionDriver {
         case subscribe(SessionSubscription, Bool)
         case unsubscribe(SessionSubscription, @Sendable () -> Void)
     }
-
-    private var adapterState: AdapterState { unusableAdapter ?? .poweredOff }
 
     /// All steps up to ready; whether it is.
     private func prepare(_ link: Link) async throws -> Bool {
@@ -74,7 +72,7 @@ extension SessionDriver {
             handle(.servicesDiscovered(fromCache: link.servicesAreRemembered))
             return findCharacteristics(in: database, of: link.peripheral)
         } catch let error as BLEError {
-            handle(unless(error, .discoveryFailed(error)))
+            handle(latest.trigger(forFailureOnLink: error, or: .discoveryFailed(error)))
             return false
         }
     }
@@ -116,7 +114,7 @@ extension SessionDriver {
             }
             return true
         } catch let error as BLEError {
-            handle(unless(error, .initialisationFailed(error)))
+            handle(latest.trigger(forFailureOnLink: error, or: .initialisationFailed(error)))
         } catch is CancellationError where Task.isCancelled {
             throw CancellationError()
         } catch {
@@ -127,7 +125,7 @@ extension SessionDriver {
                 cause: "the program's own first steps on the link failed: \(error)",
                 remedy: "Check the closure that was given to the session."
             )
-            handle(unless(failure, .initialisationFailed(failure)))
+            handle(latest.trigger(forFailureOnLink: failure, or: .initialisationFailed(failure)))
         }
         return false
     }
@@ -196,7 +194,7 @@ extension SessionDriver {
         case (true, .notSupported): trigger = .notSupported(error)
         case (true, _): trigger = .subscriptionFailed(error)
         }
-        let decided = unless(error, trigger)
+        let decided = latest.trigger(forFailureOnLink: error, or: trigger)
         handle(decided)
         guard case .subscriptionRefused = decided, session.state.kind.phase == .connected else { return false }
         session.channels.refuse(subscription, error)

@@ -2,19 +2,13 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Does what the state of a session asks for, and tells its machine what came of it; there is no policy here.
+/// Does what the state of a session asks for, and tells its machine what came of it. What follows is decided by the
+/// ``ConnectionMachine``; which trigger a failure is, by ``SessionNews``; there is no policy here.
 final class SessionDriver: Sendable {
-    /// What arrived from outside, for the driver to find.
-    private struct News {
-        /// What the adapter is; `nil` before the radio has said it.
-        var adapter: AdapterState?
-        /// Why the present link ended.
-        var linkEnd: DisconnectReason?
-    }
-
     let session: Session
     private let waker = Waker()
-    private let news = Mutex(News())
+    /// What arrived from outside, for the driver to find.
+    private let news = Mutex(SessionNews())
 
     var core: CentralCore { session.core }
     var plan: SessionPlan { session.plan }
@@ -48,7 +42,7 @@ final class SessionDriver: Sendable {
         case .disconnected(.initial):
             if session.board.isHeld {
                 _ = try await until { self.session.board.isHeld ? nil : true }
-            } else if let adapter = unusableAdapter {
+            } else if let adapter = latest.unusableAdapter {
                 offer(.adapterLost(adapter))
             } else {
                 offer(session.peripheral == nil ? .scan : .connect)
@@ -107,7 +101,7 @@ final class SessionDriver: Sendable {
             session.found(found)
             handle(.discovered(found.address))
         } catch let error as BLEError {
-            handle(awayAdapter(because: error).map { .adapterLost($0) } ?? .searchFailed(error))
+            handle(latest.trigger(for: error, or: .searchFailed(error)))
         }
     }
 
@@ -147,7 +141,7 @@ final class SessionDriver: Sendable {
             }
             handle(.linkEstablished(mtu: link.mtu))
         } catch let error as BLEError {
-            handle(awayAdapter(because: error).map { .adapterLost($0) } ?? .connectFailed(error))
+            handle(latest.trigger(for: error, or: .connectFailed(error)))
         }
     }
 
@@ -160,19 +154,12 @@ final class SessionDriver: Sendable {
             let timer = timeline.schedule(after: delay, wake)
             defer { timer.cancel() }
             trigger = try await untilResumed {
-                if let adapter = self.unusableAdapter { return .adapterLost(adapter) }
+                if let adapter = self.latest.unusableAdapter { return .adapterLost(adapter) }
                 return timeline.now >= end ? .resume : nil
             }
         case .adapter(let state):
-            trigger = try await untilResumed {
-                switch self.news.withLock({ $0.adapter }) {
-                case .poweredOn?: .adapterReturned
-                case nil, state?: nil
-                case let other?: .adapterLost(other)
-                }
-            }
-            // A controller that has just come back may refuse its first commands.
-            if case .adapterReturned? = trigger { try await pause(.milliseconds(250)) }
+            trigger = try await untilResumed { self.latest.trigger(forAdapterThatWas: state) }
+            if case .adapterReturned? = trigger { try await pause(SessionNews.adapterRest) }
         }
         if let trigger { offer(trigger) }
     }
@@ -187,33 +174,8 @@ final class SessionDriver: Sendable {
 
     // MARK: - News
 
-    /// What the adapter is, where it can't be used.
-    var unusableAdapter: AdapterState? {
-        news.withLock { $0.adapter.flatMap { $0 == .poweredOn ? nil : $0 } }
-    }
-
-    /// Why the present link ended; `nil` while it is up.
-    var linkEnd: DisconnectReason? { news.withLock { $0.linkEnd } }
-
-    /// What the adapter is, where that is what lies behind a failure.
-    func awayAdapter(because error: BLEError) -> AdapterState? {
-        if let unusableAdapter { return unusableAdapter }
-        switch error.code {
-        case .adapterPoweredOff: return .poweredOff
-        case .adapterBlocked: return .blocked
-        case .adapterNotFound: return .absent
-        case .adapterNotReady: return .resetting
-        default: return error.reason?.kind == .adapterOff ? .poweredOff : nil
-        }
-    }
-
-    /// The trigger for a failure on a link, or that for the link's end, where that is what lies behind.
-    func unless(_ error: BLEError, _ trigger: SessionTrigger) -> SessionTrigger {
-        if let adapter = awayAdapter(because: error) { return .adapterLost(adapter) }
-        if error.code == .disconnected, let reason = error.reason { return .linkLost(reason) }
-        if let linkEnd { return .linkLost(linkEnd) }
-        return trigger
-    }
+    /// What has arrived so far.
+    var latest: SessionNews { news.withLock { $0 } }
 
     /// Waits until the closure has an answer; it is asked again whenever there is news.
     func until<Answer>(_ answer: () -> Answer?) async throws -> Answer {

@@ -57,7 +57,7 @@ struct ConnectWorld {
         var output = ConnectMachine.Output()
         body(&machine, &output)
         carryOut(output)
-        if (machine.step == nil) != (underWay == nil) { breach("the radio and the machine differ: \(machine.step as Any)") }
+        if (machine.step == nil) != (underWay == nil) { breach("the radio is not at \(machine.step as Any)") }
         if machine.turn != turn { breach("the turn and the machine differ") }
         if !machine.waiters.isEmpty, alarm == nil, !isDone { breach("nobody looks at those who wait") }
     }
@@ -112,7 +112,9 @@ struct ConnectWorld {
         if !fates[answer.waiter].isWaiting { breach("one who waits no more is told \(answer.outcome)") }
         fates[answer.waiter].outcomes.append(answer.outcome)
         let fate = fates[answer.waiter]
-        if case .timedOut = answer.outcome, fate.waiter.deadline > now { breach("one was told too early that time is over") }
+        if case .timedOut = answer.outcome, fate.waiter.deadline > now {
+            breach("one is told too early that time is over")
+        }
         if answer.outcome == .failed, isAdapterAway, let limit = fate.waiter.adapterLimit, now < fate.joined + limit {
             breach("one who waits for the adapter was told after \(now - fate.joined) that it is away")
         }
@@ -231,7 +233,9 @@ extension ConnectWorld {
         let draw = chance.below(5)
         isAdapterAway = draw == 0
         var error = BLEError(draw < 3 ? .connectionFailed : .disconnected, operation: "connect", cause: "it failed")
-        error.reason = DisconnectReason([.adapterOff, .failedToEstablish, .failedToEstablish, .closedByPeer, .other][draw])
+        error.reason = DisconnectReason(
+            [.adapterOff, .failedToEstablish, .failedToEstablish, .closedByPeer, .other][draw]
+        )
         let failure = ConnectMachine.Failure(
             pace: ConnectPace.Failure(error, wasHeard: draw == 4, wasResumed: draw == 3),
             isBusy: draw == 3 && !wasUp,
