@@ -71,6 +71,7 @@ final class Bearer: Sendable {
     ///   - database: our own attributes.
     ///   - servedClient: what is known of the peer as a client of them.
     ///   - remembered: what the peer offered when it was met last.
+    ///   - tellsLater: whether it tells of services that it changed while there was no link.
     ///   - isBonded: whether there is a bond with it, as far as the program's files say.
     init(
         _ radioLink: any ATTLink,
@@ -78,6 +79,7 @@ final class Bearer: Sendable {
         database: SharedDatabase,
         servedClient: ServerClient = ServerClient(),
         remembered: RememberedDatabase? = nil,
+        tellsLater: Bool = false,
         isBonded: Bool = false,
         _ surroundings: Surroundings
     ) {
@@ -88,7 +90,12 @@ final class Bearer: Sendable {
         self.surroundings = surroundings
         peripheral = radioLink.peer
         let maximumMTU = min(517, radioLink.maximumPDUSize)
-        let machine = LinkMachine(maximumMTU: maximumMTU, servedClient: servedClient, remembered: remembered)
+        let machine = LinkMachine(
+            maximumMTU: maximumMTU,
+            servedClient: servedClient,
+            remembered: remembered,
+            tellsLater: tellsLater
+        )
         state = Mutex(State(machine: machine))
     }
 

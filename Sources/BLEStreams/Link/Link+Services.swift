@@ -4,8 +4,9 @@ import Synchronization
 extension Link {
     /// All services of the peripheral with their characteristics and descriptors; found out once a link.
     ///
-    /// Of a peripheral that was met before they are remembered, where it has a Database Hash: one request then tells that
-    /// they are still the same. ``Peripheral/forgetServices()`` has them discovered instead. When the peripheral says that
+    /// Of a peripheral that was met before they are remembered, where it has a Database Hash, or no Service Changed at all,
+    /// or a bond with this central: one request then tells that they seem to be the same, and what is asked behind the first
+    /// operation makes sure of it. ``Peripheral/forgetServices()`` has them discovered instead. When the peripheral says that
     /// its services have changed they are discovered again by themselves; ``serviceChanges`` tells.
     ///
     /// - Parameter timeout: how long to wait; without it each request has the 30 s of the specification.
@@ -84,7 +85,7 @@ extension Link {
 extension Peripheral {
     /// Forgets the services that are remembered of it, so that the next link discovers them afresh.
     ///
-    /// That is not needed where the peripheral keeps to the specification: a change is noticed by its Database Hash.
+    /// That is not needed where the peripheral keeps to the specification: a change is noticed by its Database Hash, or said.
     public func forgetServices() {
         for address in [address] + alternatives { core.store.update(address) { $0.services = nil } }
     }

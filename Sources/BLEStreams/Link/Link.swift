@@ -53,6 +53,7 @@ public final class Link: Sendable {
             timeline: peripheral.core.timeline,
             database: .centralDefault,
             remembered: memory.recall(record),
+            tellsLater: !keptBonds.isEmpty,
             Bearer.Surroundings(
                 securityFailed: { [store = peripheral.core.store] error in store.warn(error) },
                 remember: { memory.take($0) },

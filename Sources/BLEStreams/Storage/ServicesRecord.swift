@@ -2,7 +2,7 @@ import BLEProtocol
 import FoundationEssentials
 
 /// What a peer offered when it was met last, as it stands in its file: services, characteristics and descriptors with
-/// their handles, and the Database Hash by which the peer can be asked whether they still hold.
+/// their handles, and the Database Hash by which the peer can be asked whether they still hold, where it has one.
 struct ServicesRecord: Codable, Equatable, Sendable {
     struct Service: Codable, Equatable, Sendable {
         var uuid: String
@@ -34,14 +34,17 @@ struct ServicesRecord: Codable, Equatable, Sendable {
         var handle: UInt16
     }
 
-    /// 16 octets, in the order on air.
+    /// 16 octets, in the order on air; none where the peer has no hash.
     var databaseHash: Data
+    /// Whether it has changed though it has no way to say so; absent: no.
+    var mayChange: Bool?
     var services: [Service]
 }
 
 extension ServicesRecord {
     init(_ remembered: RememberedDatabase) {
-        databaseHash = Data(remembered.hash)
+        databaseHash = Data(remembered.hash ?? [])
+        mayChange = remembered.mayChange ? true : nil
         services = remembered.database.services.map { service in
             Service(
                 uuid: service.uuid.description,
@@ -74,13 +77,17 @@ extension ServicesRecord {
 
     /// What was remembered; `nil` where somebody has edited the file and it makes no sense any more.
     var remembered: RememberedDatabase? {
-        guard databaseHash.count == 16 else { return nil }
+        guard databaseHash.isEmpty || databaseHash.count == 16 else { return nil }
         var database = GATTDatabase()
         for service in services {
             guard let decoded = service.decoded else { return nil }
             database.services.append(decoded)
         }
-        return RememberedDatabase(database: database, hash: Array(databaseHash))
+        return RememberedDatabase(
+            database: database,
+            hash: databaseHash.isEmpty ? nil : Array(databaseHash),
+            mayChange: mayChange ?? false
+        )
     }
 }
 

@@ -123,6 +123,69 @@ import Testing
         }
     }
 
+    /// A peripheral that has neither a hash nor Service Changed: it says that it stays as it is.
+    private static func `static`(_ services: LocalService...) -> LocalPeripheral {
+        LocalPeripheral(name: "Static") {
+            LocalService(.genericAttribute)
+            for service in services { service }
+        }
+    }
+
+    @Test func `a peripheral that never changes is asked two requests, too, and looked at behind them`() async throws {
+        let own = LocalService(BluetoothUUID(0xA000)) {
+            LocalCharacteristic(Bench.readable, [.read], value: .stored([1, 2, 3]))
+        }
+        try await Bench.run(description: Self.static(own)) { bench in
+            for round in 0..<3 {
+                bench.air.clearTrace()
+                try await bench.peripheral.withLink { link in
+                    try await link.expect(Bench.readable, reads: [1, 2, 3])
+                    #expect(link.servicesAreRemembered == (round > 0))
+                    // What is asked behind it has been answered.
+                    _ = try await link.read(handle: 3)
+                }
+                let opcodes = bench.sent(by: .central).compactMap(\.first)
+                // Exchange MTU, the first services, and the read.
+                if round > 0 { #expect(Array(opcodes.prefix(3)) == [0x02, 0x10, 0x0A]) }
+                #expect(opcodes.contains(0x08), "everything was discovered, \(round == 0 ? "first" : "behind it")")
+            }
+        }
+    }
+
+    @Test func `one that has changed all the same is found out, and discovered from then on`() async throws {
+        try await VirtualTime.run { time in
+            let air = SimulatedAir(time)
+            let far = air.adapter()
+            let central = try await Central.open(.radio(air.adapter()))
+            // As new firmware does it: the first services stay where they are, and what lies behind is another one.
+            func service(_ characteristics: LocalCharacteristic...) -> LocalService {
+                LocalService(BluetoothUUID(0xA000)) { for one in characteristics { one } }
+            }
+            let value = LocalCharacteristic(Bench.readable, [.read], value: .stored([1, 2, 3]))
+            let moved = LocalCharacteristic(Bench.readOnly, [.read], value: .stored([7]))
+            for (round, services) in [service(value, moved), service(moved, value), service(moved, value)].enumerated()
+            {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await Self.static(services).run(on: far) }
+                    try await central.peripheral(far.address).withLink { link in
+                        switch round {
+                        case 1:
+                            // It looks the same at first, and is doubted as soon as it is known better.
+                            var changes = link.serviceChanges.makeAsyncIterator()
+                            _ = try? await link.read(Bench.readable)
+                            #expect(try await changes.next() != nil)
+                        case 2: #expect(!link.servicesAreRemembered)
+                        default: break
+                        }
+                        try await link.expect(Bench.readable, reads: [1, 2, 3])
+                        #expect(!link.servicesAreRemembered)
+                    }
+                    group.cancelAll()
+                }
+            }
+        }
+    }
+
     @Test func `a peripheral without a hash is discovered each time`() async throws {
         try await Bench.run { bench in
             bench.air.faults.add(

@@ -4,6 +4,8 @@ extension DatabaseTracker {
         package enum Kind: Hashable, Sendable {
             /// Read the Database Hash by its type, wherever it is.
             case readHash
+            /// Ask for the primary services, as many as one answer holds.
+            case probe
             /// Discover everything.
             case discover
             /// Write ``DatabaseTracker/features`` to Client Supported Features; what comes of it doesn't matter.

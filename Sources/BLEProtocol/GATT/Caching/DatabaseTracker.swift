@@ -15,6 +15,11 @@
 /// A remembered database is used after one request. What settles it is then asked for only behind the first request of
 /// the program (``operationBegan()``), and the hash is read once more: a change in between is noticed too.
 ///
+/// A peer without a hash is believed to be as it was where the specification says so: it has no Service Changed at all, so
+/// that its attributes never change, or there is a bond, and it tells of a change. That one request then asks for the first
+/// services, and behind the program's first request everything is discovered once more: what was changed all the same, by
+/// new firmware, is noticed, and a peer that did so without a way to say it is believed no more.
+///
 /// A value: it asks for requests, whose results are handed back with the number that each was given. An answer to what
 /// is not asked any more is ignored. Source: Core Specification, Vol 3, Part G, 2.5.2.
 package struct DatabaseTracker: Sendable {
@@ -22,63 +27,73 @@ package struct DatabaseTracker: Sendable {
     package static let features: GATTClientFeatures = [.robustCaching, .multipleNotifications]
 
     /// A peer that never comes to rest is believed in the end, and nothing of it is remembered.
-    private static let patience = 4
+    static let patience = 4
 
-    private enum State: Hashable, Sendable {
+    enum State: Hashable, Sendable {
         case unknown, waiting, checking, discovering
         case settling(GATTDatabase)
         case known
     }
 
     /// Why what was known is looked at again.
-    private enum Doubt: Hashable, Sendable {
+    enum Doubt: Hashable, Sendable {
         /// The peer says that these handles have changed.
         case changed(ClosedRange<UInt16>)
         /// The peer has answered that something may have.
         case outOfSync
     }
 
-    private var state = State.unknown
-    private var remembered: RememberedDatabase?
+    /// Whether the peer tells of a change that it made while there was no link: there is a bond with it.
+    let tellsLater: Bool
+    var state = State.unknown
+    var remembered: RememberedDatabase?
     /// What was known last on this link, the hash of what is known or was discovered last, and the one that was read before
     /// the discovery that is under way.
-    private var database: GATTDatabase?
-    private var hash: [UInt8]?
-    private var nextHash: [UInt8]?
-    private var doubt: Doubt?
+    var database: GATTDatabase?
+    var hash: [UInt8]?
+    var nextHash: [UInt8]?
+    var doubt: Doubt?
     /// What was discovered last on this link, known or not.
-    private var found: GATTDatabase?
+    var found: GATTDatabase?
     /// How often the peer has said that its services changed.
-    private var changes = ServiceChangeBackoff()
+    var changes = ServiceChangeBackoff()
     /// The wait before it is looked what has changed, and the one after which the peer counts as calm.
-    private var pause: Int?
-    private var calm: Int?
+    var pause: Int?
+    var calm: Int?
     /// Where Service Changed was asked for last.
-    private var told: Characteristic?
+    var told: Characteristic?
     /// How often the search has begun anew.
-    private var rounds = 0
+    var rounds = 0
     /// Whether what settles a trusted database waits for the program's first request.
-    package private(set) var mustSettle = false
+    package internal(set) var mustSettle = false
     /// The reading of the hash that ends the settling.
-    private var verification: Int?
+    var verification: Int?
     /// The searches whose answers are awaited.
-    private var open: [Int] = []
-    private var lastNumber = 0
+    var open: [Int] = []
+    var lastNumber = 0
     /// Whether anything is kept for the next link, and whether it is what is known now.
-    private var hasMemory: Bool
-    private var isMemoryRight = false
+    var hasMemory: Bool
+    var isMemoryRight = false
+    /// Whether it has changed though it has no way to say so, on an earlier link or on this one.
+    var mayChange: Bool
+    /// Whether nothing of it is to be remembered: it changes without rest, or has lost its hash.
+    var isUnsteady = false
 
-    /// - Parameter remembered: what the peer offered when it was met last.
-    package init(remembered: RememberedDatabase? = nil) {
+    /// - Parameters:
+    ///   - remembered: what the peer offered when it was met last.
+    ///   - tellsLater: whether it tells of a change that it made while there was no link, as to whom it has a bond with.
+    package init(remembered: RememberedDatabase? = nil, tellsLater: Bool = false) {
+        self.tellsLater = tellsLater
         self.remembered = remembered
         hasMemory = remembered != nil
+        mayChange = remembered?.mayChange ?? false
     }
 
     /// The database, while it may be used.
     package var current: GATTDatabase? { state == .known ? database : nil }
 
     /// Whether the database in use was remembered, not discovered.
-    package private(set) var isFromMemory = false
+    package internal(set) var isFromMemory = false
 }
 
 // MARK: - What the driver calls
@@ -101,7 +116,7 @@ extension DatabaseTracker {
     }
 
     /// A request is answered; whether it still was to be.
-    private mutating func close(_ number: Int) -> Bool {
+    mutating func close(_ number: Int) -> Bool {
         guard let index = open.firstIndex(of: number) else { return false }
         open.remove(at: index)
         if open.isEmpty { open = [] }
@@ -124,10 +139,39 @@ extension DatabaseTracker {
         return output
     }
 
+    /// The answer to ``Request/Kind/probe``.
+    package mutating func probed(_ number: Int, _ result: Result<[Service], GATTFailure>) -> Output {
+        var output = Output()
+        guard close(number) else { return output }
+        switch result {
+        case .success(let services):
+            let first = remembered.map { $0.database.services.filter(\.isPrimary).prefix(services.count) } ?? []
+            let isSame =
+                !services.isEmpty && first.count == services.count
+                && zip(first, services).allSatisfy {
+                    $0.uuid == $1.uuid && $0.handle == $1.handle && $0.endHandle == $1.endHandle
+                }
+            if isSame, let remembered {
+                trust(remembered, &output)
+            } else {
+                if !services.isEmpty { mayChange = true }
+                search(.readHash, &output)
+            }
+        case .failure(.attribute), .failure(.malformedResponse): search(.readHash, &output)
+        case .failure(let failure): fail(failure, &output)
+        }
+        return output
+    }
+
     /// The answer to ``Request/Kind/discover``.
     package mutating func discovered(_ number: Int, _ result: Result<GATTDatabase, GATTFailure>) -> Output {
         var output = Output()
         guard close(number) else { return output }
+        if number == verification {
+            verification = nil
+            if case .success(let found) = result, found != database { surprised(&output) }
+            return output
+        }
         switch result {
         case .failure(.attribute(.databaseOutOfSync, _)) where rounds < Self.patience:
             check(&output)
@@ -202,138 +246,9 @@ extension DatabaseTracker {
         var output = Output()
         withdraw(&output)
         let number = lastNumber
-        self = DatabaseTracker()
+        self = DatabaseTracker(tellsLater: tellsLater)
         lastNumber = number
         output.memory = .forget
         return output
-    }
-}
-
-// MARK: - Steps
-
-extension DatabaseTracker {
-    private mutating func check(_ output: inout Output) {
-        withdraw(&output)
-        state = .checking
-        rounds += 1
-        search(.readHash, &output)
-    }
-
-    private mutating func checked(_ read: [UInt8]?, _ output: inout Output) {
-        if let read, read == hash, let found = database ?? found {
-            becomeKnown(found, &output)
-        } else if let read, let remembered, read == remembered.hash {
-            hash = read
-            found = remembered.database
-            isFromMemory = true
-            isMemoryRight = true
-            mustSettle = true
-            becomeKnown(remembered.database, &output)
-        } else {
-            discover(read, &output)
-        }
-    }
-
-    private mutating func discover(_ read: [UInt8]?, _ output: inout Output) {
-        if doubt == .outOfSync { doubt = .changed(0x0001...0xFFFF) }
-        // An answer with the new hash must not bring back what belongs to the old one.
-        hash = nil
-        nextHash = read
-        isFromMemory = false
-        isMemoryRight = false
-        mustSettle = false
-        state = .discovering
-        search(.discover, &output)
-    }
-
-    /// Says what this client understands, asks to be told of changes, and looks whether there was one meanwhile.
-    private mutating func settle(_ found: GATTDatabase, _ output: inout Output) {
-        self.found = found
-        if let features = found.clientFeatures {
-            output.requests.append(Request(number: 0, kind: .enableFeatures(handle: features.valueHandle)))
-        }
-        // A peer that says something by it again and again need not be asked to.
-        if let changed = found.serviceChanged, changed != told || changes.count <= 1 {
-            told = changed
-            output.requests.append(Request(number: 0, kind: .subscribe(changed)))
-        }
-        if hash != nil { verification = search(.readHash, &output) }
-    }
-
-    private mutating func verified(_ read: [UInt8]?, _ output: inout Output) {
-        let isSame = read == hash
-        if case .settling(let found) = state {
-            guard isSame || rounds >= Self.patience else {
-                rounds += 1
-                return discover(read, &output)
-            }
-            if !isSame { hash = nil }
-            becomeKnown(found, &output)
-        } else if state == .known, !isSame {
-            doubt = .changed(0x0001...0xFFFF)
-            output.stale = 0x0001...0xFFFF
-            rounds += 1
-            discover(read, &output)
-        }
-    }
-
-    private mutating func becomeKnown(_ found: GATTDatabase, _ output: inout Output) {
-        switch (doubt, database) {
-        // The first time what a peer was told may be gone with it, though it all looks the same: that is told again. When
-        // it then says once more that something changed, and nothing did, it is believed to be as it was.
-        case (.changed(let affected)?, let before?) where changes.count <= 1 || before != found:
-            output.known = Known(database: found, news: .changed(before: before, affected: affected))
-        case (.changed?, .some): output.known = Known(database: found, news: .unchanged)
-        case (.outOfSync?, .some): output.known = Known(database: found, news: .unchanged)
-        default: output.known = Known(database: found, news: .first)
-        }
-        if let hash {
-            if !isMemoryRight { output.memory = .store(RememberedDatabase(database: found, hash: hash)) }
-        } else if hasMemory {
-            output.memory = .forget
-        }
-        isMemoryRight = hash != nil
-        hasMemory = isMemoryRight
-        remembered = nil
-        if case .changed? = doubt, let database { changes.looked(hasChanged: found != database) }
-        doubt = nil
-        database = found
-        state = .known
-        rounds = 0
-        if changes.count > 0 { calm = search(.wait(ServiceChangeBackoff.calm), &output) }
-    }
-
-    private mutating func fail(_ failure: GATTFailure, _ output: inout Output) {
-        withdraw(&output)
-        state = .unknown
-        doubt = nil
-        database = nil
-        found = nil
-        hash = nil
-        nextHash = nil
-        rounds = 0
-        output.failure = failure
-    }
-
-    /// The peer is not calm: ends the wait for that.
-    private mutating func endCalm(_ output: inout Output) {
-        guard let number = calm.take(), close(number) else { return }
-        output.withdrawn.append(number)
-    }
-
-    @discardableResult
-    private mutating func search(_ kind: Request.Kind, _ output: inout Output) -> Int {
-        lastNumber += 1
-        open.append(lastNumber)
-        output.requests.append(Request(number: lastNumber, kind: kind))
-        return lastNumber
-    }
-
-    private mutating func withdraw(_ output: inout Output) {
-        output.withdrawn += open.sorted()
-        open = []
-        verification = nil
-        pause = nil
-        calm = nil
     }
 }

@@ -89,6 +89,7 @@ extension LinkMachine {
             let (_, step) = client.begin(WriteValue(handle: handle, value: [DatabaseTracker.features.rawValue]))
             take(step, &output)
         case .discover: search(DiscoverDatabase(), .discovery(request.number), request.number, &output)
+        case .probe: search(DiscoverServices(isWhole: false), .probe(request.number), request.number, &output)
         case .readHash:
             let read = ReadByUUID(AttributeType.databaseHash, limit: 1)
             search(read, .hash(request.number), request.number, &output)
@@ -116,6 +117,12 @@ extension LinkMachine {
         searches[number] = nil
         let found = outcome.flatMap { ($0 as? GATTDatabase).map(Result.success) ?? .failure(.cancelled) }
         take(tracker.discovered(number, found), &output)
+    }
+
+    mutating func probed(_ number: Int, _ outcome: Result<any Sendable, GATTFailure>, _ output: inout Output) {
+        searches[number] = nil
+        let found = outcome.flatMap { ($0 as? [Service]).map(Result.success) ?? .failure(.cancelled) }
+        take(tracker.probed(number, found), &output)
     }
 
     /// Any answer but a hash of the right length means that there is none to go by.

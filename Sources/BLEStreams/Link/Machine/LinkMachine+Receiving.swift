@@ -67,6 +67,7 @@ extension LinkMachine {
         case .operation(let id): ended(id, result, &output)
         case .configuration(let configuration): configured(configuration, result, &output)
         case .hash(let number): hashRead(number, result, &output)
+        case .probe(let number): probed(number, result, &output)
         case .discovery(let number): discovered(number, result, &output)
         }
     }

@@ -84,10 +84,16 @@ struct LinkMachine: Sendable {
     ///   - maximumMTU: what Exchange MTU proposes, in octets.
     ///   - servedClient: what is known of the peer as a client of our own attributes.
     ///   - remembered: what the peer offered when it was met last.
-    init(maximumMTU: Int, servedClient: ServerClient, remembered: RememberedDatabase?) {
+    ///   - tellsLater: whether the peer tells of services that it changed while there was no link.
+    init(
+        maximumMTU: Int,
+        servedClient: ServerClient,
+        remembered: RememberedDatabase?,
+        tellsLater: Bool = false
+    ) {
         client = GATTClient(maximumMTU: maximumMTU)
         server = ATTServer(maximumMTU: maximumMTU, client: servedClient)
-        tracker = DatabaseTracker(remembered: remembered)
+        tracker = DatabaseTracker(remembered: remembered, tellsLater: tellsLater)
     }
 
     /// The link has begun.

@@ -93,6 +93,7 @@ extension LinkMachine {
         case operation(OperationID)
         case configuration(Configuration)
         case hash(Int)
+        case probe(Int)
         case discovery(Int)
     }
 

@@ -1,17 +1,24 @@
-/// Finds all primary services, or all secondary ones, without what is in them.
+/// Finds all primary services, or all secondary ones, without what is in them; or as many as one answer holds.
 ///
 /// Source: Core Specification, Vol 3, Part G, 4.4.1.
 package struct DiscoverServices: GATTProcedure {
     /// Which declarations are looked for.
     package let isPrimary: Bool
+    /// Whether it goes on behind the first answer.
+    private let isWhole: Bool
 
     private var walk: HandleWalk
     private(set) var found: [Service] = []
     /// The handles of what was found: bad devices list out of order, and no peer makes the list longer than the range.
     private var handles: Set<UInt16> = []
 
-    package init(isPrimary: Bool = true, in range: ClosedRange<UInt16> = 0x0001...0xFFFF) {
+    package init(
+        isPrimary: Bool = true,
+        in range: ClosedRange<UInt16> = 0x0001...0xFFFF,
+        isWhole: Bool = true
+    ) {
         self.isPrimary = isPrimary
+        self.isWhole = isWhole
         walk = HandleWalk(range)
     }
 
@@ -39,7 +46,10 @@ package struct DiscoverServices: GATTProcedure {
             last = min(entry.groupEndHandle, walk.end)
             found.append(Service(uuid: uuid, isPrimary: isPrimary, handle: entry.handle, endHandle: last))
         }
-        return walk.advance(past: last > 0 ? last : impossible) ? nextRequest() : .finished(GATTDatabase.inOrder(found))
+        guard walk.advance(past: last > 0 ? last : impossible), isWhole else {
+            return .finished(GATTDatabase.inOrder(found))
+        }
+        return nextRequest()
     }
 
     private func nextRequest() -> GATTStep<[Service]> {
