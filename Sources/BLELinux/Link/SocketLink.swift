@@ -65,7 +65,7 @@ final class SocketLink: ATTLink {
     let isResumed: Bool
     let maximumPDUSize: Int
 
-    private let loop: EventLoop
+    let loop: EventLoop
     let environment: any LinkEnvironment
     let state: Mutex<State>
     private let dropped = Mutex(DropCounter())
@@ -90,47 +90,6 @@ final class SocketLink: ATTLink {
 
     /// What the kernel carries on the attribute channel of an LE link, whatever ATT_MTU has been agreed.
     static let attributeChannelMTU = 672
-}
-
-// MARK: - Sending
-
-extension SocketLink {
-    func send(_ pdu: [UInt8]) -> SendResult {
-        // The kernel would put an empty frame on air.
-        precondition(!pdu.isEmpty, "an ATT PDU has at least its opcode")
-        precondition(pdu.count <= maximumPDUSize, "a PDU is at most maximumPDUSize octets long")
-        // Not under the lock: whoever receives would wait for the system call.
-        guard let socket = state.withLock({ $0.writableSocket }) else { return .ended }
-        do throws(SystemError) {
-            try socket.descriptor.send(pdu)
-            return .sent
-        } catch {
-            return state.withLock { refused(with: error, by: socket, &$0) }
-        }
-    }
-
-    /// What a failed `send` means. The end of the link is told where it is read, not here; why it ended may have been.
-    private func refused(with error: SystemError, by socket: SharedDescriptor, _ state: inout State) -> SendResult {
-        switch error {
-        case .wouldBlock: break
-        // Not connected: either over, or the kernel is raising the security, after which it goes on.
-        case .notConnected where !socket.descriptor.readinessNow(for: .writable).isEnd: break
-        case .notConnected, .brokenPipe: return .ended
-        default:
-            state.errorOfSending = error
-            return .ended
-        }
-        // Closed since the socket was taken.
-        guard state.writableSocket != nil else { return .ended }
-        waitUntilWritable(&state)
-        return .full
-    }
-
-    func waitUntilWritable(_ state: inout State) {
-        state.isWaitingToWrite = true
-        guard let registration = state.registration, let socket = state.socket else { return }
-        try? loop.change(registration, of: socket.descriptor, to: [.readable, .peerClosed, .writable])
-    }
 }
 
 // MARK: - Starting and ending
@@ -244,7 +203,7 @@ extension SocketLink {
         }
     }
 
-    /// The socket is closed, the receiver is told and let go.
+    /// The socket is closed, then the receiver is told and let go.
     private func close(_ reason: DisconnectReason) {
         let security = security
         let (last, encryptions, watch) = state.withLock { state in
@@ -271,7 +230,9 @@ extension SocketLink {
             if let registration { loop.unregister(registration, of: socket.descriptor) }
             if let receiver { reportLoss(of: socket, to: receiver) }
         }
-        receiver?.linkEnded(reason)
+        // Not before whoever called this has let go of the socket, too: then it is closed, or another thread is there for that.
+        // The link holds the loop until it has told.
+        if let receiver { loop.enqueue { withExtendedLifetime(self) { receiver.linkEnded(reason) } } }
     }
 
     /// Tells of what was lost behind the last PDU that came.

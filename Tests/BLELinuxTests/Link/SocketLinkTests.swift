@@ -1,6 +1,7 @@
 import BLEProtocol
 import BLERadio
 import Glibc
+import Synchronization
 import Testing
 
 @testable import BLELinux
@@ -200,6 +201,31 @@ struct SocketLinkTests {
         // The recorder's stream is finished by the end; a second one would have come first.
         #expect(await receiver.next() == nil)
         #expect(environment.drops.isEmpty)
+    }
+
+    @Test(.disabled(if: KernelFaults.killsWhoClosesDeadSockets, "another thread closes it, whenever it gets to run"))
+    func `whoever is told of the end finds the socket closed`() async throws {
+        final class Onlooker: ATTLinkReceiver {
+            let far: SharedDescriptor
+            let recorder = LinkRecorder()
+            let seen = Mutex<Readiness>([])
+            init(_ far: SharedDescriptor) { self.far = far }
+            func linkReceived(_ pdus: ReceivedPDUs) {}
+            func linkDropped(_ count: Int) {}
+            func linkBecameWritable() {}
+            func linkEnded(_ reason: DisconnectReason) {
+                seen.withLock { $0 = far.descriptor.readinessNow(for: .writable) }
+                recorder.linkEnded(reason)
+            }
+        }
+        let numbers = try SocketPair.numbers()
+        let onlooker = Onlooker(SharedDescriptor(FileDescriptor(owning: numbers.far)))
+        let link = link(over: SharedDescriptor(FileDescriptor(owning: numbers.near)))
+        link.start(onlooker)
+        // One way only: the other one is shut when the socket is closed.
+        shutdown(numbers.far, Int32(SHUT_WR))
+        #expect(await onlooker.recorder.untilEnd().reason?.kind == .closedByPeer)
+        #expect(onlooker.seen.withLock { $0 }.contains(.hangUp))
     }
 
     @Test func `disconnecting delivers what has come, closes the socket, then has the connection dropped`() async throws
