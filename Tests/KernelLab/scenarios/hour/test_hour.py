@@ -6,10 +6,9 @@ from __future__ import annotations
 import faulthandler
 import json
 import time
-from collections import Counter
 
 from lab import names
-from lab.account import account, holding
+from lab.account import account, difference, holding
 from lab.ble import Ble
 from lab.mgmt import Management
 from lab.peer import PATIENCE
@@ -222,8 +221,8 @@ def settle_holdings(ours: Ours) -> None:
         early = holdings[: max(1, len(holdings) // 4)][-1]
         middle, late = holdings[len(holdings) // 2], holdings[-1]
         say(f"{name}: at first {holdings[0]}; after {early.seconds:.0f} s {early}; in the middle {middle}; at the end {late}")
-        if news := Counter(late.files) - Counter(early.files):
-            say(f"{name} has opened {', '.join(news.elements())}")
+        if news := difference(early.files, late.files):
+            say(f"{name} has {news}")
         # A scan has 14 or 15 at different moments; which one is new is told above.
         assert late.descriptors <= early.descriptors + 1, f"{name}: {list(map(str, holdings))}"
         assert late.resident <= early.resident + GROWTH, f"{name}: {list(map(str, holdings))}"
