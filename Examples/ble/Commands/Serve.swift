@@ -5,18 +5,19 @@ struct Serve: Command {
     static let name = "serve"
     static let summary = "be a peripheral: advertise, and answer whoever connects"
     static let parameters: [String] = []
-    static let options = [
-        Option("profile", value: "P", help: "what to offer: heart-rate, transfer or echo; heart-rate unless given"),
-        Option("database", value: "FILE", help: "offer what a file describes, as `ble info --json` prints it"),
-        Option("name", value: "NAME", help: "the name to advertise"),
-        Option("access", value: "LEVEL", help: "what it takes to use it: open, encrypted or authenticated"),
-        Option("passkey", value: "DIGITS", help: "the passkey that a central shows, where it is always the same"),
-        .outOfBand,
-        Option("just-works", help: "ask nobody who pairs, also at a terminal"),
-        PairingClaim.option,
-        Option("no-pairing", help: "let nobody pair"),
-        Option("resume", help: "go on when the adapter is back, in place of ending with an error"),
-    ]
+    static let options =
+        [
+            Option("profile", value: "P", help: "what to offer: heart-rate, transfer or echo; heart-rate unless given"),
+            Option("database", value: "FILE", help: "offer what a file describes, as `ble info --json` prints it"),
+            Option("name", value: "NAME", help: "the name to advertise"),
+            Option("access", value: "LEVEL", help: "what it takes to use it: open, encrypted or authenticated"),
+            Option("passkey", value: "DIGITS", help: "the passkey that a central shows, where it is always the same"),
+            .outOfBand,
+            Option("just-works", help: "ask nobody who pairs, also at a terminal"),
+            PairingClaim.option,
+            Option("no-pairing", help: "let nobody pair"),
+            Option("resume", help: "go on when the adapter is back, in place of ending with an error"),
+        ] + Option.advertised
     static let notes = """
         It goes on until Ctrl-C, which ends the advertising and drops all links, or until its adapter is switched off, which is
         an error; with --resume it waits until the adapter is on again, and goes on. Until then it prints who connects, reads,
@@ -26,6 +27,11 @@ struct Serve: Command {
         A central that pairs is asked about at a terminal: it shows a passkey that is typed here, or takes one that is shown
         here, or both show a number. Elsewhere nobody is asked, and what is --access authenticated stays closed, unless
         --passkey answers. Bonds are kept; `ble bonds` lists them.
+
+        It advertises its name and its services, of a file those that fit in; --service names others in their place, and the
+        other options add to them, as in `ble advertise`. What has no room in 31 octets comes with the scan response, another 31.
+        With --bthome temperature=@FILE the value is the number in a file. The file is looked at once a second, and another
+        value is advertised at once, also while centrals are connected.
 
         Where bluetoothd runs on the same adapter too, a connection goes to whichever of the two has begun to listen last:
         start this command after bluetoothd, and again when bluetoothd has been restarted.
@@ -54,6 +60,7 @@ struct Serve: Command {
     private let contents: any ServedContents
     private let notices: [String]
     private let peripheral: LocalPeripheral
+    private let declared: DeclaredAdvertisement
     private let isUnanswered: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
@@ -84,10 +91,15 @@ struct Serve: Command {
         isUnanswered = !asksSomebody && services.contains { $0.needsAuthentication }
         var peripheral = LocalPeripheral(
             name: name,
-            appearance: served.appearance,
-            advertising: advertised,
+            appearance: try arguments.appearance() ?? served.appearance,
             pairing: answers
         ) { services }
+        declared = try DeclaredAdvertisement(
+            arguments,
+            services: advertised ?? services.filter(\.isPrimary).map(\.uuid),
+            name: name,
+            isConnectable: true
+        )
         if arguments.has("resume") { peripheral.resuming = .exponential() }
         self.peripheral = peripheral
     }
@@ -136,6 +148,16 @@ struct Serve: Command {
         }
     }
 
+    /// The peripheral, and what it advertises: the files are read for the first time.
+    ///
+    /// - Throws: a `BLEError` when one of them can't be read, or holds no value.
+    func begin() throws -> (LocalPeripheral, LivingAdvertisement) {
+        let living = try LivingAdvertisement(declared)
+        var peripheral = peripheral
+        peripheral.advertisement = living.request
+        return (peripheral, living)
+    }
+
     func run(in environment: CommandEnvironment) async throws {
         let adapter = environment.central.adapter
         for notice in notices { environment.log.say(notice) }
@@ -145,6 +167,7 @@ struct Serve: Command {
                     + "with --passkey"
             )
         }
+        let (peripheral, living) = try begin()
         try await peripheral.run(on: environment.adapter) { server in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 let diary = ServeDiary(environment.output)
@@ -155,20 +178,23 @@ struct Serve: Command {
                 group.addTask {
                     try await contents.live(server, diary)
                 }
-                try diary.began(adapter, name, contents.title)
+                try diary.began(adapter, name, contents.title, living.data)
                 group.addTask {
                     var wasInterrupted = false
                     for try await state in server.states {
                         switch state {
                         case .starting: break
                         case .serving:
-                            if wasInterrupted { try diary.began(adapter, name, contents.title) }
+                            if wasInterrupted { try diary.began(adapter, name, contents.title, living.data) }
                             wasInterrupted = false
                         case .interrupted(let error):
                             wasInterrupted = true
                             try diary.interrupted(error)
                         }
                     }
+                }
+                if declared.isChanging {
+                    group.addTask { try await living.follow(server, diary, adapter.address) }
                 }
                 defer { group.cancelAll() }
                 // Whatever ends first ends all: the adapter has failed, or nobody reads the diary any more.

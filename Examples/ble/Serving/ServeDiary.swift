@@ -1,6 +1,6 @@
 import BLEStreams
 
-/// What happens to `ble serve`, one line each.
+/// What happens to `ble serve` and `ble advertise`, one line each.
 struct ServeDiary: Sendable {
     private let output: Output
     private let timeline = RealTimeline()
@@ -8,18 +8,28 @@ struct ServeDiary: Sendable {
     init(_ output: Output) { self.output = output }
 
     /// It advertises and listens.
-    func began(_ adapter: AdapterInfo, _ name: String, _ profile: String) throws {
+    func began(_ adapter: AdapterInfo, _ name: String, _ profile: String, _ data: AdvertisingData) throws {
         let address = adapter.address
         try line(
             "serving",
             address.map { "as \($0) (\($0.kind))" } ?? "",
-            "\"\(name.harmless)\", profile \(profile)",
+            (["\"\(name.harmless)\", profile \(profile)"] + data.beaconTexts).joined(separator: ", "),
             [
                 ("address", address.map { .string("\($0)") }),
                 ("addressType", address.map { .string($0.kind.rawValue) }),
                 ("name", .string(name)), ("profile", .string(profile)),
-            ]
+            ] + members(data)
         )
+    }
+
+    /// That is what it advertises from now on.
+    func advertises(_ data: AdvertisingData, _ address: BluetoothAddress?) throws {
+        let text = data.beaconTexts.joined(separator: "  ")
+        try line("advertising", "", text, [("address", address.map { .string("\($0)") })] + members(data))
+    }
+
+    private func members(_ data: AdvertisingData) -> [(String, JSON?)] {
+        [("fields", .array(data.fields)), ("beacons", .object(data.beacons))]
     }
 
     /// It does neither for now.
@@ -104,6 +114,11 @@ struct ServeDiary: Sendable {
             "\(characteristic): \(error.messageText)",
             [("characteristic", .string(characteristic)), ("error", error.json)]
         )
+    }
+
+    /// There is no value to advertise.
+    func unavailable(_ error: BLEError) throws {
+        try line("unavailable", "", error.messageText, [("error", error.json)])
     }
 
     private func line(

@@ -1,0 +1,87 @@
+import BLEStreams
+
+/// What the options of a command say is to be advertised, and how.
+struct DeclaredAdvertisement: Sendable {
+    private let beacons: [AdvertisingField]
+    private let values: [MeasurementSource]
+    private let others: [AdvertisingField]
+    private let isConnectable: Bool
+    private let interval: ClosedRange<Duration>?
+
+    /// Reads the options.
+    ///
+    /// - Parameters:
+    ///   - beacons: what stands before all that they say.
+    ///   - services: what is advertised where they name no service.
+    ///   - name: the name to advertise where they give none.
+    init(
+        _ arguments: Arguments,
+        beacons: [AdvertisingField] = [],
+        services: [BluetoothUUID] = [],
+        name: String? = nil,
+        isConnectable: Bool
+    ) throws(UsageError) {
+        self.beacons = beacons
+        values = try arguments.measurements()
+        let named = try arguments.uuids("service")
+        let advertised = named.isEmpty ? services : named
+        var others: [AdvertisingField] = advertised.isEmpty ? [] : [.services(advertised)]
+        others += try arguments.advertisedData()
+        if let power = try arguments.txPower() { others.append(.txPower(power)) }
+        if let appearance = try arguments.appearance() { others.append(.appearance(appearance)) }
+        if let name = arguments.last("name") ?? name { others.append(.localName(name)) }
+        self.others = others
+        self.isConnectable = isConnectable
+        interval = try arguments.advertisingInterval()
+    }
+
+    var isEmpty: Bool { beacons.isEmpty && values.isEmpty && others.isEmpty }
+
+    /// Whether a value stands in a file, and may be another one later.
+    var isChanging: Bool { values.contains { if case .file = $0 { true } else { false } } }
+
+    /// What is to be advertised at this moment.
+    ///
+    /// What has no room at all is refused when it is to go on air, with the octets of each field.
+    ///
+    /// - Throws: a `BLEError` when a file can't be read, or holds no value.
+    func request() throws -> AdvertiseRequest {
+        let measurements = try values.map { try $0.measurement() }
+        var fields: [AdvertisingField] = isConnectable ? [.flags([.generalDiscoverable, .classicNotSupported])] : []
+        fields += beacons + (measurements.isEmpty ? [] : BTHome(measurements).fields) + others
+        // What several of them ask for, the flags, is there once.
+        var seen: Set<AdvertisingField> = []
+        return AdvertiseRequest(
+            fields.filter { seen.insert($0).inserted },
+            isConnectable: isConnectable,
+            interval: interval
+        )
+    }
+}
+
+/// Where a value comes from that is advertised.
+enum MeasurementSource: Sendable {
+    case fixed(BTHome.Measurement)
+    /// The number that a file holds at the moment.
+    case file(BTHome.Object, String)
+
+    /// - Throws: a `BLEError` when the file can't be read, or holds no number, or one that there is no room for.
+    func measurement() throws -> BTHome.Measurement {
+        switch self {
+        case .fixed(let measurement): return measurement
+        case .file(let object, let path):
+            let text = String(decoding: try readBeginning(path, 64, isOrdinary: true), as: UTF8.self)
+            let words = text.split(whereSeparator: \.isWhitespace)
+            guard words.count == 1, let value = words.first.flatMap({ Double($0) }) else {
+                throw BLEError(
+                    .invalidArgument,
+                    operation: "read",
+                    object: path,
+                    cause: "it holds no number: '\(text.harmless)'",
+                    remedy: "Write one number into it, like 21.5."
+                )
+            }
+            return try BTHome.Measurement(object, value)
+        }
+    }
+}
