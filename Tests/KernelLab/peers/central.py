@@ -13,6 +13,8 @@ Says `ready`, then `notified central=N uuid=… hex=…` for each value that com
     meet N                  connects to whoever advertises, and discovers; answers with the address, and with who that is: itself,
                             or the identity behind it where it is known
     greet N ADDRESS         connects, and negotiates the MTU; answers with it
+    listen N                says `heard central=N address=… data=…` when what somebody advertises as data of 16-bit services is
+                            another than before; `hush N` ends that
     become N ADDRESS        is another device from now on, with that static address
     tree N                  services, characteristics and their properties as JSON
     read N UUID             the whole value in hexadecimal
@@ -43,7 +45,7 @@ import json
 import logging
 import sys
 
-from bumble.core import UUID, PhysicalTransport
+from bumble.core import UUID, AdvertisingData, PhysicalTransport
 from bumble.device import Device, DeviceConfiguration, Peer
 from bumble.gatt import GATT_CLIENT_CHARACTERISTIC_CONFIGURATION_DESCRIPTOR
 from bumble.hci import Address, HCI_LE_Set_Random_Address_Command
@@ -55,6 +57,8 @@ from peers import air
 from peers.control import Control
 from peers.person import Person
 from peers.storm import Storm
+
+SERVICE_DATA = AdvertisingData.Type.SERVICE_DATA_16_BIT_UUID
 
 
 class Central:
@@ -116,6 +120,25 @@ class Central:
         await self.link(address)
         await self.discover()
         return " ".join(a.to_string(with_type_qualifier=False) for a in (address, self.connection.peer_address))
+
+    async def listen(self) -> None:
+        heard: dict[str, str] = {}
+
+        def on_advertisement(advertisement) -> None:
+            address = advertisement.address.to_string(with_type_qualifier=False)
+            fields = advertisement.data.ad_structures
+            data = "".join(bytes(octets).hex() for kind, octets in fields if kind == SERVICE_DATA)
+            if data and heard.get(address) != data:
+                heard[address] = data
+                self.say("heard", address=address, data=data)
+
+        self.listening = on_advertisement
+        self.device.on("advertisement", on_advertisement)
+        await self.device.start_scanning(filter_duplicates=False)
+
+    async def hush(self) -> None:
+        await self.device.stop_scanning()
+        self.device.remove_listener("advertisement", self.listening)
 
     async def exchange(self) -> str:
         self.peer = Peer(self.connection)
@@ -293,6 +316,8 @@ def commands(centrals: list[Central]) -> dict:
         "exchange": lambda number: centrals[int(number)].exchange(),
         "meet": lambda number: centrals[int(number)].meet(),
         "greet": lambda number, address: centrals[int(number)].greet(address),
+        "listen": lambda number: centrals[int(number)].listen(),
+        "hush": lambda number: centrals[int(number)].hush(),
         "become": lambda number, address: centrals[int(number)].become(address),
         "discover": lambda number: centrals[int(number)].discover(),
         "tree": tree,
