@@ -7,6 +7,8 @@ Says `ready` when the adapter is powered, `notified uuid=… hex=…` for each v
     connect ADDRESS     looks for it, connects, waits until bluetoothd has resolved its services
     tree                the UUIDs of services and characteristics as JSON
     read UUID           write UUID HEX       subscribe UUID       disconnect
+    listen ADDRESS      scans, and says `heard uuid=… data=…` of the data of services that it advertises, now and whenever bluetoothd
+                        tells of other; `hush` ends that
     advertise ADAPTER   has bluetoothd advertise something else on that adapter; `withdraw ADAPTER` ends it
 """
 
@@ -26,6 +28,7 @@ BLUEZ = "org.bluez"
 DEVICE = "org.bluez.Device1"
 SERVICE = "org.bluez.GattService1"
 CHARACTERISTIC = "org.bluez.GattCharacteristic1"
+PROPERTIES = "org.freedesktop.DBus.Properties"
 ADVERTISING = "org.bluez.LEAdvertisingManager1"
 ADVERTISEMENT = "/lab/advertisement"
 DEADLINE = 100
@@ -65,8 +68,33 @@ class Central:
 
         self.radio = await self.until(powered, f"{self.adapter} powered")
 
+    def place(self, address: str) -> str:
+        return f"/org/bluez/{self.adapter}/dev_{address.replace(':', '_')}"
+
+    async def listen(self, address: str) -> None:
+        path = self.place(address)
+        await self.radio.call_set_discovery_filter({"Transport": Variant("s", "le"), "DuplicateData": Variant("b", True)})
+        await self.radio.call_start_discovery()
+
+        async def seen():
+            return True if path in await self.objects() else None
+
+        await self.until(seen, f"{address} seen")
+        properties = await self.proxy(path, PROPERTIES)
+
+        def changed(interface, values, _):
+            for uuid, octets in (values["ServiceData"].value if "ServiceData" in values else {}).items():
+                self.control.say("heard", uuid=uuid, data=bytes(octets.value).hex() or "-")
+
+        properties.on_properties_changed(changed)
+        self.watched.append(properties)
+        changed(DEVICE, (await self.objects())[path][DEVICE], [])
+
+    async def hush(self) -> None:
+        await self.radio.call_stop_discovery()
+
     async def connect(self, address: str) -> None:
-        path = f"/org/bluez/{self.adapter}/dev_{address.replace(':', '_')}"
+        path = self.place(address)
 
         async def seen():
             return True if path in await self.objects() else None
@@ -114,7 +142,7 @@ class Central:
 
     async def subscribe(self, uuid: str) -> None:
         path, characteristic = await self.characteristic(uuid)
-        properties = await self.proxy(path, "org.freedesktop.DBus.Properties")
+        properties = await self.proxy(path, PROPERTIES)
 
         def changed(interface, values, _):
             if "Value" in values:
@@ -141,7 +169,8 @@ async def main(socket: str, adapter: str) -> None:
     central = Central(bus, adapter, control)
     await central.start()
     gatt = (central.tree, central.read, central.write, central.subscribe)
-    for command in (central.connect, central.disconnect, *gatt, central.advertise, central.withdraw):
+    others = (central.listen, central.hush, central.advertise, central.withdraw)
+    for command in (central.connect, central.disconnect, *gatt, *others):
         control.commands[command.__name__] = command
     await control.serve(socket)
     control.say("ready", adapter=adapter)
