@@ -82,7 +82,7 @@ class Audience:
     async def power_on(self) -> None:
         for one in (*self.listeners, self):
             await (one.own if one is self else one.device).power_on()
-        await self.own.start_advertising(auto_restart=True)
+        await self.own.start_advertising(auto_restart=False)
 
     async def gather(self, count: str, address: str, uuid: str) -> None:
         kind = Address.RANDOM_DEVICE_ADDRESS if address == "own" else Address.PUBLIC_DEVICE_ADDRESS
@@ -90,8 +90,9 @@ class Audience:
         self.here = self.listeners[: int(count)]
         for listener in self.here:
             await listener.join(peer, uuid)
+            # A connection ends it. With `auto_restart` Bumble goes on only when that has ended, and claims to advertise meanwhile.
             if address == "own" and not self.own.is_advertising:
-                await self.own.start_advertising(auto_restart=True)
+                await self.own.start_advertising(auto_restart=False)
 
     async def hear(self, count: str) -> str:
         last = time.monotonic()

@@ -10,6 +10,7 @@ numbers of 20 octets, as fast as the bus takes them.
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 
 from dbus_fast import BusType, DBusError, Message, MessageType, PropertyAccess, Variant
@@ -211,9 +212,15 @@ async def main(socket: str, server: str, *others: str) -> None:
         notifying.notify(bytes.fromhex(value))
 
     async def blast(count: str) -> None:
+        # dbus-fast ends the connection where the bus has no room for a message.
+        loop, descriptor, room = asyncio.get_running_loop(), os.dup(bus._sock.fileno()), asyncio.Event()
         for number in range(int(count)):
+            room.clear()
+            loop.add_writer(descriptor, room.set)
+            await room.wait()
+            loop.remove_writer(descriptor)
             notifying.notify(number.to_bytes(4, "little") + bytes(16))
-            await asyncio.sleep(0)
+        os.close(descriptor)
 
     links = Links(bus)
     await links.start()
