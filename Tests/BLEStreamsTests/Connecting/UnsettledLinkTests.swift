@@ -1,0 +1,68 @@
+import BLEProtocol
+import BLERadio
+import BLESimulator
+import RadioDoubles
+import Testing
+
+@testable import BLEStreams
+
+/// Links that are up, and turn out to be of no use before anybody has them.
+@Suite(.timeLimit(.minutes(2))) struct UnsettledLinkTests {
+    /// An adapter that can't be given the keys of bonds.
+    private struct ForgetfulRadio: IdleRadio {
+        let radio: SimulatedAdapter
+
+        var timeline: any Timeline { radio.timeline }
+
+        func connect(
+            to peer: BluetoothAddress,
+            result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
+        ) -> RadioActivity { radio.connect(to: peer, result: result) }
+
+        func restore(
+            _ bonds: [Bond],
+            result: @escaping @Sendable (Result<Void, BLEError>) -> Void
+        ) -> RadioActivity {
+            timeline.schedule(after: .zero) {
+                result(.failure(BLEError(.permissionDenied, operation: "restore", cause: "it takes no keys")))
+            }
+        }
+    }
+
+    @Test func `a link that can't be encrypted is said to be closed first, and to be down when it is`() async throws {
+        try await Bench.run { bench in
+            let store = PeerStore.inMemory()
+            let first = try await Central.open(.radio(bench.centralAdapter), store: store)
+            try await first.peripheral(bench.peripheralAdapter.address).withLink { try await $0.pair() }
+            bench.centralAdapter.forgetBonds()
+            let central = try await Central.open(.radio(ForgetfulRadio(radio: bench.centralAdapter)), store: store)
+            let peripheral = central.peripheral(bench.peripheralAdapter.address)
+            let states = Recorder<(state: ConnectionState, links: Int)>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for try await state in peripheral.connectionStates {
+                        states.add((state, bench.centralAdapter.activity.links.count))
+                    }
+                }
+                try await bench.time.sleep(for: .seconds(1))
+                for _ in 0..<2 {
+                    let error = await bleError { try await peripheral.withLink { _ in } }
+                    #expect(error?.code == .permissionDenied || error?.code == .securityFailed, "\(error as Any)")
+                }
+                try await bench.time.sleep(for: .seconds(10))
+                group.cancelAll()
+            }
+            let words = states.all.map { "\($0.state), \($0.links)" }
+            #expect(
+                states.all.map { "\($0.state)".prefix(9) }
+                    == ["disconnec", "connectin", "disconnec", "disconnec", "connectin", "disconnec", "disconnec"],
+                "\(words)"
+            )
+            // Whoever hears that there is no link finds none.
+            #expect(
+                states.all.allSatisfy { if case .disconnected = $0.state { $0.links == 0 } else { true } },
+                "\(words)"
+            )
+        }
+    }
+}
