@@ -150,7 +150,12 @@ struct PlainUpdate: Sendable {
 
     private func decode(_ value: CharacteristicValue, _ channel: FlowChannel) throws -> PlainUpdateStatus {
         if let status = PlainUpdateStatus(value) { return status }
-        var error = BLEError.update(.malformedValue, channel, "a status of \(value.count) octets means nothing")
+        var error = BLEError.update(
+            .malformedValue,
+            channel,
+            "the device sent a status that can't be read",
+            BLEError.faultyFirmware
+        )
         error.received = Array(value)
         throw error
     }

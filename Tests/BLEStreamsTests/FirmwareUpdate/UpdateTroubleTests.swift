@@ -90,6 +90,7 @@ import Testing
             bench.air.faults.add(.replace(.notifications) { $0.prefix(3) + [1, 2, 3] })
         }
         #expect(garbage.code == .malformedValue && garbage.received == [1, 2, 3])
+        #expect(!garbage.remedy.isEmpty && "\(garbage)".contains("3 octets"))
     }
 
     @Test func `a device that fails says why`() async throws {
