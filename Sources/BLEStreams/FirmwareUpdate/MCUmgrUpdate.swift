@@ -134,7 +134,8 @@ struct MCUmgrUpdate: Sendable {
 
     /// Connects as soon as the device can be connected to again, looks whether it runs the image, and makes it stay.
     private func confirm(_ hash: [UInt8], on channel: FlowChannel) async throws {
-        try await channel.resuming(.constant(.seconds(1), attempts: max(1, Int(options.resetPatience / .seconds(1))))) {
+        if channel.context.connection.hasNextLink { try await reconnect(on: channel) }
+        try await channel.resuming(resume) {
             let exchange = try await MCUmgrExchange(on: channel, patience: options.patience, retry: options.retry)
             defer { channel.unsubscribe(from: MCUmgrExchange.characteristic) }
             let slots = try await slots(exchange)
@@ -149,6 +150,19 @@ struct MCUmgrUpdate: Sendable {
             guard !running.isConfirmed else { return }
             channel.begin("confirm")
             _ = try await exchange.request(.write, .imageState, .map(["hash": .bytes(hash), "confirm": .bool(true)]))
+        }
+    }
+
+    /// Connects to the device once it can be connected to again; an attempt to connect takes its own time, so it is not by their
+    /// number that the device is given up.
+    private func reconnect(on channel: FlowChannel) async throws {
+        let end = channel.timeline.now + options.resetPatience
+        while true {
+            do {
+                return try await channel.reconnect(.constant(.zero, attempts: 0))
+            } catch let error as BLEError where !error.isFinal && channel.timeline.now + .seconds(1) < end {
+                try await pause(for: .seconds(1), on: channel.timeline)
+            }
         }
     }
 

@@ -161,6 +161,29 @@ import Testing
         }
     }
 
+    @Test func `a device that does not come back from its reset is given up when its time is over`() async throws {
+        let image = try UpdateDevice.firmware(1000)
+        let device = UpdateDevice()
+        try await device.run { bench in
+            try await bench.peripheral.withQueue { queue in
+                let coordinator = FlowCoordinator(queue.connecting())
+                let restart = Recorder<Duration>()
+                let options = MCUmgrOptions(resetPatience: .seconds(90))
+                let error = await bleError {
+                    try await coordinator.run(FirmwareUpdateFlow(image, over: .mcumgr(options))) { progress in
+                        guard progress.phase == "restart", restart.all.isEmpty else { return }
+                        restart.add(bench.time.now)
+                        bench.air.faults.add(.outOfRange(), on: bench.peripheralAdapter)
+                    }
+                }
+                #expect(error?.code == .timedOut)
+                // The last attempt may begin just before.
+                let elapsed = try bench.time.now - #require(restart.all.first)
+                #expect(elapsed >= .seconds(90) && elapsed < .seconds(130), "\(elapsed)")
+            }
+        }
+    }
+
     // MARK: - Files
 
     @Test func `files that are no firmware are refused, and why is told`() throws {
