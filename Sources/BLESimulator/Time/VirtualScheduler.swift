@@ -47,6 +47,9 @@ struct VirtualScheduler: Sendable {
         chance = SeededRandom(seed: root.next())
     }
 
+    /// How many timers are scheduled, and have neither fired nor been cancelled.
+    var timerCount: Int { timers.count }
+
     /// Whether nothing runs and nothing is held.
     var isAtRest: Bool { !isAwake && holds == 0 && !hasEnded }
 

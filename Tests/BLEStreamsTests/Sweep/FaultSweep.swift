@@ -1,0 +1,149 @@
+import BLESimulator
+import BLEStreams
+import Testing
+
+/// Runs operations with faults, each at each of their steps, and says what came of it.
+struct FaultSweep: Sendable {
+    /// A run with a fault at a step.
+    struct Case: Sendable, CustomStringConvertible {
+        let operation: SweptOperation
+        let fault: SweptFault
+        let step: RadioStep
+
+        var description: String { "\(operation): \(fault) at step \(step)" }
+    }
+
+    /// What a run without a fault has shown.
+    struct Reference: Sendable {
+        let operation: SweptOperation
+        let steps: [RadioStep]
+        let value: String
+
+        /// Each fault at each step at which it can strike.
+        var cases: [Case] {
+            steps.flatMap { step in
+                SweptFault.all.filter { $0.strikes(at: step) }
+                    .map { Case(operation: operation, fault: $0, step: step) }
+            }
+        }
+    }
+
+    /// What came of a run.
+    struct Verdict: Sendable {
+        /// `value`, `cancelled`, or the code of the error.
+        var outcome: String
+        var problems: [String]
+    }
+
+    static func reference(of operation: SweptOperation) async throws -> Reference {
+        let (world, problems) = try await run(operation, fault: nil, at: nil)
+        #expect(problems.isEmpty, "\(operation), without a fault: \(problems)")
+        let ended = try #require(world.ended, "\(operation) has not ended")
+        return try Reference(operation: operation, steps: world.counter.steps, value: ended.result.get())
+    }
+
+    static func verdict(of one: Case, against reference: Reference) async -> Verdict {
+        do {
+            let (world, problems) = try await run(one.operation, fault: one.fault, at: one.step.number)
+            guard let ended = world.ended else { return Verdict(outcome: "none", problems: problems + ["no end"]) }
+            let judged = judge(ended, one, reference)
+            let struck = ended.sinceFault != nil ? [] : ["the fault has not struck"]
+            return Verdict(outcome: judged.outcome, problems: problems + judged.problems + struck)
+        } catch {
+            return Verdict(outcome: "none", problems: ["the world: \(error)"])
+        }
+    }
+
+    /// Runs an operation in a world of its own, and looks for what it has left behind.
+    private static func run(
+        _ operation: SweptOperation,
+        fault: SweptFault?,
+        at step: Int?
+    ) async throws -> (SweepWorld, [String]) {
+        try await VirtualTime.run(limit: .seconds(3600), patience: .seconds(5)) { time in
+            let site = operation.site()
+            let world = try await SweepWorld(time, site, fault, at: step)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await site.description.run(on: world.bench.peripheralAdapter) { server in
+                        try await site.serve(server, world.bench)
+                    }
+                }
+                do {
+                    try await time.sleep(for: .seconds(20))
+                    let baseline = world.timerCount
+                    try await operation.run(world)
+                    try await world.use()
+                    try await world.inspect(baseline: baseline)
+                    try await world.use()
+                } catch {
+                    group.cancelAll()
+                    throw error
+                }
+                group.cancelAll()
+            }
+            return (world, world.problems)
+        }
+    }
+
+    // MARK: - What is right
+
+    private static func judge(
+        _ ended: SweepWorld.Ended,
+        _ one: Case,
+        _ reference: Reference
+    ) -> (outcome: String, problems: [String]) {
+        var problems: [String] = []
+        if ended.elapsed > one.operation.deadline { problems.append("it took \(ended.elapsed)") }
+        if one.fault == .cancelled, let time = ended.sinceFault, time > one.operation.cancellation {
+            problems.append("it went on for \(time) once it was cancelled")
+        }
+        switch ended.result {
+        case .success(let value):
+            if value != reference.value, !one.fault.altersValues, value != "left" {
+                problems.append("it returned \(value)")
+            }
+            return ("value", problems)
+        case .failure(is CancellationError):
+            if one.fault != .cancelled { problems.append("it threw a CancellationError") }
+            return ("cancelled", problems)
+        case .failure(let error as BLEError):
+            if error.operation.isEmpty || error.cause.isEmpty { problems.append("nothing says what failed: \(error)") }
+            if error.remedy.isEmpty { problems.append("no remedy: \(error)") }
+            return ("\(error.code)", problems)
+        case .failure(let error):
+            return ("other", problems + ["it threw \(error)"])
+        }
+    }
+}
+
+extension SweepWorld {
+    /// Does what any program does: whatever went wrong before, it works now.
+    func use() async throws {
+        do {
+            peripheral.forgetServices()
+            let (value, notified) = try await peripheral.withLink(timeout: .seconds(20)) { link in
+                let known = site.known
+                return (
+                    try await Array(link.read(known.readable)),
+                    try await known.notifying.mapped { uuid in
+                        try await Array(link.notifications(of: uuid).timeout(.seconds(20)).first())
+                    }
+                )
+            }
+            if value.isEmpty || notified?.isEmpty == true { report("used afterwards, it answers nothing") }
+        } catch {
+            report("used afterwards: \(error)")
+        }
+        try await bench.time.sleep(for: .seconds(10))
+        let activity = bench.centralAdapter.activity
+        if !activity.isIdle { report("used afterwards, it keeps \(activity)") }
+    }
+}
+
+extension Optional {
+    fileprivate func mapped<Output>(_ body: (Wrapped) async throws -> Output) async rethrows -> Output? {
+        guard let self else { return nil }
+        return try await body(self)
+    }
+}
