@@ -18,8 +18,6 @@ extension ConnectMachine {
         var wasUp = false
         if case .settle(let address) = step {
             wasUp = true
-            // The link tells its own end: it may have yet to go down.
-            isTold = false
             // The peripheral was there: it is of this kind.
             candidates = [address]
             // The link tells its own end, when it is down.

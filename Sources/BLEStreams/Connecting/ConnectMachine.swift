@@ -153,8 +153,6 @@ struct ConnectMachine: Equatable {
             }
             waiter.adapterFailed = now
         }
-        // It finds the adapter away as it comes.
-        if step == .waitForAdapter { waiter.adapterFailed = waiter.deadline - waiter.timeout }
         waiters.append(waiter)
         limit = max(limit, waiter.timeout)
         if number == 0 { start(&output) }

@@ -28,12 +28,15 @@ final class SweepWorld: Sendable {
     private let timers = Mutex<[RadioActivity]>([])
     private let findings = Recorder<String>()
 
+    /// What is done at the step, once there is a world to do it in.
+    private struct Strike { var body: (@Sendable () -> Void)? }
+
     init(_ time: VirtualTime, _ site: SweepSite, _ fault: SweptFault?, at step: Int?) async throws {
         let air = SimulatedAir(time)
         let (near, far) = (air.adapter(), air.adapter())
-        let strike = Mutex<(@Sendable () -> Void)?>(nil)
+        let strike = Mutex(Strike())
         counter = StepCounter(target: step) { _ in
-            strike.withLock { $0 }?()
+            strike.withLock { $0 }.body?()
         }
         radio = SteppingRadio(near, counter)
         folder =
@@ -59,7 +62,7 @@ final class SweepWorld: Sendable {
                     }
                 )
         )
-        strike.withLock { $0 = { [weak self] in self?.schedule(after: .zero) { $0.strike() } } }
+        strike.withLock { $0.body = { [weak self] in self?.schedule(after: .zero) { $0.strike() } } }
     }
 
     deinit { if let folder { try? FileManager.default.removeItem(at: folder) } }
