@@ -60,7 +60,7 @@ struct FaultSweep: Sendable {
         fault: SweptFault?,
         at step: Int?
     ) async throws -> (SweepWorld, [String]) {
-        try await VirtualTime.run(limit: .seconds(3600), patience: .seconds(5)) { time in
+        try await VirtualTime.run(limit: .seconds(3600)) { time in
             let site = operation.site()
             let world = try await SweepWorld(time, site, fault, at: step)
             try await withThrowingTaskGroup(of: Void.self) { group in
