@@ -68,6 +68,20 @@ def test_requests_before_the_first_value(bluetoothd_central, ble, tmp_path):
     assert counts[3] == 2 and counts[2] > 2, counts
 
 
+def test_bluetoothd_hears_an_advertisement_change(bluetoothd_central, ble, tmp_path):
+    peer, address = bluetoothd_central.peer, bluetoothd_central.address
+    file = tmp_path / "temperature"
+    file.write_text("21.5")
+    with bluetoothd_central.serving(ble, "--profile", "echo", "--bthome", f"temperature=@{file}"):
+        mark, uuid = peer.mark(), names.full("FCD2")
+        peer.command(f"listen {address}")
+        # BTHome's version, the object 0x02, and hundredths of a degree.
+        peer.wait("heard", mark, uuid=uuid, data="40026608")
+        file.write_text("22.25")
+        peer.wait("heard", mark, uuid=uuid, data="4002b108")
+        peer.command("hush")
+
+
 def received(path) -> list[bytes]:
     """The ATT requests that came in, from a btsnoop file of the monitor's kind."""
     data, pdus, position = path.read_bytes(), [], 16

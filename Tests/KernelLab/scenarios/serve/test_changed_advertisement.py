@@ -1,22 +1,12 @@
 """What is advertised follows a file, and whoever listens hears it: while a central is connected, whose link stays, and behind
 an adapter that was off meanwhile."""
 
-from lab import names
-
 ECHO = "7A1C0021-5F2B-4C8E-9D3A-6B70E14F2C55"
 
 
-BTHOME = "d2fc"
-
-
-def value(celsius: float) -> str:
-    """BTHome's version, the object 0x02, and hundredths of a degree."""
-    return "4002" + round(celsius * 100).to_bytes(2, "little", signed=True).hex()
-
-
 def told(celsius: float) -> str:
-    """The service data, which begins with the UUID."""
-    return BTHOME + value(celsius)
+    """The service data: BTHome's UUID and version, the object 0x02, and hundredths of a degree."""
+    return "d2fc4002" + round(celsius * 100).to_bytes(2, "little", signed=True).hex()
 
 
 def test_a_file_is_followed_on_air_beside_a_link(bumble_centrals, ble, tmp_path):
@@ -57,16 +47,3 @@ def test_what_changed_meanwhile_is_on_air_when_the_adapter_is_back(bumble_centra
         served.wait_count("serving", 2)
         peer.wait("heard", mark, central="1", address=place.address, data=told(4))
         peer.command("hush 1")
-
-
-def test_bluetoothd_hears_it_change(bluetoothd_central, ble, tmp_path):
-    peer, address = bluetoothd_central.peer, bluetoothd_central.address
-    file = tmp_path / "temperature"
-    file.write_text("21.5")
-    with bluetoothd_central.serving(ble, "--profile", "echo", "--bthome", f"temperature=@{file}"):
-        mark, uuid = peer.mark(), names.full("FCD2")
-        peer.command(f"listen {address}")
-        peer.wait("heard", mark, uuid=uuid, data=value(21.5))
-        file.write_text("22.25")
-        peer.wait("heard", mark, uuid=uuid, data=value(22.25))
-        peer.command("hush")
