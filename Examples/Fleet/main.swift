@@ -8,6 +8,7 @@
 //
 // Ctrl-C switches off what was switched on, and drops the links, before the program ends.
 
+import BLEDevices
 import BLESimulator
 import BLEStreams
 import Glibc

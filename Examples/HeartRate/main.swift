@@ -5,6 +5,7 @@
 //
 // Ctrl-C takes the subscription back and drops the link before the program ends.
 
+import BLEDevices
 import BLESimulator
 import BLEStreams
 import Glibc

@@ -1,3 +1,4 @@
+import BLEDevices
 import BLEStreams
 
 /// What the options of a command say is to be advertised, and how.

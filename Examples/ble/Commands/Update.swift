@@ -1,3 +1,4 @@
+import BLEDevices
 import BLEStreams
 
 /// Brings new firmware into a device.

@@ -1,3 +1,4 @@
+import BLEDevices
 import BLEStreams
 
 /// Something that `ble serve` can offer.

@@ -1,5 +1,5 @@
 public import BLEProtocol
-import BLERadio
+package import BLERadio
 import Synchronization
 
 /// A flow's way to its device: reads, writes, subscriptions, what it hears, and its progress.
@@ -33,7 +33,14 @@ public final class FlowChannel: Sendable {
     /// How many octets fit into one write without response: see ``Link/maximumWriteLength(for:)``; 20 without a link.
     public var maximumWriteLength: Int { (try? context.link)?.maximumWriteLength(for: .withoutResponse) ?? 20 }
 
-    var timeline: any Timeline { context.timeline }
+    /// Whether there is a link, and it stands.
+    public var isConnected: Bool { context.isConnected }
+
+    /// Whether another link may follow this one: in a session's queue, and in one that connects.
+    package var hasNextLink: Bool { context.connection.hasNextLink }
+
+    /// The time of the radio that carries the link.
+    package var timeline: any Timeline { context.timeline }
 
     init(_ context: CommandContext) {
         self.context = context

@@ -83,3 +83,36 @@ extension PeripheralServer {
         return events(of: { [database] in name.map { database.handles(of: $0) } }, subject, choose)
     }
 }
+
+extension PeripheralServer {
+    /// What one central writes to a characteristic, until it leaves.
+    package func writes(to uuid: BluetoothUUID, by central: ConnectedCentral) -> BLEStream<WriteRequest> {
+        let subject = StreamSubject(operation: "writes", object: "to \(uuid) by \(central)")
+        let timeline = radio.timeline
+        let stream = BLEStream<Waiting<WriteRequest>>(subject, timeline: timeline, buffer: .unbounded) { mailbox in
+            let allowance = Allowance()
+            let names = self.database.withLock { database in
+                Set(database.characteristics.lazy.filter { $0.uuid == uuid }.map(\.id))
+            }
+            let end = self.watch(nil, finish: { mailbox.finish(throwing: $0) }) { event in
+                switch event {
+                case .write(let request) where request.central == central && names.contains(request.characteristic):
+                    guard let place = allowance.place(for: central.id) else {
+                        mailbox.lost(1)
+                        return .full
+                    }
+                    mailbox.send(Waiting(element: request, place: place))
+                    return .yes
+                case .disconnected(let gone, _) where gone == central:
+                    mailbox.finish()
+                    return .no
+                default: return .no
+                }
+            }
+            // It may have left before anybody watched.
+            if central.bearer.end != nil { mailbox.finish() }
+            return end
+        }
+        return stream.map { $0.element }
+    }
+}

@@ -37,6 +37,8 @@ public final class PeripheralServer: Sendable {
 
     let database: SharedDatabase
     let radio: any Radio
+    /// The time of the radio.
+    package var timeline: any Timeline { radio.timeline }
     let errands: Errands
     let warnings: ServerWarnings
     let visits: PairingVisits

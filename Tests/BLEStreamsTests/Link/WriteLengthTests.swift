@@ -1,3 +1,4 @@
+import BLEDevices
 import BLEProtocol
 import BLESimulator
 import BLEStreams

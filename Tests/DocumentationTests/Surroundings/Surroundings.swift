@@ -1,5 +1,6 @@
 // What snippets take for granted: the things that a reader has at hand. Compiled together with them, never run.
 
+import BLEDevices
 import BLESimulator
 import BLEStreams
 
