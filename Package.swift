@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "BLEStreams", targets: ["BLEStreams"]),
         .library(name: "BLEDevices", targets: ["BLEDevices"]),
         .library(name: "BLESimulator", targets: ["BLESimulator"]),
+        .library(name: "BLERadio", targets: ["BLERadio"]),
     ],
     targets: [
         // The library. Arrows point one way: see the README.
@@ -35,7 +36,7 @@ let package = Package(
         // Programs that use public API only.
         .executableTarget(
             name: "ble",
-            dependencies: ["BLEDevices", "BLEStreams", "BLESimulator", "CGetopt", "Interruption"],
+            dependencies: ["BLEDevices", "BLERadio", "BLEStreams", "BLESimulator", "CGetopt", "Interruption"],
             path: "Examples/ble"
         ),
         .systemLibrary(name: "CGetopt", path: "Examples/CGetopt"),
@@ -105,7 +106,8 @@ let package = Package(
         .testTarget(
             name: "BLEDevicesTests",
             dependencies: [
-                "BLEProtocol", "BLEStreams", "BLEDevices", "BLESimulator", "BLEProtocolTests", "BLEStreamsTests",
+                "BLEProtocol", "BLERadio", "BLEStreams", "BLEDevices", "BLESimulator", "BLEProtocolTests",
+                "BLEStreamsTests",
             ]
         ),
         .testTarget(name: "BLECommandTests", dependencies: ["ble", "BLEStreams", "BLESimulator"]),
@@ -115,6 +117,7 @@ let package = Package(
             dependencies: ["BLEStreams", "BLEDevices", "BLESimulator"],
             exclude: [
                 "Surroundings", "Surface/BLEStreams.txt", "Surface/BLEDevices.txt", "Surface/BLESimulator.txt",
+                "Surface/BLERadio.txt",
             ]
         ),
     ]

@@ -1,3 +1,2 @@
-// `import BLEStreams` is all that a program needs: the values and the seam come with it.
+// `import BLEStreams` is all that a program needs: the values come with it, the seam to the radio does not.
 @_exported public import BLEProtocol
-@_exported public import BLERadio

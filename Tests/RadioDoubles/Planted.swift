@@ -1,5 +1,5 @@
 package import BLEProtocol
-package import BLERadio
+import BLERadio
 
 /// Secrets that tests plant, and that nothing may print.
 ///

@@ -1,3 +1,4 @@
+import BLERadio
 import BLEStreams
 import Synchronization
 

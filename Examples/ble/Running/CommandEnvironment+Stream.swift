@@ -1,3 +1,4 @@
+import BLERadio
 import BLEStreams
 
 /// When a stream that doesn't end by itself has been followed for long enough.

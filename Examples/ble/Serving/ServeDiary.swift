@@ -1,3 +1,4 @@
+import BLERadio
 import BLEStreams
 
 /// What happens to `ble serve` and `ble advertise`, one line each.

@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLERadio
 import BLEStreams
 
 /// Requests and answers of the Simple Management Protocol over its characteristic, several at a time.

@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLERadio
 public import BLEStreams
 
 /// How a device on MCUmgr is updated.

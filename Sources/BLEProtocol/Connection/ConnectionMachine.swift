@@ -10,38 +10,38 @@
 /// ```
 /// It goes by ``rules``, a table, from which the diagram of the documentation is made too. Time and chance come from
 /// outside: a state that waits says for how long, and the random bits come with the trigger.
-public struct ConnectionMachine: Sendable {
+package struct ConnectionMachine: Sendable {
     /// What decides between another attempt and giving up.
-    public struct Policy: Hashable, Sendable {
+    package struct Policy: Hashable, Sendable {
         /// How often and how soon to reconnect; `nil`: a link that is lost is a failure, and so is an adapter.
-        public var reconnecting: RetryPolicy?
+        package var reconnecting: RetryPolicy?
 
         /// How often in a row an attempt is repeated at once when the connection failed to be established, which is
         /// the commonest failure on air.
-        public var immediateAttempts: Int
+        package var immediateAttempts: Int
 
         /// Makes a policy; unless told otherwise it reconnects for ever.
-        public init(reconnecting: RetryPolicy? = .exponential(), immediateAttempts: Int = 3) {
+        package init(reconnecting: RetryPolicy? = .exponential(), immediateAttempts: Int = 3) {
             self.reconnecting = reconnecting
             self.immediateAttempts = immediateAttempts
         }
     }
 
     /// Where the connection stands.
-    public private(set) var state = SessionState.disconnected(.initial)
+    package private(set) var state = SessionState.disconnected(.initial)
 
     /// What decides between another attempt and giving up; a change holds for what happens after it.
-    public var policy: Policy
+    package var policy: Policy
 
     /// Whether it is known to whom to connect, without looking for it.
-    public var isPeerKnown: Bool
+    package var isPeerKnown: Bool
 
     /// How many attempts have failed in a row. The count ends when a link that was ready for
     /// ``RetryPolicy/stableAfter`` or longer is lost.
-    public private(set) var failures = 0
+    package private(set) var failures = 0
 
     /// Whether the program has taken leave: nothing begins by itself before it asks to connect or to scan.
-    public private(set) var isHeld = false
+    package private(set) var isHeld = false
 
     private var attempt = 0
     private var immediateAttemptsLeft = 0
@@ -55,7 +55,7 @@ public struct ConnectionMachine: Sendable {
     private var origin = SessionState.Kind.idle
 
     /// Makes a machine in its initial state.
-    public init(policy: Policy = Policy(), isPeerKnown: Bool = false) {
+    package init(policy: Policy = Policy(), isPeerKnown: Bool = false) {
         self.policy = policy
         self.isPeerKnown = isPeerKnown
     }
@@ -68,7 +68,7 @@ public struct ConnectionMachine: Sendable {
     /// - Returns: what is to be done because of it, in this order.
     /// - Throws: ``IllegalTrigger`` when the state doesn't accept the trigger; nothing has changed then.
     @discardableResult
-    public mutating func handle(
+    package mutating func handle(
         _ trigger: SessionTrigger,
         random: UInt64 = 0,
         now: Duration = .zero

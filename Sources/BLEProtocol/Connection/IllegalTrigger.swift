@@ -7,7 +7,7 @@ public struct IllegalTrigger: Error, Sendable, CustomStringConvertible {
     public let trigger: SessionTrigger
 
     /// What would have been accepted.
-    public var accepted: [SessionTrigger.Kind] { ConnectionMachine.accepted(in: state.kind) }
+    package var accepted: [SessionTrigger.Kind] { ConnectionMachine.accepted(in: state.kind) }
 
     /// One line that names both, and what the state does accept.
     public var description: String {

@@ -2,7 +2,7 @@
 ///
 /// What takes time follows from the state alone, for as long as it lasts: `scanning` listens for advertisements,
 /// `connecting` makes a link, `waitingToReconnect` waits for what it says.
-public enum SessionEffect: String, Hashable, Sendable, CaseIterable {
+package enum SessionEffect: String, Hashable, Sendable, CaseIterable {
     /// Drop the link: subscriptions first, where there is still time.
     case closeLink
     /// Forget what was kept of the peripheral's attributes.

@@ -1,7 +1,7 @@
 /// One row of the table of transitions.
-public struct SessionRule: Hashable, Sendable {
+package struct SessionRule: Hashable, Sendable {
     /// What has to hold for a rule beyond state and trigger. Of several that hold the first one counts.
-    public enum Condition: Hashable, Sendable {
+    package enum Condition: Hashable, Sendable {
         case always
         /// It is known to whom to connect.
         case peerKnown
@@ -23,20 +23,20 @@ public struct SessionRule: Hashable, Sendable {
     }
 
     /// The state before.
-    public let from: SessionState.Kind
+    package let from: SessionState.Kind
     /// What happens.
-    public let trigger: SessionTrigger.Kind
+    package let trigger: SessionTrigger.Kind
     /// What has to hold.
-    public let condition: Condition
+    package let condition: Condition
     /// The state after.
-    public let to: SessionState.Kind
+    package let to: SessionState.Kind
     /// What is to be done beside what the state after is about.
-    public let effects: [SessionEffect]
+    package let effects: [SessionEffect]
 }
 
 extension SessionRule.Condition: CustomStringConvertible {
     /// The condition in words, empty where there is none.
-    public var description: String {
+    package var description: String {
         switch self {
         case .always: ""
         case .peerKnown: "peer known"
@@ -54,10 +54,10 @@ extension SessionRule.Condition: CustomStringConvertible {
 extension ConnectionMachine {
     /// The table: every transition that there is. Where two rules have one state and trigger, the first whose
     /// condition holds counts.
-    public static let rules: [SessionRule] = disconnectedRules + connectedRules + [rule(.failed, .reset, .initial)]
+    package static let rules: [SessionRule] = disconnectedRules + connectedRules + [rule(.failed, .reset, .initial)]
 
     /// What a state accepts, in the order of the table; under a condition or without.
-    public static func accepted(in state: SessionState.Kind) -> [SessionTrigger.Kind] {
+    package static func accepted(in state: SessionState.Kind) -> [SessionTrigger.Kind] {
         var seen: Set<SessionTrigger.Kind> = []
         return rules.filter { $0.from == state }.map(\.trigger).filter { seen.insert($0).inserted }
     }

@@ -59,7 +59,7 @@ public enum SessionState: Sendable {
 
 extension SessionState {
     /// A state without what it carries: what the table of transitions is about.
-    public enum Kind: String, Hashable, Sendable, CaseIterable {
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
         case initial, scanning, discovered, connecting, waitingToReconnect
         case idle, discoveringServices, servicesReady, discoveringCharacteristics, discoveredCharacteristic
         case reading, writing, subscribing, notificationsEnabled, ready
@@ -81,7 +81,7 @@ extension SessionState {
     }
 
     /// Which state it is, whatever it carries.
-    public var kind: Kind {
+    package var kind: Kind {
         switch self {
         case .disconnected(.initial): .initial
         case .disconnected(.scanning): .scanning

@@ -76,7 +76,7 @@ public enum SessionTrigger: Sendable {
 
 extension SessionTrigger {
     /// A trigger without what it carries: what the table of transitions is about.
-    public enum Kind: String, Hashable, Sendable, CaseIterable {
+    package enum Kind: String, Hashable, Sendable, CaseIterable {
         case scan, connect, discoverServices, discoverCharacteristics, read, write, subscribe, unsubscribe, becomeReady
         case disconnect, reset
         case discovered, linkEstablished, servicesDiscovered, characteristicDiscovered, readFinished, writeFinished
@@ -86,7 +86,7 @@ extension SessionTrigger {
     }
 
     /// Which trigger it is, whatever it carries.
-    public var kind: Kind {
+    package var kind: Kind {
         switch self {
         case .scan: .scan
         case .connect: .connect

@@ -1,83 +1,83 @@
-public import BLEProtocol
-public import BLERadio
+package import BLEProtocol
+package import BLERadio
 
 /// A radio whose ATT traffic and advertisements are recorded; everything else is as with the radio behind it.
 ///
 /// Most programs have it made by ``AdapterChoice/captured(in:)``.
-public final class CaptureRadio: Radio {
+package final class CaptureRadio: Radio {
     fileprivate let radio: any Radio
     private let recorder: CaptureRecorder
     private let adapterState: RadioActivity
 
     /// Records the links that are made from now on, in either role, and what scans report.
-    public init(_ radio: any Radio, capture: Capture) {
+    package init(_ radio: any Radio, capture: Capture) {
         self.radio = radio
         recorder = CaptureRecorder(capture, timeline: radio.timeline)
         adapterState = radio.observeAdapter { [recorder] info in recorder.adapter = info }
     }
 
-    public var executor: (any TaskExecutor)? { radio.executor }
+    package var executor: (any TaskExecutor)? { radio.executor }
 
-    public var timeline: any Timeline { radio.timeline }
+    package var timeline: any Timeline { radio.timeline }
 
-    public var adapterInfo: AdapterInfo { radio.adapterInfo }
+    package var adapterInfo: AdapterInfo { radio.adapterInfo }
 
-    public func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
+    package func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
         radio.observeAdapter(events)
     }
 
-    public func observeSymptoms(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity {
+    package func observeSymptoms(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity {
         radio.observeSymptoms(events)
     }
 
-    public func settle(_ done: @escaping @Sendable () -> Void) -> RadioActivity { radio.settle(done) }
+    package func settle(_ done: @escaping @Sendable () -> Void) -> RadioActivity { radio.settle(done) }
 
-    public func setPowered(
+    package func setPowered(
         _ isOn: Bool,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity {
         radio.setPowered(isOn, result: result)
     }
 
-    public func powerCycle(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
+    package func powerCycle(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
         radio.powerCycle(result: result)
     }
 
-    public func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
+    package func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
         radio.reset(result: result)
     }
 
-    public func readPHYs(result: @escaping @Sendable (Result<AdapterPHYs, BLEError>) -> Void) -> RadioActivity {
+    package func readPHYs(result: @escaping @Sendable (Result<AdapterPHYs, BLEError>) -> Void) -> RadioActivity {
         radio.readPHYs(result: result)
     }
 
-    public func selectPHYs(
+    package func selectPHYs(
         _ selection: PHYSelection,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity {
         radio.selectPHYs(selection, result: result)
     }
 
-    public func makeOutOfBandData(
+    package func makeOutOfBandData(
         result: @escaping @Sendable (Result<OutOfBandData, BLEError>) -> Void
     ) -> RadioActivity {
         radio.makeOutOfBandData(result: result)
     }
 
-    public func readPrivacy(result: @escaping @Sendable (Result<Bool, BLEError>) -> Void) -> RadioActivity {
+    package func readPrivacy(result: @escaping @Sendable (Result<Bool, BLEError>) -> Void) -> RadioActivity {
         radio.readPrivacy(result: result)
     }
 
-    public func setPrivacy(
+    package func setPrivacy(
         _ privacy: AdapterPrivacy,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity {
         radio.setPrivacy(privacy, result: result)
     }
 
-    public func hasLink(to peer: BluetoothAddress) -> Bool { radio.hasLink(to: peer) }
+    package func hasLink(to peer: BluetoothAddress) -> Bool { radio.hasLink(to: peer) }
 
-    public func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
+    package func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
         radio.scan(request) { [recorder] event in
             switch event {
             case .reports(let reports): recorder.reported(reports)
@@ -88,14 +88,14 @@ public final class CaptureRadio: Radio {
         }
     }
 
-    public func connect(
+    package func connect(
         to peer: BluetoothAddress,
         result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
     ) -> RadioActivity {
         connect(to: peer, parameters: nil, result: result)
     }
 
-    public func connect(
+    package func connect(
         to peer: BluetoothAddress,
         parameters: ConnectionParameters?,
         result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
@@ -105,23 +105,23 @@ public final class CaptureRadio: Radio {
         }
     }
 
-    public var connectObstacle: BLEError? { radio.connectObstacle }
+    package var connectObstacle: BLEError? { radio.connectObstacle }
 
-    public func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity {
+    package func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity {
         radio.listen { [recorder] event in
             guard case .accepted(let link) = event else { return events(event) }
             events(.accepted(CapturedLink(link, role: .peripheral, recorder)))
         }
     }
 
-    public func advertise(
+    package func advertise(
         _ request: AdvertiseRequest,
         events: @escaping @Sendable (AdvertiseEvent) -> Void
     ) -> RadioActivity {
         radio.advertise(request, events: events)
     }
 
-    public func pair(
+    package func pair(
         with peer: BluetoothAddress,
         asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
@@ -129,25 +129,25 @@ public final class CaptureRadio: Radio {
         radio.pair(with: peer, asking: interview, result: result)
     }
 
-    public func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability) {
+    package func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability) {
         radio.expectPairing(with: peer, as: capability)
     }
 
-    public func receivePairings(
+    package func receivePairings(
         _ reception: PairingReception,
         events: @escaping @Sendable (PairingReceptionEvent) -> Void
     ) -> RadioActivity {
         radio.receivePairings(reception, events: events)
     }
 
-    public func restore(
+    package func restore(
         _ bonds: [Bond],
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity {
         radio.restore(bonds, result: result)
     }
 
-    public func unpair(
+    package func unpair(
         _ peer: BluetoothAddress,
         result: @escaping @Sendable (Result<Bool, BLEError>) -> Void
     ) -> RadioActivity {

@@ -1,5 +1,5 @@
 public import BLEProtocol
-public import BLERadio
+import BLERadio
 
 extension Peripheral {
     /// Makes links to this peripheral with these parameters from now on, and changes the one that is up.

@@ -1,4 +1,4 @@
-import BLERadio
+package import BLERadio
 
 /// Runs the body as a child task, and cancels it when the time is over or somebody wishes so; returns when it has ended.
 ///

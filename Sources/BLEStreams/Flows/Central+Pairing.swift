@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLERadio
 
 extension Central {
     /// Finds a device by what it advertises, and pairs with it: finding, connecting, pairing, verifying and remembering are

@@ -1,5 +1,5 @@
 public import BLEProtocol
-public import BLERadio
+import BLERadio
 
 /// What ``PairingFlow`` has brought about.
 public struct PairingOutcome: Hashable, Sendable {

@@ -1,4 +1,5 @@
 public import BLEProtocol
+import BLERadio
 
 extension Link {
     /// Reads a descriptor and decodes it where its type is one of the Generic Attribute Profile's.

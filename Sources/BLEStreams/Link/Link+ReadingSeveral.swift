@@ -1,4 +1,5 @@
 public import BLEProtocol
+import BLERadio
 
 /// A value, and the handle of the attribute that has it.
 public struct AttributeValue: Hashable, Sendable {

@@ -1,4 +1,5 @@
 public import BLEProtocol
+import BLERadio
 import Synchronization
 
 extension Link {

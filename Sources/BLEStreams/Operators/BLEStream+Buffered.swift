@@ -1,3 +1,5 @@
+import BLERadio
+
 extension BLEStream {
     /// The same elements through a buffer with a policy of its own, behind the operators so far.
     ///

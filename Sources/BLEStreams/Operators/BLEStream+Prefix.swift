@@ -1,3 +1,5 @@
+import BLERadio
+
 extension BLEStream {
     /// The first `count` elements, 0 or more; the upstream is closed together with the last of them.
     ///

@@ -1,3 +1,5 @@
+import BLERadio
+
 extension BLEStream {
     /// One iteration of this stream for any number of consumers: started by the first, ended by the last.
     ///

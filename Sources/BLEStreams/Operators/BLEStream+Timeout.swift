@@ -1,5 +1,5 @@
 import BLEProtocol
-import BLERadio
+public import BLERadio
 
 /// What a time limit counts.
 public enum TimeoutScope: Hashable, Sendable {

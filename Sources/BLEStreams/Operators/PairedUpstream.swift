@@ -1,3 +1,5 @@
+import BLERadio
+
 /// One of two upstreams that are read together, and the element of it that counts now.
 struct PairedUpstream<Element: Sendable> {
     let cursor: Cursor<Element>

@@ -1,5 +1,5 @@
 import BLEProtocol
-import BLERadio
+public import BLERadio
 
 /// What `retry` knows of the failures of one iteration: how many in a row, since when, and how long to pause.
 @usableFromInline

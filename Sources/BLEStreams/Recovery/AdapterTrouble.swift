@@ -1,5 +1,5 @@
 public import BLEProtocol
-public import BLERadio
+import BLERadio
 
 /// What a central tells of an adapter that is on and doesn't do its work, and of what is done about it.
 public enum AdapterTrouble: Sendable {

@@ -1,5 +1,5 @@
 public import BLEProtocol
-public import BLERadio
+package import BLERadio
 
 /// A peripheral that a scan has heard, and what it said.
 public struct Discovery: Sendable {
@@ -7,7 +7,7 @@ public struct Discovery: Sendable {
     public let peripheral: Peripheral
 
     /// The advertisement as it was received.
-    public let report: AdvertisingReport
+    package let report: AdvertisingReport
 
     /// The advertiser's address.
     public var address: BluetoothAddress { report.address }

@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLERadio
 import Synchronization
 
 /// Which centrals are behind with their notifications, and who watches that.

@@ -1,4 +1,5 @@
 public import BLEProtocol
+import BLERadio
 
 extension LocalCharacteristic {
     /// Describes a characteristic whose value has a type, and is kept by the server.

@@ -1,5 +1,5 @@
 public import BLEProtocol
-public import BLERadio
+import BLERadio
 import Synchronization
 
 extension PeripheralServer {

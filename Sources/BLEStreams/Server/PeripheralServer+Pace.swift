@@ -1,4 +1,5 @@
 public import BLEProtocol
+import BLERadio
 
 // Notifications that wait for nobody: each central has a queue of its own, and a policy for what it has no room for.
 extension PeripheralServer {

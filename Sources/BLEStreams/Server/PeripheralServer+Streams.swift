@@ -1,5 +1,5 @@
 public import BLEProtocol
-public import BLERadio
+import BLERadio
 
 /// A central has connected, paired or left.
 public enum CentralEvent: Sendable {

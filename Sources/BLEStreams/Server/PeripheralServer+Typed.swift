@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLERadio
 
 // Values with a type; each as for octets, by the UUID of the key.
 extension PeripheralServer {

@@ -1,5 +1,5 @@
 import BLEProtocol
-import BLERadio
+package import BLERadio
 import Synchronization
 
 /// What the radio does for a peripheral, from one beginning to the next.

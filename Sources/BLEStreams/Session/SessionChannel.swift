@@ -1,4 +1,5 @@
 import BLEProtocol
+import BLERadio
 
 /// Who takes the values of one subscription of a session.
 struct SessionConsumer: Sendable {

@@ -1,5 +1,5 @@
 public import BLEProtocol
-public import BLERadio
+import BLERadio
 
 /// What a session is to do: whom to find, what to ask of it, for how long to try.
 ///

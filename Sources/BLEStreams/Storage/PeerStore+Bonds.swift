@@ -1,5 +1,5 @@
 package import BLEProtocol
-package import BLERadio
+import BLERadio
 
 extension PeerRecord {
     /// The bonds with the peer, of all adapters.

@@ -1,4 +1,5 @@
 public import BLEProtocol
+import BLERadio
 import Synchronization
 
 /// A message that a central has written in chunks; see ``PeripheralServer/messages(to:endingWith:maximumSize:)``.

@@ -1,3 +1,5 @@
+import BLERadio
+
 /// A D-Bus message on the wire, little-endian, with strings as its only arguments.
 /// Source: D-Bus Specification, "Message Format" and "Type System".
 struct WireMessage: Hashable {

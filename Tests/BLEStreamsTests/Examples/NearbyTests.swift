@@ -1,4 +1,5 @@
 import BLEDevices
+import BLERadio
 import BLESimulator
 import BLEStreams
 import Testing

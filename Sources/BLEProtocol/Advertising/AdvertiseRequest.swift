@@ -1,5 +1,3 @@
-public import BLEProtocol
-
 /// What to advertise, and how: a declaration, as a value.
 ///
 /// ```swift

@@ -1,5 +1,3 @@
-public import BLEProtocol
-
 /// An adapter: which one it is and whether it can be used.
 public struct AdapterInfo: Hashable, Sendable {
     /// The system's name for it: `hci0`; of several that are joined the names of all: `hci0+hci1`.

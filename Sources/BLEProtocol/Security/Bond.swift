@@ -1,5 +1,3 @@
-public import BLEProtocol
-
 /// What two devices keep of a pairing, so that their next link is encrypted without another one.
 ///
 /// Printing, interpolating or dumping it shows no key. Source: Core Specification, Vol 3, Part C, 9.4, and Part H, 2.4.

@@ -1,0 +1,24 @@
+/// What a pairing is answered. Printing, interpolating or dumping it shows no number.
+public enum PairingAnswer: Hashable, Sendable {
+    /// The numbers are the same.
+    case accept
+    /// The passkey that the peer shows, 0 to 999,999.
+    case passkey(UInt32)
+    /// No, and why: that is what the pairing then fails with.
+    case refuse(PairingFailure)
+}
+
+extension PairingAnswer: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The answer without its number.
+    public var description: String {
+        switch self {
+        case .accept: "yes"
+        case .passkey: "a passkey"
+        case .refuse(let failure): "no: \(failure)"
+        }
+    }
+    /// As ``description``.
+    public var debugDescription: String { description }
+    /// Nothing.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,25 @@
+/// What a pairing asks. Printing, interpolating or dumping it shows no number.
+public enum PairingQuestion: Hashable, Sendable {
+    /// Which passkey does the peer show? 0 to 999,999.
+    case passkey
+    /// Does the peer show the same number? 0 to 999,999, to be shown with six digits.
+    case comparison(UInt32)
+    /// Show this passkey, with six digits, until the pairing ends; so many of them have been typed on the peer, where it
+    /// tells. It needs no answer, but may be refused.
+    case display(UInt32, typed: Int)
+}
+
+extension PairingQuestion: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The question without its number.
+    public var description: String {
+        switch self {
+        case .passkey: "passkey to enter"
+        case .comparison: "numbers to compare"
+        case .display(_, let typed): "passkey to show, \(typed) digits typed"
+        }
+    }
+    /// As ``description``.
+    public var debugDescription: String { description }
+    /// Nothing.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
