@@ -29,6 +29,8 @@ let package = Package(
         .target(name: "BLESimulator", dependencies: ["BLEProtocol", "BLERadio", "CLibrary"]),
         .target(name: "BLEStreams", dependencies: ["BLEProtocol", "BLERadio", "CLibrary"]),
         .target(name: "CLibrary"),
+        .target(name: "BLEDevices", dependencies: ["BLEStreams"]),
+        .testTarget(name: "BLEDevicesTests", dependencies: ["BLEDevices", "BLEStreams"]),
 
         // Programs that use public API only.
         .executableTarget(

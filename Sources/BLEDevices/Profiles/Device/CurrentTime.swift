@@ -32,7 +32,7 @@ public struct CurrentTime: Hashable, Sendable {
     }
 }
 
-extension TypedCharacteristic where Value == CurrentTime {
+extension CharacteristicKey where Self == TypedCharacteristic<CurrentTime> {
     /// Current Time, 2A2B: read, notified when the clock is set, and written to set it.
     public static var currentTime: Self {
         TypedCharacteristic(.Characteristics.currentTime) { reader throws(MalformedValue) in
@@ -70,7 +70,7 @@ public struct LocalTimeInformation: Hashable, Sendable {
     }
 }
 
-extension TypedCharacteristic where Value == LocalTimeInformation {
+extension CharacteristicKey where Self == TypedCharacteristic<LocalTimeInformation> {
     /// Local Time Information, 2A0F.
     public static var localTimeInformation: Self {
         TypedCharacteristic(BluetoothUUID(0x2A0F)) { reader throws(MalformedValue) in

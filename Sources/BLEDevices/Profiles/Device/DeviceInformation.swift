@@ -2,7 +2,7 @@ public import BLEStreams
 
 // The Device Information Service 1.1: who made a device, and which versions it runs.
 
-extension TypedCharacteristic where Value == String {
+extension CharacteristicKey where Self == TypedCharacteristic<String> {
     /// Manufacturer Name String, 2A29.
     public static var manufacturerName: Self { .text(.Characteristics.manufacturerName) }
     /// Model Number String, 2A24.
@@ -53,7 +53,7 @@ public struct PnPID: Hashable, Sendable {
     }
 }
 
-extension TypedCharacteristic where Value == PnPID {
+extension CharacteristicKey where Self == TypedCharacteristic<PnPID> {
     /// PnP ID, 2A50.
     public static var pnpID: Self {
         TypedCharacteristic(.Characteristics.pnpID) { reader throws(MalformedValue) in
@@ -89,7 +89,7 @@ public struct SystemID: Hashable, Sendable {
     }
 }
 
-extension TypedCharacteristic where Value == SystemID {
+extension CharacteristicKey where Self == TypedCharacteristic<SystemID> {
     /// System ID, 2A23.
     public static var systemID: Self {
         TypedCharacteristic(.Characteristics.systemID) { reader throws(MalformedValue) in

@@ -3,7 +3,7 @@ public import BLEStreams
 // The Environmental Sensing Service 1.0.1; forms and units as in the GATT Specification Supplement. What a sensor says is
 // unknown is `nan`.
 
-extension TypedCharacteristic where Value == Double {
+extension CharacteristicKey where Self == TypedCharacteristic<Double> {
     /// Temperature, 2A6E: degrees Celsius, in steps of 0.01; `nan`: unknown.
     public static var temperature: Self {
         .scaled(.Characteristics.temperature, by: 100, unknown: Int16.min, "the temperature")

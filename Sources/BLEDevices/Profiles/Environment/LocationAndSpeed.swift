@@ -49,7 +49,7 @@ public struct LocationAndSpeed: Hashable, Sendable {
     public init(positionStatus: PositionStatus = .none) { (self.positionStatus, sources) = (positionStatus, 0) }
 }
 
-extension TypedCharacteristic where Value == LocationAndSpeed {
+extension CharacteristicKey where Self == TypedCharacteristic<LocationAndSpeed> {
     /// Location and Speed, 2A67: notified about once a second.
     public static var locationAndSpeed: Self {
         TypedCharacteristic(BluetoothUUID(0x2A67)) { reader throws(MalformedValue) in

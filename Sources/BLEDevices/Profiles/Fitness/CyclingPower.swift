@@ -49,7 +49,7 @@ public struct CyclingPowerMeasurement: Hashable, Sendable {
     }
 }
 
-extension TypedCharacteristic where Value == CyclingPowerMeasurement {
+extension CharacteristicKey where Self == TypedCharacteristic<CyclingPowerMeasurement> {
     /// Cycling Power Measurement, 2A63: notified about once a second.
     public static var cyclingPowerMeasurement: Self {
         TypedCharacteristic(

@@ -73,7 +73,7 @@ extension ValueWriter {
     }
 }
 
-extension TypedCharacteristic where Value == CyclingMeasurement {
+extension CharacteristicKey where Self == TypedCharacteristic<CyclingMeasurement> {
     /// CSC Measurement, 2A5B: notified about once a second.
     public static var cyclingMeasurement: Self {
         TypedCharacteristic(.Characteristics.cyclingMeasurement) { reader throws(MalformedValue) in

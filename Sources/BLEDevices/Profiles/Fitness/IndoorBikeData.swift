@@ -72,7 +72,7 @@ extension ValueWriter {
     }
 }
 
-extension TypedCharacteristic where Value == IndoorBikeData {
+extension CharacteristicKey where Self == TypedCharacteristic<IndoorBikeData> {
     /// Indoor Bike Data, 2AD2: notified about once a second.
     public static var indoorBikeData: Self {
         TypedCharacteristic(BluetoothUUID(0x2AD2)) { reader throws(MalformedValue) in

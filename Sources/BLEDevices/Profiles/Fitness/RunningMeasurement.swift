@@ -26,7 +26,7 @@ public struct RunningMeasurement: Hashable, Sendable {
     }
 }
 
-extension TypedCharacteristic where Value == RunningMeasurement {
+extension CharacteristicKey where Self == TypedCharacteristic<RunningMeasurement> {
     /// RSC Measurement, 2A53: notified about once a second.
     public static var runningMeasurement: Self {
         TypedCharacteristic(.Characteristics.runningMeasurement) { reader throws(MalformedValue) in

@@ -42,7 +42,7 @@ public struct TreadmillData: Hashable, Sendable {
     public init() {}
 }
 
-extension TypedCharacteristic where Value == TreadmillData {
+extension CharacteristicKey where Self == TypedCharacteristic<TreadmillData> {
     /// Treadmill Data, 2ACD: notified about once a second.
     public static var treadmillData: Self {
         TypedCharacteristic(

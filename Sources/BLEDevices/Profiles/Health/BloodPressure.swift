@@ -61,7 +61,7 @@ public struct BloodPressureMeasurement: Hashable, Sendable {
     }
 }
 
-extension TypedCharacteristic where Value == BloodPressureMeasurement {
+extension CharacteristicKey where Self == TypedCharacteristic<BloodPressureMeasurement> {
     /// Blood Pressure Measurement, 2A35: indicated when a measurement is complete.
     public static var bloodPressureMeasurement: Self { .pressure(.Characteristics.bloodPressureMeasurement) }
 

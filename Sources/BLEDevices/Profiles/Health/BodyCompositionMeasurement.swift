@@ -37,7 +37,7 @@ public struct BodyCompositionMeasurement: Hashable, Sendable {
     }
 }
 
-extension TypedCharacteristic where Value == BodyCompositionMeasurement {
+extension CharacteristicKey where Self == TypedCharacteristic<BodyCompositionMeasurement> {
     /// Body Composition Measurement, 2A9C: indicated when a measurement is complete.
     public static var bodyCompositionMeasurement: Self {
         TypedCharacteristic(BluetoothUUID(0x2A9C)) { reader throws(MalformedValue) in

@@ -6,7 +6,7 @@ public enum BodySensorLocation: UInt8, Hashable, Sendable {
     case chest, wrist, finger, hand, earLobe, foot
 }
 
-extension TypedCharacteristic where Value == BodySensorLocation {
+extension CharacteristicKey where Self == TypedCharacteristic<BodySensorLocation> {
     /// Body Sensor Location, 2A38.
     public static var bodySensorLocation: Self {
         TypedCharacteristic(.Characteristics.bodySensorLocation) { reader throws(MalformedValue) in
@@ -27,7 +27,7 @@ public enum HeartRateControl: UInt8, Hashable, Sendable {
     case resetEnergyExpended = 1
 }
 
-extension TypedCharacteristic where Value == HeartRateControl {
+extension CharacteristicKey where Self == TypedCharacteristic<HeartRateControl> {
     /// Heart Rate Control Point, 2A39: only written.
     public static var heartRateControlPoint: Self {
         TypedCharacteristic(.Characteristics.heartRateControlPoint) { reader throws(MalformedValue) in

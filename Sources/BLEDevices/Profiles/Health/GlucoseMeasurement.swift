@@ -65,7 +65,7 @@ public struct GlucoseMeasurement: Hashable, Sendable {
     }
 }
 
-extension TypedCharacteristic where Value == GlucoseMeasurement {
+extension CharacteristicKey where Self == TypedCharacteristic<GlucoseMeasurement> {
     /// Glucose Measurement, 2A18: notified, one for each record that the Record Access Control Point asks for.
     public static var glucoseMeasurement: Self {
         TypedCharacteristic(.Characteristics.glucoseMeasurement) { reader throws(MalformedValue) in
@@ -150,7 +150,7 @@ public struct GlucoseMeasurementContext: Hashable, Sendable {
     public init(sequenceNumber: Int) { self.sequenceNumber = sequenceNumber }
 }
 
-extension TypedCharacteristic where Value == GlucoseMeasurementContext {
+extension CharacteristicKey where Self == TypedCharacteristic<GlucoseMeasurementContext> {
     /// Glucose Measurement Context, 2A34: notified behind the measurement that it belongs to.
     public static var glucoseMeasurementContext: Self {
         TypedCharacteristic(.Characteristics.glucoseMeasurementContext) { reader throws(MalformedValue) in

@@ -34,7 +34,7 @@ public struct TemperatureMeasurement: Hashable, Sendable {
     public var celsius: Double { unit == .celsius ? temperature.value : (temperature.value - 32) / 1.8 }
 }
 
-extension TypedCharacteristic where Value == TemperatureMeasurement {
+extension CharacteristicKey where Self == TypedCharacteristic<TemperatureMeasurement> {
     /// Temperature Measurement, 2A1C: indicated when a measurement is complete.
     public static var temperatureMeasurement: Self { .temperature(.Characteristics.temperatureMeasurement) }
 

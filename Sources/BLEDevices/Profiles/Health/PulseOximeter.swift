@@ -33,7 +33,7 @@ public struct SpotCheckMeasurement: Hashable, Sendable {
     }
 }
 
-extension TypedCharacteristic where Value == SpotCheckMeasurement {
+extension CharacteristicKey where Self == TypedCharacteristic<SpotCheckMeasurement> {
     /// PLX Spot-Check Measurement, 2A5E: indicated when a measurement is complete.
     public static var spotCheckMeasurement: Self {
         TypedCharacteristic(.Characteristics.spotCheckMeasurement) { reader throws(MalformedValue) in
@@ -106,7 +106,7 @@ public struct ContinuousOximeterMeasurement: Hashable, Sendable {
     }
 }
 
-extension TypedCharacteristic where Value == ContinuousOximeterMeasurement {
+extension CharacteristicKey where Self == TypedCharacteristic<ContinuousOximeterMeasurement> {
     /// PLX Continuous Measurement, 2A5F: notified about once a second.
     public static var continuousOximeterMeasurement: Self {
         TypedCharacteristic(.Characteristics.continuousOximeterMeasurement) { reader throws(MalformedValue) in

@@ -38,7 +38,7 @@ extension WeightMeasurement.Unit {
     var heightSteps: Double { self == .kilograms ? 1000 : 10 }
 }
 
-extension TypedCharacteristic where Value == WeightMeasurement {
+extension CharacteristicKey where Self == TypedCharacteristic<WeightMeasurement> {
     /// Weight Measurement, 2A9D: indicated when a measurement is complete.
     public static var weightMeasurement: Self {
         TypedCharacteristic(.Characteristics.weightMeasurement) { reader throws(MalformedValue) in
