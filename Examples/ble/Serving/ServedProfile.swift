@@ -126,7 +126,7 @@ struct EchoProfile: ServedProfile {
                     [.read, .write, .writeWithoutResponse, .notify, .indicate],
                     value: .dynamic
                 ) {
-                    LocalDescriptor.userDescription("What was written last")
+                    LocalDescriptor.userDescription("The value written last")
                 }
             }
         ]
