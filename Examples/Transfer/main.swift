@@ -28,7 +28,7 @@ let peripheral = LocalPeripheral(name: "Transfer") {
 
 let message = (1...40).map { "Line \($0) of a message that doesn't fit into one notification." }.joined(separator: "\n")
 
-/// Sends the message to everybody who subscribes, until the task is cancelled.
+/// Sends the message to every subscriber, until the task is cancelled.
 func send(on adapter: AdapterChoice) async throws {
     try await peripheral.run(on: adapter) { server in
         for try await change in server.subscriptions(of: .transfer) where change.isSubscribed {

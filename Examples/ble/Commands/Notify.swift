@@ -8,12 +8,12 @@ struct Notify: Command {
     static let parameters = ["ADDRESS…", "CHARACTERISTIC"]
     static let options =
         [
-            Option("reconnect", help: "when a link is lost, connect again, for as long as it takes"),
+            Option("reconnect", help: "connect again when a link is lost, for as long as it takes"),
             Option.fresh,
         ] + StreamLimits.options + SecurityOptions.options
     static let notes = """
-        Without --timeout or --count it goes on until Ctrl-C, or until a link is lost. With --reconnect it waits for
-        devices and adapters that are away, and tells where values are missing; with -v, all that it does meanwhile.
+        Without --timeout or --count it runs until Ctrl-C, or until a link is lost. With --reconnect it waits for absent
+        devices and adapters, and reports where values are missing; with -v it reports every step.
 
         """ + SecurityOptions.notes
 
@@ -237,8 +237,9 @@ extension BLEError {
                 ? "the peripheral did not accept a connection within \(limit.secondsText)"
                 : "none of these \(peripherals.count) accepted a connection within \(limit.secondsText)",
             remedy:
-                "Check that \(peripherals.count == 1 ? "it" : "each") is switched on, near, advertising, and not connected "
-                + "to another central. Where a scan hears nothing at all, switch the adapter off and on with `ble adapter cycle`."
+                "Check that \(peripherals.count == 1 ? "it" : "each") is switched on, in range, advertising, and not "
+                + "connected to another central. If a scan finds no device at all, switch the adapter off and on with "
+                + "`ble adapter cycle`."
         )
         error.elapsed = limit
         return error

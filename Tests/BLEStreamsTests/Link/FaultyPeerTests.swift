@@ -166,7 +166,7 @@ import Testing
             }
             #expect(error?.attError == .insufficientAuthentication)
             #expect(error?.remedy.contains("Pair with the peripheral first") == !isEncrypted)
-            #expect(error?.cause.contains("passkey") == isEncrypted)
+            #expect(error?.cause.contains("unauthenticated keys") == isEncrypted)
         }
     }
 
