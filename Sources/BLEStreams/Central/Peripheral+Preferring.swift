@@ -64,14 +64,12 @@ extension Peripheral {
     /// link could not be raised fails with the error of that, and sends nothing.
     ///
     /// - Parameters:
-    ///   - characteristic: its type.
+    ///   - key: the characteristic, named by its type: a demand holds for all that the peripheral has of it.
     ///   - level: what is needed; `nil`: nothing any more.
-    public func secure(_ characteristic: BluetoothUUID, to level: SecurityLevel?) {
-        core.preferences.demand(level, for: characteristic, of: address)
-    }
-
-    /// The same for a characteristic whose value has a type. See ``secure(_:to:)-(BluetoothUUID,_)``.
-    public func secure<Value>(_ characteristic: TypedCharacteristic<Value>, to level: SecurityLevel?) {
-        secure(characteristic.uuid, to: level)
+    public func secure(_ key: some CharacteristicKey, to level: SecurityLevel?) {
+        guard let uuid = key.reference.uuid else {
+            preconditionFailure("a demand names a characteristic by its type, not by a handle")
+        }
+        core.preferences.demand(level, for: uuid, of: address)
     }
 }

@@ -1,7 +1,7 @@
 /// How a message that travels in chunks says where it ends: what a receiver looks for, and a sender sends.
 ///
 /// See ``BLEStream/assembled(until:maximumSize:)`` for receiving, ``PeripheralServer/send(_:of:to:endingWith:onProgress:)`` and
-/// ``Link/send(_:to:endingWith:_:onProgress:)`` for sending.
+/// ``CharacteristicAccess/send(_:to:endingWith:_:onProgress:)`` for sending.
 public struct EndMark: Hashable, Sendable {
     enum Rule: Hashable, Sendable {
         case ownChunk([UInt8])

@@ -11,7 +11,7 @@ public struct CentralMessage: Sendable {
 }
 
 extension PeripheralServer {
-    /// The messages that centrals write in chunks, each whole: what ``Link/send(_:to:endingWith:_:onProgress:)`` is the other
+    /// The messages that centrals write in chunks, each whole: what ``CharacteristicAccess/send(_:to:endingWith:_:onProgress:)`` is the other
     /// end of.
     ///
     /// ```swift

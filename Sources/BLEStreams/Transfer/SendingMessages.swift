@@ -108,7 +108,7 @@ extension ConnectedCentral {
     }
 }
 
-extension Link {
+extension CharacteristicAccess {
     /// Writes a message in chunks as large as the link carries, and its end mark: what ``PeripheralServer/send(_:of:to:endingWith:onProgress:)``
     /// is in the other direction.
     ///
@@ -122,28 +122,32 @@ extension Link {
     ///
     /// - Parameters:
     ///   - message: any number of octets, none too.
-    ///   - uuid: the characteristic.
+    ///   - key: the characteristic.
     ///   - mark: how the peripheral tells the end; unless said otherwise "EOM" as a chunk of its own.
     ///   - kind: how each chunk is written; with response unless said otherwise.
     ///   - onProgress: hears after each chunk how many octets of the message are written.
     /// - Throws: ``BLEError/Code/invalidArgument`` and ``BLEError/Code/overflow`` as
-    ///   ``PeripheralServer/send(_:of:to:endingWith:onProgress:)``, before anything is sent; else as ``write(_:to:in:_:timeout:)``.
+    ///   ``PeripheralServer/send(_:of:to:endingWith:onProgress:)``, before anything is sent; else as
+    ///   ``write(_:to:_:timeout:)``.
     public func send(
         _ message: some Collection<UInt8>,
-        to uuid: BluetoothUUID,
+        to key: some CharacteristicKey,
         endingWith mark: EndMark = .endOfMessage(),
         _ kind: WriteKind = .withResponse,
         onProgress: @Sendable (CommandProgress) -> Void = { _ in }
     ) async throws {
-        let object = "to \(uuid) of \(peripheral)"
-        let chunks = try chunks(of: message, endingWith: mark, limit: min(mtu - 3, 512), object: object)
-        try await exclusively { link in
-            var teller = SendingProgress(of: message.count, on: timeline)
-            for chunk in chunks {
-                try await link.write(chunk, to: uuid, kind)
-                teller.add(chunk.count, onProgress)
+        let (message, reference) = (Array(message), key.reference)
+        try await withLink(for: .write, timeout: nil) { link in
+            let object = "to \(reference) of \(link.peripheral)"
+            let chunks = try chunks(of: message, endingWith: mark, limit: min(link.mtu - 3, 512), object: object)
+            try await link.exclusively { link in
+                var teller = SendingProgress(of: message.count, on: link.timeline)
+                for chunk in chunks {
+                    try await link.write(chunk, to: reference, kind)
+                    teller.add(chunk.count, onProgress)
+                }
+                teller.finish(onProgress)
             }
-            teller.finish(onProgress)
         }
     }
 }
