@@ -14,7 +14,7 @@ public import BLEProtocol
 ///
 /// ```swift
 /// extension CharacteristicKey where Self == BluetoothUUID {
-///     static var control: Self { BluetoothUUID(0xFFF1) }
+///     static var lamp: Self { BluetoothUUID(0xFFF1) }
 /// }
 /// ```
 public protocol CharacteristicKey<Value>: Sendable {
