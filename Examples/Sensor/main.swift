@@ -8,7 +8,7 @@ import BLEStreams
 import Glibc
 import Interruption
 
-extension TypedCharacteristic where Value == Double {
+extension CharacteristicKey where Self == TypedCharacteristic<Double> {
     /// A temperature in degrees Celsius, on air in hundredths of one.
     static func celsius(_ uuid: BluetoothUUID) -> Self {
         TypedCharacteristic(uuid) { reader throws(MalformedValue) in

@@ -15,7 +15,10 @@ let signals = TerminationSignals()
 
 extension BluetoothUUID {
     static let transferService = BluetoothUUID(high: 0x7A1C_0001_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
-    static let transfer = BluetoothUUID(high: 0x7A1C_0002_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
+}
+
+extension CharacteristicKey where Self == BluetoothUUID {
+    static var transfer: Self { BluetoothUUID(high: 0x7A1C_0002_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55) }
 }
 
 // MARK: - The peripheral

@@ -65,7 +65,7 @@ extension GATTTree {
             let patience = min(.seconds(3), deadline?.remaining ?? .seconds(3))
             let before = link.security
             do {
-                values[handle] = .octets(Array(try await link.read(handle: handle, timeout: patience)))
+                values[handle] = .octets(Array(try await link.read(.handle(handle), timeout: patience)))
                 // It was refused at first, and what was asked for is what the link has now at most.
                 if !before.isEncrypted, link.security.isEncrypted { levels[handle] = .encrypted }
             } catch let error as BLEError where error.code == .attributeError {

@@ -100,7 +100,7 @@ struct Notify: Command {
     ) async throws {
         try await environment.central.withFleet { fleet in
             let sessions = peripherals.map { peripheral in
-                var plan = SessionPlan(peripheral).subscribing(to: characteristic.subscription)
+                var plan = SessionPlan(peripheral).subscribing(to: characteristic)
                 plan.security = security.level
                 // A person may have to answer.
                 plan.limits.subscribe = plan.limits.initialise
@@ -114,7 +114,7 @@ struct Notify: Command {
                     }
                 }
                 defer { group.cancelAll() }
-                let values = sessions.merged { $0.notifications(characteristic.subscription).withGaps() }
+                let values = sessions.merged { $0.notifications(of: characteristic).withGaps() }
                 try await environment.printAll(values, limits, droppedBefore: links.dropped) { item in
                     try print(item.value, from: item.source.peripheral?.address, in: environment)
                 }
@@ -162,16 +162,6 @@ extension JSON {
     fileprivate func with(address: BluetoothAddress?) -> JSON {
         guard let address, case .object(let members) = self else { return self }
         return .object([("address", .string("\(address)"))] + members)
-    }
-}
-
-extension CharacteristicName {
-    /// The characteristic as a session is told of it.
-    fileprivate var subscription: SessionSubscription {
-        switch self {
-        case .uuid(let uuid): SessionSubscription(uuid)
-        case .handle(let handle): SessionSubscription(handle: handle)
-        }
     }
 }
 

@@ -56,13 +56,8 @@ struct Write: Command {
         }
         let deadline = limit.map { Deadline(in: $0) }
         try await environment.withLink(to: peripheral, deadline, security: security) { link in
-            switch characteristic {
-            case .uuid(let uuid):
-                _ = try await environment.discover(link, deadline)
-                try await link.write(value, to: uuid, kind, timeout: deadline?.remaining)
-            case .handle(let handle):
-                try await link.write(value, toHandle: handle, kind, timeout: deadline?.remaining)
-            }
+            if characteristic.reference.handle == nil { _ = try await environment.discover(link, deadline) }
+            try await link.write(value, to: characteristic, kind, timeout: deadline?.remaining)
         }
         environment.log.detail("wrote \(value.count) octets")
         try environment.output.print(.object(("written", .number(value.count))))

@@ -53,7 +53,7 @@ public final class Central: Sendable {
     ///
     /// ```swift
     /// try await withTaskExecutorPreference(central.executor) {
-    ///     for handle in UInt16(0x20)...0x2F { print(try await link.read(handle: handle)) }
+    ///     for handle in UInt16(0x20)...0x2F { print(try await link.read(.handle(handle))) }
     /// }
     /// ```
     ///

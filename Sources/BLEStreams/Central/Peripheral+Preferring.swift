@@ -68,14 +68,12 @@ extension Peripheral {
     /// sends nothing.
     ///
     /// - Parameters:
-    ///   - characteristic: its type.
+    ///   - key: the characteristic, named by its type: the requirement applies to all that the peripheral has of that type.
     ///   - level: the required level; `nil` removes the requirement.
-    public func secure(_ characteristic: BluetoothUUID, to level: SecurityLevel?) {
-        core.preferences.demand(level, for: characteristic, of: address)
-    }
-
-    /// The same for a characteristic whose value has a type. See ``secure(_:to:)-(BluetoothUUID,_)``.
-    public func secure<Value>(_ characteristic: TypedCharacteristic<Value>, to level: SecurityLevel?) {
-        secure(characteristic.uuid, to: level)
+    public func secure(_ key: some CharacteristicKey, to level: SecurityLevel?) {
+        guard let uuid = key.reference.uuid else {
+            preconditionFailure("a demand names a characteristic by its type, not by a handle")
+        }
+        core.preferences.demand(level, for: uuid, of: address)
     }
 }

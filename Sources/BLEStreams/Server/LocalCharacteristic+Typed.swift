@@ -54,7 +54,7 @@ extension LocalCharacteristic {
             properties,
             access: access,
             id: id,
-            read: { central in try key.octets(of: try await read(central), operation: "read") },
+            read: { central in try key.octets(of: try await read(central), during: "read") },
             write: write.map { key.judging($0) }
         )
         if key.encode == nil { fault = "has a value of a type that can be decoded but not encoded" }
@@ -62,7 +62,7 @@ extension LocalCharacteristic {
 
     private mutating func keep<Value>(_ value: Value, _ key: TypedCharacteristic<Value>) {
         do {
-            self.value = .stored(try key.octets(of: value, operation: "serve"))
+            self.value = .stored(try key.octets(of: value, during: "serve"))
         } catch {
             fault = "has a value that can't be encoded: \((error as? BLEError)?.cause ?? "\(error)")"
         }

@@ -80,7 +80,7 @@ extension PeripheralServer {
         of key: TypedCharacteristic<Value>,
         buffer: BufferPolicy
     ) throws -> [NotificationOutcome] {
-        try notify(try key.octets(of: value, operation: "notify"), .uuid(key.uuid), buffer)
+        try notify(try key.octets(of: value, during: "notify"), .uuid(key.uuid), buffer)
     }
 
     /// Sends a notification to one central, without waiting for it.
@@ -120,7 +120,7 @@ extension PeripheralServer {
         to central: ConnectedCentral,
         buffer: BufferPolicy
     ) throws -> NotificationOutcome {
-        try notify(try key.octets(of: value, operation: "notify"), .uuid(key.uuid), to: central, buffer)
+        try notify(try key.octets(of: value, during: "notify"), .uuid(key.uuid), to: central, buffer)
     }
 
     private func notify(_ value: [UInt8], _ name: LocalName, _ buffer: BufferPolicy) throws -> [NotificationOutcome] {

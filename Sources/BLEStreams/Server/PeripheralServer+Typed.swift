@@ -8,14 +8,14 @@ extension PeripheralServer {
     public func value<Value>(of key: TypedCharacteristic<Value>) throws -> Value? {
         guard let octets = value(of: key.uuid) else { return nil }
         let value = CharacteristicValue(bytes: octets[...], time: radio.timeline.wallTime)
-        return try key.value(of: value, operation: "value")
+        return try key.value(of: value, during: "value")
     }
 
     /// Changes the typed value of a stored characteristic. See ``setValue(_:of:)``.
     ///
     /// - Throws: as there, and as ``TypedCharacteristic/octets(of:)``.
     public func setValue<Value>(_ value: Value, of key: TypedCharacteristic<Value>) throws {
-        try setValue(try key.octets(of: value, operation: "set value"), of: key.uuid)
+        try setValue(try key.octets(of: value, during: "set value"), of: key.uuid)
     }
 
     /// Sends a notification of a typed value to all subscribed centrals. See ``notify(_:of:)``.
@@ -27,7 +27,7 @@ extension PeripheralServer {
         _ value: Value,
         of key: TypedCharacteristic<Value>
     ) async throws -> [NotificationOutcome] {
-        try await notify(try key.octets(of: value, operation: "notify"), of: key.uuid)
+        try await notify(try key.octets(of: value, during: "notify"), of: key.uuid)
     }
 
     /// Sends a notification of a typed value to one central. See ``notify(_:of:to:)``.
@@ -40,6 +40,6 @@ extension PeripheralServer {
         of key: TypedCharacteristic<Value>,
         to central: ConnectedCentral
     ) async throws -> NotificationOutcome {
-        try await notify(try key.octets(of: value, operation: "notify"), of: key.uuid, to: central)
+        try await notify(try key.octets(of: value, during: "notify"), of: key.uuid, to: central)
     }
 }

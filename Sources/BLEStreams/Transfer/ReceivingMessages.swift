@@ -12,7 +12,7 @@ public struct CentralMessage: Sendable {
 
 extension PeripheralServer {
     /// The messages that centrals write in chunks, assembled: the counterpart of
-    /// ``Link/send(_:to:endingWith:_:onProgress:)``.
+    /// ``CharacteristicAccess/send(_:to:endingWith:_:onProgress:)``.
     ///
     /// ```swift
     /// let wishes = BluetoothUUID(0xFFF2)

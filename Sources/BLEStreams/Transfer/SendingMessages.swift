@@ -110,7 +110,7 @@ extension ConnectedCentral {
     }
 }
 
-extension Link {
+extension CharacteristicAccess {
     /// Writes a message and its end mark in chunks as large as the link carries: the counterpart of
     /// ``PeripheralServer/send(_:of:to:endingWith:onProgress:)`` in the other direction.
     ///
@@ -124,29 +124,32 @@ extension Link {
     ///
     /// - Parameters:
     ///   - message: any number of octets, including none.
-    ///   - uuid: the characteristic.
+    ///   - key: the characteristic.
     ///   - mark: how the message ends; by default "EOM" as a chunk of its own.
     ///   - kind: how to write each chunk; with response by default.
     ///   - onProgress: called after each chunk with the number of octets of the message written so far.
     /// - Throws: ``BLEError/Code/invalidArgument`` and ``BLEError/Code/overflow`` as
     ///   ``PeripheralServer/send(_:of:to:endingWith:onProgress:)``, before anything is sent; otherwise as
-    ///   ``write(_:to:in:_:timeout:)``.
+    ///   ``write(_:to:_:timeout:)``.
     public func send(
         _ message: some Collection<UInt8>,
-        to uuid: BluetoothUUID,
+        to key: some CharacteristicKey,
         endingWith mark: EndMark = .endOfMessage(),
         _ kind: WriteKind = .withResponse,
         onProgress: @Sendable (CommandProgress) -> Void = { _ in }
     ) async throws {
-        let object = "to \(uuid) of \(peripheral)"
-        let chunks = try chunks(of: message, endingWith: mark, limit: min(mtu - 3, 512), object: object)
-        try await exclusively { link in
-            var teller = SendingProgress(of: message.count, on: timeline)
-            for chunk in chunks {
-                try await link.write(chunk, to: uuid, kind)
-                teller.add(chunk.count, onProgress)
+        let (message, reference) = (Array(message), key.reference)
+        try await withLink(for: .write, timeout: nil) { link in
+            let object = "to \(reference) of \(link.peripheral)"
+            let chunks = try chunks(of: message, endingWith: mark, limit: min(link.mtu - 3, 512), object: object)
+            try await link.exclusively { link in
+                var teller = SendingProgress(of: message.count, on: link.timeline)
+                for chunk in chunks {
+                    try await link.write(chunk, to: reference, kind)
+                    teller.add(chunk.count, onProgress)
+                }
+                teller.finish(onProgress)
             }
-            teller.finish(onProgress)
         }
     }
 }

@@ -254,7 +254,7 @@ import Testing
         } _: { link, _ in
             let link = link.answering(PairingAnswers())
             for _ in 0..<3 {
-                let error = await bleError { _ = try await link.read(handle: 5) }
+                let error = await bleError { _ = try await link.read(.handle(5)) }
                 #expect(error?.attError == .insufficientAuthentication && error?.cause.contains("pair") == true)
             }
         }
