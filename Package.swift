@@ -31,8 +31,6 @@ let package = Package(
         .target(name: "BLEStreams", dependencies: ["BLEProtocol", "BLERadio", "CLibrary"]),
         .target(name: "BLEDevices", dependencies: ["BLEProtocol", "BLERadio", "BLEStreams", "CLibrary"]),
         .target(name: "CLibrary"),
-        .target(name: "BLEDevices", dependencies: ["BLEStreams"]),
-        .testTarget(name: "BLEDevicesTests", dependencies: ["BLEDevices", "BLEStreams"]),
 
         // Programs that use public API only.
         .executableTarget(
