@@ -59,7 +59,8 @@ struct PlannedFault: Sendable, CustomStringConvertible {
         var chance = Chance(seed, 0x3000 + UInt64(number))
         self.number = number
         kind = Self.kind(&chance)
-        begin = .milliseconds(chance.below(Int(length.components.seconds) * 700))
+        // Most programs are busiest at the beginning.
+        begin = .milliseconds(chance.below(1 + chance.below(Int(length.components.seconds) * 1000)))
         let (central, peripheral) = (chance.below(centrals), chance.below(peripherals))
         switch chance.below(5) {
         case 0: scope = .everywhere

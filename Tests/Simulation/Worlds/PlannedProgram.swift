@@ -96,7 +96,7 @@ struct PlannedProgram: Sendable, CustomStringConvertible {
         self.number = number
         central = chance.below(centrals)
         steps = []
-        for number in 0..<chance.within(1...4) {
+        for number in 0..<chance.within(1...6) {
             steps.append((number, PlannedStep(&chance, peripherals: peripherals)))
         }
     }

@@ -183,7 +183,8 @@ private final class SoakStage: Sendable {
             LocalService(Self.service) { LocalCharacteristic(Self.number, [.notify]) }
         }
         sensor.resuming = .exponential()
-        try await sensor.run(on: sensors[index], warning: { _ in }) { [self] server in
+        let silently: LocalPeripheral.Warning = { _ in }
+        try await sensor.run(on: sensors[index], warning: silently) { [self] server in
             while true {
                 try await time.sleep(for: .seconds(500 + Int(time.randomBits() % 200)))
                 let serial = state.withLock { state in

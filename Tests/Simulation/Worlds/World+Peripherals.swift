@@ -8,10 +8,8 @@ extension World {
         guard let adapter = adapter(of: planned.number) else { return }
         while true {
             do {
-                try await planned.local.run(
-                    on: adapter,
-                    warning: { [weak self] in self?.log("p\(planned.number) is told: \($0)") }
-                ) { server in
+                let warning: LocalPeripheral.Warning = { [weak self] in self?.log("p\(planned.number) is told: \($0)") }
+                try await planned.local.run(on: adapter, warning: warning) { server in
                     try await self.live(planned, server)
                 }
             } catch let error as BLEError {

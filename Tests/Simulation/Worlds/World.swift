@@ -14,7 +14,7 @@ final class World: Sendable {
     private struct State {
         var findings: [Finding] = []
         var features: Set<String> = []
-        var log: [(time: Duration, text: String)] = []
+        var lines: [String] = []
         var serials: [NumberedValue.Channel: [Int: UInt32]] = [:]
         var faults: Set<String> = []
     }
@@ -52,7 +52,7 @@ final class World: Sendable {
         self.centrals = centrals
         air.observeTrace { [watch, weak self] record in
             watch.note(record)
-            self?.log("\(record)", at: record.time)
+            self?.logLine("\(record)")
         }
     }
 
@@ -71,7 +71,7 @@ final class World: Sendable {
 
     var features: Set<String> { state.withLock { $0.features }.union(watch.features) }
 
-    var lines: [String] { state.withLock { $0.log }.map { "\($0.time)  \($0.text)" } }
+    var lines: [String] { state.withLock { $0.lines } }
 
     func report(_ text: String, _ kind: String) {
         log("WRONG: \(text)")
@@ -81,12 +81,12 @@ final class World: Sendable {
         }
     }
 
-    func log(_ text: @autoclosure () -> String) { if isTraced { log(text(), at: time.now) } }
+    func log(_ text: @autoclosure () -> String) { logLine("\(time.now): \(text())") }
 
-    private func log(_ text: @autoclosure () -> String, at time: Duration) {
+    private func logLine(_ text: @autoclosure () -> String) {
         guard isTraced else { return }
         let text = text()
-        state.withLock { $0.log.append((time, text)) }
+        state.withLock { $0.lines.append(text) }
     }
 
     /// Notes that the world has reached something, by itself and while each of the faults lasts.

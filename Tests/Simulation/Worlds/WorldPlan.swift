@@ -18,12 +18,12 @@ public struct WorldPlan: Sendable {
     public init(seed: UInt64) {
         var chance = Chance(seed, 0)
         self.seed = seed
-        let count = chance.within(1...8)
+        let count = chance.any(of: [1, 1, 2, 2, 3, 4, 6, 8])
         peripherals = (0..<count).map { PlannedPeripheral($0, seed: seed) }
-        programs = (0..<chance.within(1...7)).map {
+        programs = (0..<chance.within(1...9)).map {
             PlannedProgram($0, seed: seed, peripherals: count, centrals: Self.centrals)
         }
-        faults = (0..<chance.below(7)).map {
+        faults = (0..<chance.below(10)).map {
             PlannedFault($0, seed: seed, peripherals: count, centrals: Self.centrals, length: Self.length)
         }
         delays = chance.any(of: [nil, .milliseconds(2), .milliseconds(40)])
