@@ -100,6 +100,11 @@ public final class SimulatedAir: Sendable {
     /// The events on the air, oldest first: links made, PDUs, ends. Set ``traceCapacity`` first.
     public var trace: [AirRecord] { core.perform { $0.trace.records } }
 
+    /// Has each record told as it is made; the closure must not block, nor ask anything of the air.
+    package func observeTrace(_ observer: (@Sendable (AirRecord) -> Void)?) {
+        core.perform { $0.trace.observer = observer }
+    }
+
     /// Discards the records of ``trace`` so far.
     public func clearTrace() { core.perform { $0.trace.removeAll() } }
 }

@@ -44,6 +44,8 @@ public struct Fault: Sendable {
     let action: Action
     private(set) var limit: Int?
     private(set) var skipped = 0
+    /// Is told when it strikes.
+    private(set) var mark: StrikeMark?
 
     private init(_ action: Action, limit: Int? = nil) {
         self.action = action
@@ -61,6 +63,13 @@ public struct Fault: Sendable {
     public func always() -> Fault {
         var copy = self
         copy.limit = nil
+        return copy
+    }
+
+    /// The same fault, but it says so when it strikes.
+    func marking(_ mark: StrikeMark) -> Fault {
+        var copy = self
+        copy.mark = mark
         return copy
     }
 

@@ -108,6 +108,9 @@ public final class VirtualTime: TaskExecutor, Timeline {
 
     public func randomBits() -> UInt64 { scheduler.withLock { $0.randomBits() } }
 
+    /// How many timers are scheduled: what is left behind keeps one, or more.
+    package var timerCount: Int { scheduler.withLock { $0.timerCount } }
+
     // MARK: - Timers
 
     func schedule(after delay: Duration, _ action: VirtualScheduler.Action) -> RadioActivity {

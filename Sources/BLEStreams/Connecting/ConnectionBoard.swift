@@ -27,6 +27,9 @@ final class ConnectionBoard: Sendable {
 
     private let state = Mutex(State())
 
+    /// Whether no peripheral is other than idle, and nobody watches one.
+    var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
+
     func current(_ address: BluetoothAddress) -> ConnectionState {
         state.withLock { $0.entries[address.rawValue]?.state ?? .disconnected(nil) }
     }

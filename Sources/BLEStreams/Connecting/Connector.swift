@@ -95,6 +95,9 @@ final class Connector: Sendable {
         let failure: BLEError?
     }
 
+    /// So many peripherals are connected to side by side.
+    static let width = 16
+
     let timeline: any Timeline
     /// How many peripherals the radio is asked for side by side.
     let turns: Turns
@@ -102,7 +105,7 @@ final class Connector: Sendable {
 
     init(timeline: any Timeline) {
         self.timeline = timeline
-        turns = Turns(width: 16, limit: Turns.Limit(.seconds(5), on: timeline))
+        turns = Turns(width: Self.width, limit: Turns.Limit(.seconds(5), on: timeline))
     }
 
     // MARK: - Coming
