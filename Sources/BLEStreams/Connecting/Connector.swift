@@ -172,7 +172,7 @@ final class Connector: Sendable {
             return state.entries[number]?.askers.removeValue(forKey: id)
         }
         carryOut()
-        // Let go of outside the lock: what it holds may end with it.
+        // Released outside the lock: what it holds may be deallocated with it.
         withExtendedLifetime(asker) {}
     }
 
@@ -199,7 +199,7 @@ final class Connector: Sendable {
             else { return nil }
             return state.retire(number, key)
         }
-        // Let go of outside the lock: what it holds may end with it.
+        // Released outside the lock: what it holds may be deallocated with it.
         withExtendedLifetime(gone) {}
     }
 
