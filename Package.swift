@@ -85,7 +85,11 @@ let package = Package(
             path: "Tests/Simulation/Worlds"
         ),
         .target(name: "HeapInUse", path: "Tests/Simulation/Heap"),
-        .executableTarget(name: "Simulation", dependencies: ["CLibrary", "SimulatedWorlds"], path: "Tests/Simulation/Program"),
+        .executableTarget(
+            name: "Simulation",
+            dependencies: ["CLibrary", "SimulatedWorlds"],
+            path: "Tests/Simulation/Program"
+        ),
 
         // A program that crashes with secrets in its hands.
         .executableTarget(
@@ -109,6 +113,7 @@ let package = Package(
                 "TracedChild", "Crasher",
             ]
         ),
+        .testTarget(name: "SimulationTests", dependencies: ["BLESimulator", "BLEStreams", "SimulatedWorlds"]),
         .testTarget(name: "BLECommandTests", dependencies: ["ble", "BLEStreams", "BLESimulator"]),
         // Needs what it compiles snippets against, and imports none of it.
         .testTarget(
