@@ -20,6 +20,7 @@ let package = Package(
     name: "BLEStreams",
     products: [
         .library(name: "BLEStreams", targets: ["BLEStreams"]),
+        .library(name: "BLEDevices", targets: ["BLEDevices"]),
         .library(name: "BLESimulator", targets: ["BLESimulator"]),
     ],
     targets: [
@@ -28,12 +29,13 @@ let package = Package(
         .target(name: "BLERadio", dependencies: ["BLEProtocol", "CLibrary"]),
         .target(name: "BLESimulator", dependencies: ["BLEProtocol", "BLERadio", "CLibrary"]),
         .target(name: "BLEStreams", dependencies: ["BLEProtocol", "BLERadio", "CLibrary"]),
+        .target(name: "BLEDevices", dependencies: ["BLEProtocol", "BLERadio", "BLEStreams", "CLibrary"]),
         .target(name: "CLibrary"),
 
         // Programs that use public API only.
         .executableTarget(
             name: "ble",
-            dependencies: ["BLEStreams", "BLESimulator", "CGetopt", "Interruption"],
+            dependencies: ["BLEDevices", "BLEStreams", "BLESimulator", "CGetopt", "Interruption"],
             path: "Examples/ble"
         ),
         .systemLibrary(name: "CGetopt", path: "Examples/CGetopt"),
@@ -44,18 +46,18 @@ let package = Package(
         ),
         .executableTarget(
             name: "Fleet",
-            dependencies: ["BLEStreams", "BLESimulator", "Interruption"],
+            dependencies: ["BLEDevices", "BLEStreams", "BLESimulator", "Interruption"],
             path: "Examples/Fleet"
         ),
         .target(name: "Interruption", dependencies: ["BLEStreams"], path: "Examples/Interruption"),
         .executableTarget(
             name: "UpdateTiming",
-            dependencies: ["BLEStreams", "BLESimulator"],
+            dependencies: ["BLEDevices", "BLEStreams", "BLESimulator"],
             path: "Examples/UpdateTiming"
         ),
         .executableTarget(
             name: "HeartRate",
-            dependencies: ["BLEStreams", "BLESimulator", "Interruption"],
+            dependencies: ["BLEDevices", "BLEStreams", "BLESimulator", "Interruption"],
             path: "Examples/HeartRate"
         ),
         .executableTarget(
@@ -109,8 +111,14 @@ let package = Package(
         .testTarget(
             name: "BLEStreamsTests",
             dependencies: [
-                "BLEProtocol", "BLERadio", "BLEStreams", "BLESimulator", "RadioContract", "RadioDoubles", "StoreWriter",
-                "TracedChild", "Crasher",
+                "BLEProtocol", "BLERadio", "BLEStreams", "BLEDevices", "BLESimulator", "RadioContract", "RadioDoubles",
+                "StoreWriter", "TracedChild", "Crasher",
+            ]
+        ),
+        .testTarget(
+            name: "BLEDevicesTests",
+            dependencies: [
+                "BLEProtocol", "BLEStreams", "BLEDevices", "BLESimulator", "BLEProtocolTests", "BLEStreamsTests",
             ]
         ),
         .testTarget(name: "SimulationTests", dependencies: ["BLESimulator", "BLEStreams", "SimulatedWorlds"]),
@@ -118,8 +126,10 @@ let package = Package(
         // Needs what it compiles snippets against, and imports none of it.
         .testTarget(
             name: "DocumentationTests",
-            dependencies: ["BLEStreams", "BLESimulator"],
-            exclude: ["Surroundings", "Surface/BLEStreams.txt", "Surface/BLESimulator.txt"]
+            dependencies: ["BLEStreams", "BLEDevices", "BLESimulator"],
+            exclude: [
+                "Surroundings", "Surface/BLEStreams.txt", "Surface/BLEDevices.txt", "Surface/BLESimulator.txt",
+            ]
         ),
     ]
 )

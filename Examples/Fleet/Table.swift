@@ -1,3 +1,4 @@
+import BLEDevices
 import BLEStreams
 import Glibc
 import Synchronization

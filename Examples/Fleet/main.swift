@@ -1,5 +1,5 @@
-// Follows every heart rate sensor nearby: one line for each, with what it is doing and what it says, kept up to date in
-// place on a terminal.
+// Follows every heart rate sensor nearby: one line for each, with its state and its values, updated in place on a
+// terminal.
 //
 //   swift run Fleet                   all sensors that are heard; where no adapter is, simulated ones
 //   swift run Fleet ADDRESS…          these
@@ -8,6 +8,7 @@
 //
 // Ctrl-C switches off what was switched on, and drops the links, before the program ends.
 
+import BLEDevices
 import BLESimulator
 import BLEStreams
 import Glibc

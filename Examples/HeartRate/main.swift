@@ -5,6 +5,7 @@
 //
 // Ctrl-C takes the subscription back and drops the link before the program ends.
 
+import BLEDevices
 import BLESimulator
 import BLEStreams
 import Glibc
@@ -84,7 +85,7 @@ func simulate() async throws {
     print("This is a simulation. With a Bluetooth adapter and a sensor nearby: `swift run HeartRate`.")
     let air = SimulatedAir()
     try await withThrowingTaskGroup { group in
-        // Whoever interrupts it takes the subscription back, and the sensor has nobody to send to.
+        // An interruption ends the subscription, and the sensor has no subscriber left.
         group.addTask { try? await liveAndDie(on: air) }
         defer { group.cancelAll() }
         // Within the rest: the sensor lives until it has been left properly.

@@ -2,6 +2,7 @@
 //
 //   swift run UpdateTiming
 
+import BLEDevices
 import BLESimulator
 import BLEStreams
 

@@ -1,6 +1,6 @@
 public import BLEProtocol
 
-/// What a device can do for the person who pairs it. That of both devices together decides what the pairing asks.
+/// A device's input and output capability for pairing. The capabilities of both devices decide what the pairing asks.
 ///
 /// Source: Core Specification, Vol 3, Part H, 2.3.2.
 public enum PairingCapability: Hashable, Sendable, CaseIterable {
@@ -10,7 +10,7 @@ public enum PairingCapability: Hashable, Sendable, CaseIterable {
     case displayYesNo
     /// Digits can be entered.
     case keyboardOnly
-    /// It can do nothing of that: what is left is Just Works.
+    /// None of these: only Just Works is possible.
     case noInputNoOutput
     /// It can show six digits, and digits can be entered.
     case keyboardDisplay
@@ -22,8 +22,8 @@ public enum PairingQuestion: Hashable, Sendable {
     case passkey
     /// Does the peer show the same number? 0 to 999,999, to be shown with six digits.
     case comparison(UInt32)
-    /// Show this passkey, with six digits, until the pairing ends; so many of them have been typed on the peer, where it
-    /// tells. It needs no answer, but may be refused.
+    /// Show this passkey, with six digits, until the pairing ends; `typed` counts the digits typed on the peer so far,
+    /// if it reports that. It needs no answer, but may be refused.
     case display(UInt32, typed: Int)
 }
 
@@ -42,13 +42,13 @@ extension PairingQuestion: CustomStringConvertible, CustomDebugStringConvertible
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What a pairing is answered. Printing, interpolating or dumping it shows no number.
+/// An answer to a question of a pairing. Printing, interpolating or dumping it shows no number.
 public enum PairingAnswer: Hashable, Sendable {
     /// The numbers are the same.
     case accept
     /// The passkey that the peer shows, 0 to 999,999.
     case passkey(UInt32)
-    /// No, and why: that is what the pairing then fails with.
+    /// Refuses, with the reason that the pairing then fails with.
     case refuse(PairingFailure)
 }
 
@@ -67,19 +67,20 @@ extension PairingAnswer: CustomStringConvertible, CustomDebugStringConvertible, 
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Who answers what a pairing asks: what a radio is given to pair with.
+/// Answers the questions of a pairing; passed to a radio that pairs.
 public struct PairingInterview: Sendable {
     /// Answers a question. The first answer counts; none is needed once the pairing has ended.
     public typealias Reply = @Sendable (PairingAnswer) -> Void
 
-    /// What the device claims to be able to do. The radio asks nothing beyond that, where the peer keeps to the protocol.
+    /// The capability that the device claims. The radio asks nothing beyond it, provided that the peer follows the
+    /// protocol.
     public let capability: PairingCapability
 
-    /// What the peer has told by other means than Bluetooth; where there is any it makes sure of the pairing, and nothing is
-    /// asked. A radio that can't pair by it fails.
+    /// The peer's out-of-band data; if present, it authenticates the pairing and no question is asked. A radio that
+    /// doesn't support out-of-band pairing fails.
     public let outOfBand: OutOfBandData?
 
-    /// Is told a question, on any thread, and must not block; the answer may come later.
+    /// Called with a question, on any thread, and must not block; the answer may come later.
     public let ask: @Sendable (PairingQuestion, @escaping Reply) -> Void
 
     /// Makes one.
@@ -93,6 +94,6 @@ public struct PairingInterview: Sendable {
         self.ask = ask
     }
 
-    /// Asks nobody: what the specification calls Just Works.
+    /// Asks nothing: Just Works in the specification's terms.
     public static let justWorks = PairingInterview(.noInputNoOutput) { _, reply in reply(.refuse(.needsAnswers)) }
 }

@@ -27,25 +27,25 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "this is no JSON"), ("[]", "an object belongs here"), ("{}", "services: it is missing"),
+        ("", "this is not JSON"), ("[]", "an object is expected here"), ("{}", "services: it is missing"),
         (#"{"servces": []}"#, "servces: there is no such member"),
         (#"{"services": [null]}"#, "services[0]: it is null"),
         (#"{"services": [], "appearance": 70000}"#, "appearance: it must be a whole number from 0 to 65535"),
         (#"{"services": [], "name": ""}"#, "name: a name has 1 to 248 octets"),
-        (#"{"services": [{"uuid": "xyz"}]}"#, "services[0].uuid: 'xyz': a UUID is written like"),
+        (#"{"services": [{"uuid": "xyz"}]}"#, "services[0].uuid: 'xyz': write a UUID like"),
         (#"{"services": [{"uuid": "180D", "includes": [{"uuid": "180F"}]}]}"#, "services[0].includes[0]: "),
         (characteristic(#""properties": ["reed"]"#), "characteristics[0].properties: 'reed' is no property"),
-        (characteristic(#""properties": ["authenticatedSignedWrites"]"#), "put write there"),
-        (characteristic(#""value": "0""#), "characteristics[0].value: octets are written as pairs"),
-        (characteristic(#""value": {"count": 1, "file": "x"}"#), "no two of them"),
+        (characteristic(#""properties": ["authenticatedSignedWrites"]"#), "add write"),
+        (characteristic(#""value": "0""#), "characteristics[0].value: write octets as pairs"),
+        (characteristic(#""value": {"count": 1, "file": "x"}"#), "exactly one of"),
         (characteristic(#""value": {"count": -1}"#), "value.count: it must be a whole number"),
-        (characteristic(#""value": {"hex": "00", "every": 1}"#), "value.every: it has no meaning beside hex"),
-        (characteristic(#""value": {"command": []}"#), "value.command: a command is written as words"),
+        (characteristic(#""value": {"hex": "00", "every": 1}"#), "value.every: it has no meaning with hex"),
+        (characteristic(#""value": {"command": []}"#), "value.command: write a command as words"),
         (characteristic(#""value": {"file": "x", "every": 0}"#), "value.every: an interval has"),
         (characteristic(#""access": "secret""#), "access: 'secret' is no level"),
         (characteristic(#""descriptors": [{"uuid": "2901", "value": {"count": 1}}]"#), "must be octets"),
         (characteristic(#""value": ""# + String(repeating: "00", count: 513) + #"""#), "it has 513 octets"),
-        (String(repeating: "[", count: 100_000), "this is no JSON"),
+        (String(repeating: "[", count: 100_000), "this is not JSON"),
         (String(repeating: " ", count: 1 << 20) + "{}", "more than 1048576 octets"),
     ])
     func `a file that can't be served is refused, with the place and what is right`(

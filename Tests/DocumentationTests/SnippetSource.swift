@@ -16,7 +16,9 @@ struct SnippetSource {
         }
     }
 
-    private var imports: [String] = ["import BLESimulator", "import BLEStreams", "import Foundation", "import Testing"]
+    private var imports: [String] = [
+        "import BLEDevices", "import BLESimulator", "import BLEStreams", "import Foundation", "import Testing",
+    ]
     private var declarations = Part()
     private var statements = Part()
 

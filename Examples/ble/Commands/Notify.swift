@@ -8,12 +8,12 @@ struct Notify: Command {
     static let parameters = ["ADDRESS…", "CHARACTERISTIC"]
     static let options =
         [
-            Option("reconnect", help: "when a link is lost, connect again, for as long as it takes"),
+            Option("reconnect", help: "connect again when a link is lost, for as long as it takes"),
             Option.fresh,
         ] + StreamLimits.options + SecurityOptions.options
     static let notes = """
-        Without --timeout or --count it goes on until Ctrl-C, or until a link is lost. With --reconnect it waits for
-        devices and adapters that are away, and tells where values are missing; with -v, all that it does meanwhile.
+        Without --timeout or --count it runs until Ctrl-C, or until a link is lost. With --reconnect it waits for absent
+        devices and adapters, and reports where values are missing; with -v it reports every step.
 
         """ + SecurityOptions.notes
 
@@ -100,7 +100,7 @@ struct Notify: Command {
     ) async throws {
         try await environment.central.withFleet { fleet in
             let sessions = peripherals.map { peripheral in
-                var plan = SessionPlan(peripheral).subscribing(to: characteristic.subscription)
+                var plan = SessionPlan(peripheral).subscribing(to: characteristic)
                 plan.security = security.level
                 // A person may have to answer.
                 plan.limits.subscribe = plan.limits.initialise
@@ -114,7 +114,7 @@ struct Notify: Command {
                     }
                 }
                 defer { group.cancelAll() }
-                let values = sessions.merged { $0.notifications(characteristic.subscription).withGaps() }
+                let values = sessions.merged { $0.notifications(of: characteristic).withGaps() }
                 try await environment.printAll(values, limits, droppedBefore: links.dropped) { item in
                     try print(item.value, from: item.source.peripheral?.address, in: environment)
                 }
@@ -162,16 +162,6 @@ extension JSON {
     fileprivate func with(address: BluetoothAddress?) -> JSON {
         guard let address, case .object(let members) = self else { return self }
         return .object([("address", .string("\(address)"))] + members)
-    }
-}
-
-extension CharacteristicName {
-    /// The characteristic as a session is told of it.
-    fileprivate var subscription: SessionSubscription {
-        switch self {
-        case .uuid(let uuid): SessionSubscription(uuid)
-        case .handle(let handle): SessionSubscription(handle: handle)
-        }
     }
 }
 
@@ -237,8 +227,9 @@ extension BLEError {
                 ? "the peripheral did not accept a connection within \(limit.secondsText)"
                 : "none of these \(peripherals.count) accepted a connection within \(limit.secondsText)",
             remedy:
-                "Check that \(peripherals.count == 1 ? "it" : "each") is switched on, near, advertising, and not connected "
-                + "to another central. Where a scan hears nothing at all, switch the adapter off and on with `ble adapter cycle`."
+                "Check that \(peripherals.count == 1 ? "it" : "each") is switched on, in range, advertising, and not "
+                + "connected to another central. If a scan finds no device at all, switch the adapter off and on with "
+                + "`ble adapter cycle`."
         )
         error.elapsed = limit
         return error

@@ -1,3 +1,4 @@
+import BLEDevices
 import BLEStreams
 
 extension AdvertisingData {

@@ -58,7 +58,7 @@ private enum EndingEvent<Output: Sendable>: Sendable {
 /// Lets time pass.
 ///
 /// - Throws: `CancellationError` at once when the task is cancelled.
-func pause(for duration: Duration, on timeline: any Timeline) async throws {
+package func pause(for duration: Duration, on timeline: any Timeline) async throws {
     try await reply(on: timeline) { (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
         let timer = timeline.schedule(after: duration) { finish(.success(())) }
         return { timer.cancel() }

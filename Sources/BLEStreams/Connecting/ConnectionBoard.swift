@@ -2,9 +2,9 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// The connection states of all peripherals of a central, and who watches them.
+/// The connection states of all peripherals of a central, and their watchers.
 ///
-/// An entry exists only while it says something: the peripheral isn't idle, or somebody watches.
+/// An entry exists only while the peripheral isn't idle or is being watched.
 final class ConnectionBoard: Sendable {
     private struct Entry {
         var state = ConnectionState.disconnected(nil)

@@ -2,15 +2,16 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Makes the links of one central: drives a ``ConnectMachine`` for each peripheral that somebody wants a link to, or has one.
+/// Makes the links of one central: drives a ``ConnectMachine`` for each peripheral to which a caller wants or has a
+/// link.
 ///
-/// Everyone who wants a link comes here: closures, streams, queues and sessions. A peripheral has one link at a time, which
-/// all share, and it is dropped when the last one leaves. As on the board of connection states, the octets of an address
-/// tell a peripheral from others, whatever its kind.
+/// Closures, streams, queues and sessions all get their links here. A peripheral has one link at a time, which all
+/// share, and which is dropped when the last one leaves. As on the board of connection states, the octets of an address
+/// identify a peripheral, whatever the address kind.
 ///
-/// It holds no policy: everything arrives as one ``change(_:_:)``, the machine decides under the one lock there is, and what
-/// it says is carried out when that is left, by one thread at a time and in the order in which it was said: what comes
-/// meanwhile, from outside or from what is being carried out, waits its turn.
+/// It holds no policy: every event arrives as a ``change(_:_:)``, the machine decides under the only lock, and its
+/// output is carried out after the lock is released, by one thread at a time and in order: events that arrive
+/// meanwhile, from outside or from carrying out an output, wait their turn.
 final class Connector: Sendable {
     typealias Answer = @Sendable (Result<Link, BLEError>) -> Void
 

@@ -60,4 +60,22 @@ extension FlowChannel {
         }
         isOver.end()
     }
+
+    /// Writes a value, not disturbed by cancellation, and bounded by the 30 s of a transaction; whether it was taken.
+    package func restore(_ value: [UInt8], of uuid: BluetoothUUID) async -> Bool {
+        guard let link = try? context.link else { return false }
+        return await undisturbedReply(on: link.timeline) { finish in
+            _ = link.start(
+                .characteristic(.uuid(uuid, service: nil), anyOf: .write) {
+                    WriteValue(handle: $0.valueHandle, value: value)
+                },
+                operation: "roll back",
+                object: OperationObject(nil, .uuid(uuid, service: nil), link.peripheral.address),
+                finish: { (outcome: Result<Void, BLEError>) in
+                    if case .success = outcome { finish(true) } else { finish(false) }
+                }
+            )
+            return {}
+        }
+    }
 }

@@ -17,8 +17,8 @@ extension FlowChannel {
         context.report(CommandProgress(phase: phase, completed: total == nil ? nil : completed, total: total))
     }
 
-    /// Tells how much of the phase is done.
-    public func progress(_ completed: Int, of total: Int) {
+    /// Tells how much of the phase is done; with `nil` for the total where that is not known.
+    public func progress(_ completed: Int, of total: Int? = nil) {
         let now = timeline.now
         let (phase, rate) = state.withLock { state in
             (state.phase, state.meter?.rate(at: now, completed: completed))

@@ -1,8 +1,8 @@
-import BLEProtocol
+package import BLEProtocol
 
 /// How a characteristic was named by the caller.
 @usableFromInline
-enum CharacteristicSelector: Hashable, Sendable {
+package enum CharacteristicSelector: Hashable, Sendable {
     /// The first one of that type, in the given service or in any.
     case uuid(BluetoothUUID, service: BluetoothUUID?)
     /// The one whose value has this handle.
@@ -12,7 +12,7 @@ enum CharacteristicSelector: Hashable, Sendable {
 }
 
 extension CharacteristicSelector: CustomStringConvertible {
-    @usableFromInline var description: String {
+    @usableFromInline package var description: String {
         switch self {
         case .uuid(let uuid, service: nil): "\(uuid)"
         case .uuid(let uuid, service: let service?): "\(uuid) in service \(service)"

@@ -54,7 +54,7 @@ extension Link {
     }
 
     /// Finds a characteristic; without waiting once the services are known.
-    func characteristic(
+    package func characteristic(
         _ selector: CharacteristicSelector,
         operation: String,
         timeout: Duration?

@@ -1,3 +1,4 @@
+import BLEDevices
 import BLESimulator
 import BLEStreams
 import Testing
@@ -62,7 +63,7 @@ extension Acceptance {
                             #expect(error?.code == .ended && error?.cause.contains("configuration") == true)
                         }
                         try await bench.time.sleep(for: .seconds(5))
-                        try await coordinator.run(ConfigurationFlow([Setting(Bench.readable, [5])]))
+                        try await coordinator.run(ConfigurationFlow([ConfigurationFlow.Setting(Bench.readable, [5])]))
                         try await group.waitForAll()
                     }
                     #expect(heard.all.first == "begin" && heard.all.suffix(2) == ["nothing more", "end"])

@@ -1,3 +1,4 @@
+import BLEDevices
 import BLESimulator
 import BLEStreams
 import Testing
@@ -71,7 +72,7 @@ import Testing
 
     @Test(arguments: [0, 1]) func `an update`(method: Int) async throws {
         let image = try UpdateDevice.firmware(4000)
-        let flow = FirmwareUpdateFlow(image, over: FirmwareUpdateTests.methods[method])
+        let flow = FirmwareUpdateFlow(image, over: method == 0 ? .plain() : .mcumgr())
         try await Self.everywhere(3) { count in
             let device = UpdateDevice(window: 1024)
             return try await Self.trial(

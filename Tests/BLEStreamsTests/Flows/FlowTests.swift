@@ -1,3 +1,4 @@
+import BLEDevices
 import BLESimulator
 import BLEStreams
 import Testing
@@ -66,7 +67,9 @@ import Testing
 
     // MARK: - Configuration
 
-    static let wishes = RecordDevice.setting.enumerated().map { Setting($0.element, [UInt8($0.offset + 1)]) }
+    static let wishes = RecordDevice.setting.enumerated().map {
+        ConfigurationFlow.Setting($0.element, [UInt8($0.offset + 1)])
+    }
 
     func values(_ queue: CommandQueue) async throws -> [[UInt8]] {
         try await queue.run(
@@ -93,7 +96,7 @@ import Testing
     @Test func `a setting that is refused, or not kept, has the others written back`() async throws {
         try await onQueue { bench, queue in
             var wishes = Self.wishes
-            wishes[2] = Setting(RecordDevice.setting[2], [UInt8](repeating: 1, count: 600))
+            wishes[2] = ConfigurationFlow.Setting(RecordDevice.setting[2], [UInt8](repeating: 1, count: 600))
             #expect(await bleError { try await queue.run(ConfigurationFlow(wishes)) }?.code == .overflow)
             var now = try await values(queue)
             #expect(now == [[0], [0], [0], [0]])

@@ -1,3 +1,4 @@
+import BLEDevices
 import BLERadio
 import BLESimulator
 import Testing

@@ -11,6 +11,7 @@ import Testing
         "BLESimulator": ["BLEProtocol", "BLERadio", "CLibrary"],
         "BLELinux": ["BLEProtocol", "BLERadio", "CBluetooth"],
         "BLEStreams": ["BLEProtocol", "BLERadio", "CLibrary", "BLELinux"],
+        "BLEDevices": ["BLEProtocol", "BLERadio", "BLEStreams", "CLibrary"],
     ]
 
     /// Everything that has a C library in it.
@@ -31,7 +32,10 @@ import Testing
     }
 
     @Test func `only the kernel's radio names a C library`() throws {
-        let folders = ["Sources", "Tests/BLEProtocolTests", "Tests/BLESimulatorTests", "Tests/BLEStreamsTests"]
+        let folders = [
+            "Sources", "Tests/BLEProtocolTests", "Tests/BLESimulatorTests", "Tests/BLEStreamsTests",
+            "Tests/BLEDevicesTests",
+        ]
         let lines = try folders.flatMap { try ImportLine.all(below: $0) }.filter { Self.cLibraries.contains($0.module) }
         let files = Set(lines.map(\.file)).filter { !$0.hasPrefix("Sources/BLELinux/") }
         #expect(files == ["Sources/CLibrary/CLibrary.swift"])

@@ -8,6 +8,7 @@ import Testing
 @Suite struct PublicSurfaceTests {
     @Test(arguments: [
         ("BLEStreams", ["BLEProtocol", "BLERadio", "BLEStreams"]),
+        ("BLEDevices", ["BLEDevices"]),
         ("BLESimulator", ["BLESimulator"]),
     ])
     func `an import shows what its list says`(_ product: String, _ modules: [String]) throws {

@@ -1,0 +1,127 @@
+import BLEProtocol
+public import BLEStreams
+
+/// Brings new firmware into a device.
+///
+/// ```swift
+/// let image = try FirmwareImage(file: "app_update.bin")
+/// try await peripheral.withQueue { queue in
+///     try await queue.connecting().run(FirmwareUpdateFlow(image))
+/// }
+/// ```
+///
+/// Parts are as large as the MTU allows, and sent without response where the device can: the socket and the window that
+/// the device grants pace them, so the link is kept full and no fuller. When the link is lost, and the queue may make
+/// another one, the upload goes on at the octet that the device says; a device on MCUmgr that is busy, or leaves a request
+/// unanswered, is asked again after a pause: see ``MCUmgrOptions/retry``. In the end the device has checked the hash.
+///
+/// Phases of its progress: `prepare`, `upload` (in octets), `verify`, and with MCUmgr `test`, `reset`, `restart`, `confirm`.
+///
+/// - Throws (when run): ``BLEError/Code/invalidArgument`` before anything is sent, when the image is too large or not for
+///   the device; ``BLEError/Code/updateFailed`` with the device's words; ``BLEError/Code/timedOut`` when it stalls;
+///   ``BLEError/Code/protocolViolation`` when it says what can't be; ``BLEError/Code/disconnected`` when the link can't be
+///   made again; ``BLEError/Code/notSupported`` when the device can't be updated this way; `CancellationError`. After an
+///   error the device has its former firmware, and listens to nothing any more.
+public struct FirmwareUpdateFlow: Flow {
+    /// How a device takes its firmware.
+    public struct Method: Sendable {
+        enum Kind: Sendable {
+            case automatic(MCUmgrOptions)
+            case mcumgr(MCUmgrOptions)
+            case plain(PlainUpdateProfile, model: UInt16?, WriteKind?)
+        }
+
+        let kind: Kind
+
+        /// Whichever of the two the device has; MCUmgr where it has both.
+        public static let automatic = Method(kind: .automatic(MCUmgrOptions()))
+
+        /// Whichever of the two the device has, with options for MCUmgr.
+        public static func automatic(_ options: MCUmgrOptions) -> Method { Method(kind: .automatic(options)) }
+
+        /// MCUmgr's Simple Management Protocol.
+        public static func mcumgr(_ options: MCUmgrOptions = MCUmgrOptions()) -> Method {
+            Method(kind: .mcumgr(options))
+        }
+
+        /// The plain protocol.
+        ///
+        /// - Parameters:
+        ///   - profile: its UUIDs.
+        ///   - model: the model that the image is for; another one is refused. `nil`: whatever the device is.
+        ///   - kind: how the image is written; `nil`: without response where the device can.
+        public static func plain(
+            _ profile: PlainUpdateProfile = .standard,
+            model: UInt16? = nil,
+            writing kind: WriteKind? = nil
+        ) -> Method {
+            Method(kind: .plain(profile, model: model, kind))
+        }
+    }
+
+    public var name: String { "update" }
+
+    /// The firmware.
+    public let image: FirmwareImage
+    private let method: Method
+    private let resume: RetryPolicy
+    private let patience: Duration
+
+    /// Describes an update.
+    ///
+    /// - Parameters:
+    ///   - image: the firmware.
+    ///   - method: how the device takes it.
+    ///   - resume: how often in a row, without getting on, and after what pause a lost link is made again.
+    ///   - patience: how long a device that speaks the plain protocol may say nothing.
+    public init(
+        _ image: FirmwareImage,
+        over method: Method = .automatic,
+        resume: RetryPolicy = .exponential(attempts: 8),
+        patience: Duration = .seconds(20)
+    ) {
+        self.image = image
+        self.method = method
+        self.resume = resume
+        self.patience = patience
+    }
+
+    public func run(on channel: FlowChannel) async throws {
+        switch method.kind {
+        case .mcumgr(let options): try await mcumgr(options).run(on: channel)
+        case .plain(let profile, let model, let kind): try await plain(profile, model, kind).run(on: channel)
+        case .automatic(let options):
+            channel.begin("prepare")
+            let hasMCUmgr = try await channel.resuming(resume) {
+                let hasMCUmgr = try await channel.hasService(MCUmgrExchange.service)
+                let hasPlain = try await channel.hasService(PlainUpdateProfile.standard.service)
+                guard hasMCUmgr || hasPlain else { throw BLEError.cannotUpdate(channel) }
+                return hasMCUmgr
+            }
+            if hasMCUmgr {
+                try await mcumgr(options).run(on: channel)
+            } else {
+                try await plain(.standard, nil, nil).run(on: channel)
+            }
+        }
+    }
+
+    private func mcumgr(_ options: MCUmgrOptions) -> MCUmgrUpdate {
+        MCUmgrUpdate(image: image, options: options, resume: resume)
+    }
+
+    private func plain(_ profile: PlainUpdateProfile, _ model: UInt16?, _ kind: WriteKind?) -> PlainUpdate {
+        PlainUpdate(image: image, profile: profile, model: model, kind: kind, resume: resume, patience: patience)
+    }
+}
+
+extension BLEError {
+    fileprivate static func cannotUpdate(_ channel: FlowChannel) -> BLEError {
+        .update(
+            .notSupported,
+            channel,
+            "the device has neither the service of MCUmgr nor that of the plain protocol",
+            "List what it has with Link.discover(); it may have to be put into its update mode first."
+        )
+    }
+}

@@ -1,0 +1,106 @@
+import BLEProtocol
+import BLEStreams
+
+/// Requests and answers of the Simple Management Protocol over its characteristic, several at a time.
+final class MCUmgrExchange {
+    static let service = BluetoothUUID(high: 0x8D53_DC1D_1DB7_4CD3, low: 0x868B_8A52_7460_AA84)
+    static let characteristic = BluetoothUUID(high: 0xDA2E_7828_FBCE_4E01, low: 0xAE9E_2611_7499_7C48)
+
+    private let channel: FlowChannel
+    private let kind: WriteKind
+    private let patience: Duration
+    private let retry: RetryPolicy
+    private var reassembler = MCUmgrReassembler()
+    private var answers: [MCUmgrMessage] = []
+    private var lastSequence: UInt8 = 0
+
+    /// The largest request in octets: one write, and no more than the device holds.
+    private(set) var maximumRequest: Int
+
+    /// Subscribes to the answers.
+    ///
+    /// - Parameters:
+    ///   - patience: how long an answer may take.
+    ///   - retry: how often a device that is busy or says nothing is asked again.
+    init(on channel: FlowChannel, patience: Duration, retry: RetryPolicy) async throws {
+        self.channel = channel
+        self.patience = patience
+        self.retry = retry
+        maximumRequest = channel.maximumWriteLength
+        let properties = try await channel.properties(of: Self.characteristic)
+        kind = properties.contains(.writeWithoutResponse) ? .withoutResponse : .withResponse
+        try await channel.subscribe(to: Self.characteristic)
+    }
+
+    /// Takes note of how much the device holds.
+    func limitRequests(to size: Int) { maximumRequest = min(maximumRequest, size) }
+
+    /// Sends a request; the sequence number by which its answer is known.
+    func send(_ operation: MCUmgrMessage.Operation, _ command: MCUmgrMessage.Command, _ body: CBORValue) async throws
+        -> UInt8
+    {
+        lastSequence &+= 1
+        let message = MCUmgrMessage(operation, command, sequence: lastSequence, body: body)
+        try await channel.write(message.encoded, to: Self.characteristic, kind)
+        return message.sequence
+    }
+
+    /// Whether asking again may help: the device is busy, or has not answered in time.
+    static func isPassing(_ error: any Error) -> Bool {
+        if let failure = error as? MCUmgrFailure { return failure.isPassing }
+        guard let error = error as? BLEError else { return false }
+        return error.code == .timedOut && !error.isFinal
+    }
+
+    /// Sends a request and waits for its answer; sends it again, after a pause, to a device that is busy or says nothing.
+    ///
+    /// - Throws: ``MCUmgrFailure`` where the device says that it can't.
+    func request(
+        _ operation: MCUmgrMessage.Operation,
+        _ command: MCUmgrMessage.Command,
+        _ body: CBORValue = .map([])
+    ) async throws -> CBORValue {
+        var persistence = Persistence(retry, on: channel.timeline)
+        while true {
+            do {
+                return try await response(to: try await send(operation, command, body), command)
+            } catch let error where Self.isPassing(error) {
+                persistence.note(error)
+                try await persistence.pause()
+            }
+        }
+    }
+
+    private func response(to sequence: UInt8, _ command: MCUmgrMessage.Command) async throws -> CBORValue {
+        while true {
+            let answer = try await answer()
+            // An answer to what nobody waits for any more is let go.
+            guard answer.sequence == sequence, answer.command == command else { continue }
+            if let failure = MCUmgrFailure(answer.body) { throw failure }
+            return answer.body
+        }
+    }
+
+    /// The next answer, whatever it is to.
+    func answer(patience: Duration? = nil) async throws -> MCUmgrMessage {
+        while answers.isEmpty {
+            let (value, source) = try await channel.value(timeout: patience ?? self.patience)
+            guard source == Self.characteristic else { continue }
+            for message in reassembler.append(value) {
+                switch message {
+                case .success(let message): answers.append(message)
+                case .failure(let error):
+                    var violation = BLEError.update(
+                        .protocolViolation,
+                        channel,
+                        "an answer of the device can't be read: \(error)",
+                        BLEError.faultyFirmware
+                    )
+                    violation.received = Array(value)
+                    throw violation
+                }
+            }
+        }
+        return answers.removeFirst()
+    }
+}

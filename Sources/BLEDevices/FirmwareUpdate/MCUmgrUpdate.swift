@@ -1,0 +1,239 @@
+import BLEProtocol
+public import BLEStreams
+
+/// How a device on MCUmgr is updated.
+public struct MCUmgrOptions: Hashable, Sendable {
+    /// What is done with an image that has been uploaded.
+    public enum Mode: String, Hashable, Sendable, CaseIterable {
+        /// Nothing: it lies in its slot.
+        case upload
+        /// It is marked for one trial, and the device reset: unless it confirms itself, the former one returns.
+        case test
+        /// It is marked for one trial, the device reset, and the image confirmed once it runs.
+        case testAndConfirm
+        /// It is marked for good, and the device reset. A broken one may leave the device useless.
+        case confirm
+    }
+
+    /// What is done with the image.
+    public var mode: Mode
+    /// How many requests are under way at once; `nil`: as many as the device says, or one where it doesn't.
+    public var window: Int?
+    /// How long an answer may take.
+    public var patience: Duration
+    /// How long the first answer may take, while the device erases its slot.
+    public var erasePatience: Duration
+    /// How long the device may take until it can be connected to again after its reset.
+    public var resetPatience: Duration
+    /// How often in a row, and after what pause, a device that is busy or leaves a request unanswered is asked again; one
+    /// that gets on is counted afresh.
+    public var retry: RetryPolicy
+
+    /// Chooses options; the image is tried and confirmed unless said otherwise.
+    public init(
+        mode: Mode = .testAndConfirm,
+        window: Int? = nil,
+        patience: Duration = .seconds(10),
+        erasePatience: Duration = .seconds(60),
+        resetPatience: Duration = .seconds(120),
+        retry: RetryPolicy = .exponential(attempts: 8)
+    ) {
+        self.mode = mode
+        self.window = window
+        self.patience = patience
+        self.erasePatience = erasePatience
+        self.resetPatience = resetPatience
+        self.retry = retry
+    }
+}
+
+/// The update over the Simple Management Protocol. Source: Zephyr documentation, "Device Management".
+struct MCUmgrUpdate: Sendable {
+    let image: FirmwareImage
+    let options: MCUmgrOptions
+    let resume: RetryPolicy
+
+    /// One image in a slot, as the device lists it.
+    struct Slot: Equatable {
+        var slot: Int
+        var hash: [UInt8]?
+        var isActive = false
+        var isConfirmed = false
+        var isPending = false
+    }
+
+    func run(on channel: FlowChannel) async throws {
+        guard let hash = image.bootHash, image.isForMCUboot else {
+            throw BLEError.update(
+                .invalidArgument,
+                channel,
+                "the file is no whole image for the boot loader MCUboot",
+                "Choose the signed binary of the build: zephyr.signed.bin, or app_update.bin."
+            )
+        }
+        do {
+            let outcome = try await channel.resuming(resume) { try await install(hash, on: channel) }
+            guard options.mode == .testAndConfirm, outcome != .settled else { return }
+            if outcome == .isRestarting {
+                channel.begin("restart")
+                try await waitForReset(channel)
+            }
+            try await confirm(hash, on: channel)
+        } catch let failure as MCUmgrFailure {
+            throw error(of: failure, channel)
+        }
+    }
+
+    /// How far the image is.
+    private enum Outcome {
+        /// Nothing is left to be done.
+        case settled
+        /// It runs, and would be gone after a reset.
+        case isOnTrial
+        /// The device resets itself, to run it.
+        case isRestarting
+    }
+
+    /// Uploads and marks the image, and resets the device, as far as that is still to be done.
+    private func install(_ hash: [UInt8], on channel: FlowChannel) async throws -> Outcome {
+        channel.begin("prepare")
+        let exchange = try await MCUmgrExchange(on: channel, patience: options.patience, retry: options.retry)
+        defer { channel.unsubscribe(from: MCUmgrExchange.characteristic) }
+        var slots = try await slots(exchange)
+        if let running = slots.first(where: { $0.isActive && $0.hash == hash }) {
+            // After a reset that took the link with it, or since long ago.
+            return running.isConfirmed ? .settled : .isOnTrial
+        }
+        if !slots.contains(where: { $0.hash == hash }) {
+            let window = try await negotiate(exchange, channel)
+            try await upload(exchange, window, channel)
+            channel.begin("verify")
+            slots = try await self.slots(exchange)
+        }
+        guard let stored = slots.first(where: { $0.hash == hash }) else {
+            throw BLEError.update(
+                .updateFailed,
+                channel,
+                "the device does not list the image that was uploaded",
+                "Check that the image is signed with the key of the device's boot loader."
+            )
+        }
+        guard options.mode != .upload else { return .settled }
+        if !stored.isPending {
+            channel.begin(options.mode == .confirm ? "confirm" : "test")
+            let state = CBORValue.map(["hash": .bytes(hash), "confirm": .bool(options.mode == .confirm)])
+            _ = try await exchange.request(.write, .imageState, state)
+        }
+        channel.begin("reset")
+        do {
+            _ = try await exchange.request(.write, .reset)
+        } catch let error as BLEError where error.code == .disconnected {
+            // It may leave before it has answered.
+        }
+        return .isRestarting
+    }
+
+    /// Connects as soon as the device can be connected to again, looks whether it runs the image, and makes it stay.
+    private func confirm(_ hash: [UInt8], on channel: FlowChannel) async throws {
+        if channel.hasNextLink { try await reconnect(on: channel) }
+        try await channel.resuming(resume) {
+            let exchange = try await MCUmgrExchange(on: channel, patience: options.patience, retry: options.retry)
+            defer { channel.unsubscribe(from: MCUmgrExchange.characteristic) }
+            let slots = try await slots(exchange)
+            guard let running = slots.first(where: { $0.isActive }), running.hash == hash else {
+                throw BLEError.update(
+                    .updateFailed,
+                    channel,
+                    "the device does not run the new image after its reset",
+                    "Its boot loader refused it, or it crashed: the device's log may tell."
+                )
+            }
+            guard !running.isConfirmed else { return }
+            channel.begin("confirm")
+            _ = try await exchange.request(.write, .imageState, .map(["hash": .bytes(hash), "confirm": .bool(true)]))
+        }
+    }
+
+    /// Connects to the device once it can be connected to again; an attempt to connect takes its own time, so it is not by their
+    /// number that the device is given up.
+    private func reconnect(on channel: FlowChannel) async throws {
+        let end = channel.timeline.now + options.resetPatience
+        while true {
+            do {
+                return try await channel.reconnect(.constant(.zero, attempts: 0))
+            } catch let error as BLEError where !error.isFinal && channel.timeline.now + .seconds(1) < end {
+                try await pause(for: .seconds(1), on: channel.timeline)
+            }
+        }
+    }
+
+    /// Waits until the device has taken its link down.
+    private func waitForReset(_ channel: FlowChannel) async throws {
+        guard channel.isConnected else { return }
+        while true {
+            guard case .linkLost = try await channel.next(timeout: options.resetPatience) else { continue }
+            return
+        }
+    }
+
+    // MARK: - Steps
+
+    /// What the device tells about itself: refuses an image that is too large, and finds the window.
+    private func negotiate(_ exchange: MCUmgrExchange, _ channel: FlowChannel) async throws -> Int {
+        if let answer = try await optional({ try await exchange.request(.read, .slotInfo) }) {
+            let images = answer["images"]?.array ?? []
+            let first = images.first { ($0["image"]?.integer ?? 0) == 0 }
+            let sizes = (first?["slots"]?.array ?? []).compactMap { $0["size"]?.integer }
+            if let room = first?["max_image_size"]?.integer ?? sizes.max(), image.bytes.count > room {
+                throw BLEError.update(
+                    .invalidArgument,
+                    channel,
+                    "the image has \(image.bytes.count) octets, and the device takes \(room) at most",
+                    "Choose the image that is built for this device."
+                )
+            }
+        }
+        guard let answer = try await optional({ try await exchange.request(.read, .parameters) }) else {
+            return options.window ?? 1
+        }
+        if let size = answer["buf_size"]?.integer, size >= 64 { exchange.limitRequests(to: size) }
+        // One buffer is needed for the answer.
+        return options.window ?? max(1, min(64, (answer["buf_count"]?.integer ?? 2) - 1))
+    }
+
+    /// The answer; `nil` where the device doesn't know the request.
+    private func optional(_ request: () async throws -> CBORValue) async throws -> CBORValue? {
+        do { return try await request() } catch let failure as MCUmgrFailure where failure.isUnsupported { return nil }
+    }
+
+    private func slots(_ exchange: MCUmgrExchange) async throws -> [Slot] {
+        let answer = try await exchange.request(.read, .imageState)
+        return (answer["images"]?.array ?? []).filter { ($0["image"]?.integer ?? 0) == 0 }.map { image in
+            Slot(
+                slot: image["slot"]?.integer ?? 0,
+                hash: image["hash"]?.bytes,
+                isActive: image["active"]?.bool ?? false,
+                isConfirmed: image["confirmed"]?.bool ?? false,
+                isPending: image["pending"]?.bool ?? false
+            )
+        }
+    }
+
+    // MARK: - Errors
+
+    private func error(of failure: MCUmgrFailure, _ channel: FlowChannel) -> BLEError {
+        .update(.updateFailed, channel, "the device says: \(failure)", Self.remedy(for: failure))
+    }
+
+    private static func remedy(for failure: MCUmgrFailure) -> String {
+        if failure.isTooLarge || failure.isWrongImage { return "Choose the image that is built for this device." }
+        if failure.isPassing { return "Try again when the device has finished what it is doing now." }
+        return switch failure.slotInUse {
+        case .none: "Reset the device, and try again."
+        case .pending: "Reset the device, so that it runs the image that waits; or erase that image, then try again."
+        case .taken:
+            "Free a slot, then try again: confirm the image that runs, by updating to the same image in the mode "
+                + "testAndConfirm, or erase the other slot with the command image erase of MCUmgr."
+        }
+    }
+}

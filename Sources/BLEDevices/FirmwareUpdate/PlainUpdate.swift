@@ -1,0 +1,217 @@
+import BLEProtocol
+import BLEStreams
+
+/// Which octets of an image go out next, by what the device says; a value without I/O.
+struct PlainUpload {
+    let size: Int
+    /// What the device has.
+    private(set) var confirmed: Int
+    /// What has been sent.
+    private(set) var sent: Int
+    private var limit: Int
+
+    /// Why a status can't be.
+    enum Fault: Error, Equatable {
+        case wentBack(from: Int, to: Int)
+        case beyondTheEnd(offset: Int, size: Int)
+        case notSentYet(offset: Int, sent: Int)
+    }
+
+    /// Begins where the device is.
+    init(size: Int, _ status: PlainUpdateStatus) throws(Fault) {
+        self.size = size
+        let offset = Int(status.offset)
+        guard offset <= size else { throw .beyondTheEnd(offset: offset, size: size) }
+        confirmed = offset
+        sent = offset
+        limit = min(size, offset + Int(status.window))
+    }
+
+    /// Takes note of a status.
+    mutating func take(_ status: PlainUpdateStatus) throws(Fault) {
+        let offset = Int(status.offset)
+        guard offset <= size else { throw .beyondTheEnd(offset: offset, size: size) }
+        guard offset >= confirmed else { throw .wentBack(from: confirmed, to: offset) }
+        guard offset <= sent else { throw .notSentYet(offset: offset, sent: sent) }
+        confirmed = offset
+        limit = min(size, max(limit, offset + Int(status.window)))
+    }
+
+    /// The next octets to send, of so many at most; `nil` while the device wants no more.
+    mutating func next(_ maximum: Int) -> Range<Int>? {
+        guard sent < limit, maximum > 0 else { return nil }
+        let end = min(limit, sent + maximum)
+        defer { sent = end }
+        return sent..<end
+    }
+}
+
+/// The update over the plain protocol. See ``PlainUpdateProfile``.
+struct PlainUpdate: Sendable {
+    let image: FirmwareImage
+    let profile: PlainUpdateProfile
+    let model: UInt16?
+    let kind: WriteKind?
+    let resume: RetryPolicy
+    /// For how long a device may say nothing.
+    let patience: Duration
+
+    private var size: Int { image.bytes.count }
+    private var identity: [UInt8] { Array(image.sha256.prefix(4)) }
+
+    func run(on channel: FlowChannel) async throws {
+        do {
+            try await channel.resuming(resume) { try await transfer(on: channel) }
+        } catch let error as BLEError where error.code != .disconnected && error.code != .invalidArgument {
+            // The device need not keep what will never be whole. Best effort: the error that is told is the first one.
+            try? await channel.write([2], to: profile.control)
+            throw error
+        }
+    }
+
+    private func transfer(on channel: FlowChannel) async throws {
+        channel.begin("prepare")
+        var status = try await readStatus(on: channel)
+        try check(status, on: channel)
+        try await channel.subscribe(to: profile.status)
+        if status.state == .complete, status.image == identity { return channel.unsubscribe(from: profile.status) }
+        if status.state != .receiving || status.image != identity {
+            try await channel.write(announcement(status), to: profile.control)
+            repeat { status = try await nextStatus(on: channel) } while status.state == .idle
+        }
+        try await send(status, on: channel)
+        channel.unsubscribe(from: profile.status)
+    }
+
+    private func announcement(_ status: PlainUpdateStatus) -> [UInt8] {
+        var writer = ByteWriter(capacity: 39)
+        writer.uint8(1)
+        writer.uint32(UInt32(size))
+        writer.uint16(model ?? status.model)
+        writer.append(image.sha256)
+        return writer.bytes
+    }
+
+    private func send(_ first: PlainUpdateStatus, on channel: FlowChannel) async throws {
+        try refuseFailure(first, channel)
+        var upload = try faults(on: channel) { () throws(PlainUpload.Fault) in try PlainUpload(size: size, first) }
+        let kind = try await writeKind(on: channel)
+        channel.begin("upload", total: size, completed: upload.confirmed)
+        var isComplete = first.state == .complete
+        while !isComplete {
+            var news: [PlainUpdateStatus] = []
+            if let range = upload.next(channel.maximumWriteLength) {
+                try await channel.write(Array(image.bytes[range]), to: profile.data, kind)
+                while let event = channel.available() {
+                    if let status = try status(of: event, channel) { news.append(status) }
+                }
+            } else {
+                if upload.confirmed == size { channel.begin("verify") }
+                news.append(try await nextStatus(on: channel))
+            }
+            for status in news {
+                try refuseFailure(status, channel)
+                let before = upload.confirmed
+                try faults(on: channel) { () throws(PlainUpload.Fault) in try upload.take(status) }
+                if upload.confirmed > before {
+                    channel.achieved()
+                    channel.progress(upload.confirmed, of: size)
+                }
+                isComplete = status.state == .complete && upload.confirmed == size
+            }
+        }
+    }
+
+    private func writeKind(on channel: FlowChannel) async throws -> WriteKind {
+        if let kind { return kind }
+        return try await channel.properties(of: profile.data).contains(.writeWithoutResponse)
+            ? .withoutResponse : .withResponse
+    }
+
+    // MARK: - Statuses
+
+    private func readStatus(on channel: FlowChannel) async throws -> PlainUpdateStatus {
+        try decode(try await channel.read(profile.status), channel)
+    }
+
+    private func nextStatus(on channel: FlowChannel) async throws -> PlainUpdateStatus {
+        while true {
+            let (value, source) = try await channel.value(timeout: patience)
+            if source == profile.status { return try decode(value, channel) }
+        }
+    }
+
+    private func status(of event: FlowEvent, _ channel: FlowChannel) throws -> PlainUpdateStatus? {
+        switch event {
+        case .received(let value, profile.status): try decode(value, channel)
+        case .linkLost(let error): throw error
+        default: nil
+        }
+    }
+
+    private func decode(_ value: CharacteristicValue, _ channel: FlowChannel) throws -> PlainUpdateStatus {
+        if let status = PlainUpdateStatus(value) { return status }
+        var error = BLEError.update(
+            .malformedValue,
+            channel,
+            "the device sent a status that can't be read",
+            BLEError.faultyFirmware
+        )
+        error.received = Array(value)
+        throw error
+    }
+
+    // MARK: - Refusals
+
+    private func check(_ status: PlainUpdateStatus, on channel: FlowChannel) throws {
+        guard size <= Int(status.capacity) else {
+            throw BLEError.update(
+                .invalidArgument,
+                channel,
+                "the image has \(size) octets, and the device takes \(status.capacity) at most",
+                "Choose the image that is built for this device."
+            )
+        }
+        guard model == nil || model == status.model else {
+            throw BLEError.update(
+                .invalidArgument,
+                channel,
+                "the image is for model \(model ?? 0), and the device is model \(status.model)",
+                "Choose the image that is built for this device."
+            )
+        }
+    }
+
+    private func refuseFailure(_ status: PlainUpdateStatus, _ channel: FlowChannel) throws {
+        guard status.state == .failed else { return }
+        throw BLEError.update(
+            .updateFailed,
+            channel,
+            "the device says: \(status.failure)",
+            "The device's log may tell more."
+        )
+    }
+
+    private func faults<Output>(
+        on channel: FlowChannel,
+        _ body: () throws(PlainUpload.Fault) -> Output
+    ) throws -> Output {
+        do throws(PlainUpload.Fault) {
+            return try body()
+        } catch {
+            let cause =
+                switch error {
+                case .wentBack(let from, let to): "the device had \(from) octets, and now says \(to)"
+                case .beyondTheEnd(let offset, let size): "the device asks for octet \(offset) of \(size)"
+                case .notSentYet(let offset, let sent): "the device says it has \(offset) octets; \(sent) were sent"
+                }
+            throw BLEError.update(.protocolViolation, channel, cause, BLEError.faultyFirmware)
+        }
+    }
+}
+
+extension BLEError {
+    static func update(_ code: Code, _ channel: FlowChannel, _ cause: String, _ remedy: String = "") -> BLEError {
+        BLEError(code, operation: "update", object: "\(channel.peripheral)", cause: cause, remedy: remedy)
+    }
+}

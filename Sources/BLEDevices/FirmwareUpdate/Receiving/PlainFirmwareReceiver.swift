@@ -1,0 +1,157 @@
+public import BLEProtocol
+import BLERadio
+public import BLEStreams
+import Synchronization
+
+/// The device's side of the plain update protocol: takes firmware from a central. See ``PlainUpdateProfile``.
+///
+/// ```swift
+/// let receiver = PlainFirmwareReceiver(model: 7, capacity: 1 << 20)
+/// try await LocalPeripheral(name: "Updatable") { receiver.service }.run(on: adapter) { server in
+///     try await receiver.run(on: server)
+/// }
+/// ```
+///
+/// It keeps what it has in memory: ``image`` has it once it is whole and its hash is right.
+public final class PlainFirmwareReceiver: Sendable {
+    private struct State {
+        var status: PlainUpdateStatus
+        var size = 0
+        var hash: [UInt8] = []
+        var octets: [UInt8] = []
+        var image: [UInt8]?
+        var granted = 0
+    }
+
+    private let profile: PlainUpdateProfile
+    private let window: Int
+    private let state: Mutex<State>
+
+    /// Describes a device.
+    ///
+    /// - Parameters:
+    ///   - model: which one it is; an image for another one is refused.
+    ///   - capacity: the largest image, in octets.
+    ///   - window: how many octets it takes between two statuses; it notifies one when half of them have come.
+    ///   - profile: the UUIDs.
+    public init(model: UInt16, capacity: Int, window: Int = 16_384, profile: PlainUpdateProfile = .standard) {
+        self.profile = profile
+        self.window = max(1, window)
+        let capacity = UInt32(clamping: capacity)
+        state = Mutex(State(status: PlainUpdateStatus(state: .idle, model: model, capacity: capacity)))
+    }
+
+    /// What the device offers for it.
+    public var service: LocalService {
+        LocalService(profile.service) {
+            LocalCharacteristic(profile.status, [.read, .notify], value: .dynamic)
+            LocalCharacteristic(profile.control, [.write], value: .dynamic)
+            LocalCharacteristic(profile.data, [.write, .writeWithoutResponse], value: .dynamic)
+        }
+    }
+
+    /// The firmware that arrived last, whole and verified; `nil` before that.
+    public var image: [UInt8]? { state.withLock { $0.image } }
+
+    /// What it says of itself now.
+    public var status: PlainUpdateStatus { state.withLock { $0.status } }
+
+    /// Serves until the server stops or the task is cancelled.
+    public func run(on server: PeripheralServer) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for try await read in server.reads(of: self.profile.status) { try read.respond(self.status.encoded) }
+            }
+            group.addTask {
+                for try await write in server.writes(to: self.profile.control) {
+                    let isTaken = self.command(write.value)
+                    if isTaken { write.accept() } else { write.reject(.valueNotAllowed) }
+                    if isTaken { try await self.tell(server, write.central) }
+                }
+            }
+            group.addTask {
+                for try await write in server.writes(to: self.profile.data) {
+                    write.accept()
+                    if self.take(write.value) { try await self.tell(server, write.central) }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private func tell(_ server: PeripheralServer, _ central: ConnectedCentral) async throws {
+        do {
+            try await server.notify(status.encoded, of: profile.status, to: central)
+        } catch is BLEError {
+            // It has left, or doesn't listen.
+        }
+    }
+
+    /// Whether the octets are a command.
+    private func command(_ octets: [UInt8]) -> Bool {
+        var reader = ByteReader(octets)
+        switch reader.uint8() {
+        case 1:
+            guard let size = reader.uint32(), let model = reader.uint16(), let hash = reader.bytes(32), reader.isAtEnd
+            else { return false }
+            begin(Int(size), model, Array(hash))
+        case 2 where reader.isAtEnd:
+            state.withLock { state in
+                if state.status.state == .receiving { state.status.state = .idle }
+                state.octets = []
+            }
+        default: return false
+        }
+        return true
+    }
+
+    private func begin(_ size: Int, _ model: UInt16, _ hash: [UInt8]) {
+        state.withLock { state in
+            state.status.image = Array(hash.prefix(4))
+            state.status.failure = .none
+            (state.size, state.hash, state.octets) = (size, hash, [])
+            (state.status.offset, state.granted) = (0, min(window, size))
+            state.status.window = UInt32(clamping: state.granted)
+            if size > state.status.capacity {
+                fail(.tooLarge, &state)
+            } else if model != state.status.model {
+                fail(.wrongModel, &state)
+            } else {
+                state.status.state = .receiving
+            }
+        }
+    }
+
+    /// Takes a part; whether the central has to be told something.
+    private func take(_ part: [UInt8]) -> Bool {
+        state.withLock { state in
+            guard state.status.state == .receiving else { return false }
+            state.octets += part.prefix(state.size - state.octets.count)
+            let count = state.octets.count
+            state.status.offset = UInt32(clamping: count)
+            if count == state.size {
+                state.status.window = 0
+                if SHA256.hash(state.octets) == state.hash {
+                    state.status.state = .complete
+                    state.image = state.octets
+                } else {
+                    fail(.wrongHash, &state)
+                }
+                state.octets = []
+                return true
+            }
+            guard state.granted - count <= window / 2, state.granted < state.size else {
+                state.status.window = UInt32(clamping: state.granted - count)
+                return false
+            }
+            state.granted = min(state.size, count + window)
+            state.status.window = UInt32(clamping: state.granted - count)
+            return true
+        }
+    }
+
+    private func fail(_ failure: PlainUpdateStatus.Failure, _ state: inout State) {
+        state.status.state = .failed
+        state.status.failure = failure
+    }
+}

@@ -1,0 +1,46 @@
+import BLEProtocol
+
+/// What the header and trailer of an image for the boot loader MCUboot tell. Source: MCUboot documentation, "Design".
+package struct MCUbootImage: Hashable, Sendable {
+    /// `1.2.3` or `1.2.3+4`.
+    package var version: String
+    /// The hash by which the boot loader and the device know the image; `nil` where the trailer has none.
+    package var hash: [UInt8]?
+
+    private static let magic: UInt32 = 0x96F3_B83D
+    private static let trailerMagics: Set<UInt16> = [0x6907, 0x6908]
+    private static let hashType: UInt16 = 0x10
+
+    /// Reads the header and the trailer; `nil` where the octets aren't such an image, or not all of one.
+    package init?(_ octets: [UInt8]) {
+        var reader = ByteReader(octets)
+        guard reader.uint32() == Self.magic, reader.uint32() != nil, let headerSize = reader.uint16(),
+            let protectedSize = reader.uint16(), let imageSize = reader.uint32(), reader.uint32() != nil,
+            let major = reader.uint8(), let minor = reader.uint8(), let revision = reader.uint16(),
+            let build = reader.uint32()
+        else { return nil }
+        version = "\(major).\(minor).\(revision)" + (build == 0 ? "" : "+\(build)")
+        // As 64 bits: a header may claim anything.
+        let body = UInt64(headerSize) + UInt64(imageSize)
+        guard headerSize >= 32, body <= UInt64(octets.count) else { return nil }
+        hash = nil
+        var position = Int(body)
+        for size in [Int(protectedSize), nil] where size != 0 {
+            guard let trailer = Self.trailer(octets[position...], size) else { continue }
+            hash = hash ?? trailer.hash
+            position += trailer.size
+        }
+    }
+
+    private static func trailer(_ octets: ArraySlice<UInt8>, _ size: Int?) -> (size: Int, hash: [UInt8]?)? {
+        var reader = ByteReader(octets)
+        guard let magic = reader.uint16(), trailerMagics.contains(magic), let total = reader.uint16(),
+            total >= 4, Int(total) <= octets.count, size == nil || size == Int(total)
+        else { return nil }
+        var entries = ByteReader(octets.prefix(Int(total)).dropFirst(4))
+        while let type = entries.uint16(), let length = entries.uint16(), let value = entries.bytes(Int(length)) {
+            if type == hashType, length == 32 { return (Int(total), Array(value)) }
+        }
+        return (Int(total), nil)
+    }
+}

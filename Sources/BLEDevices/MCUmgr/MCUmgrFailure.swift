@@ -1,0 +1,92 @@
+/// A device's refusal of a request.
+///
+/// Source: Zephyr documentation, "SMP Protocol Specification" and "Application/software image management group";
+/// `mgmt_defines.h` and `img_mgmt.h` of Zephyr for the numbers.
+package struct MCUmgrFailure: Error, Hashable, Sendable {
+    /// The group whose numbers `code` is one of; `nil`: those of the protocol itself.
+    package var group: Int?
+    package var code: Int
+    /// Why, in the device's words.
+    package var reason: String?
+
+    package init(group: Int? = nil, code: Int, reason: String? = nil) {
+        self.group = group
+        self.code = code
+        self.reason = reason
+    }
+
+    /// The failure in the body of an answer; `nil` where it says that all went well.
+    package init?(_ body: CBORValue) {
+        if let error = body["err"] {
+            guard let code = error["rc"]?.integer, code != 0 else { return nil }
+            self.init(group: error["group"]?.integer, code: code, reason: body["rsn"]?.text)
+        } else {
+            guard let code = body["rc"]?.integer, code != 0 else { return nil }
+            self.init(code: code, reason: body["rsn"]?.text)
+        }
+    }
+
+    /// Whether the device doesn't know the command.
+    package var isUnsupported: Bool { group == nil && code == 8 }
+
+    /// Whether the same may succeed after a while: the device is busy, has run out of time, or has the memory for an
+    /// upload in use.
+    package var isPassing: Bool {
+        switch group {
+        case nil, 0: code == 10 || code == 4
+        case 1: code == 15 || code == 16
+        default: false
+        }
+    }
+
+    /// What keeps a device from taking another image.
+    package enum SlotUse: Hashable, Sendable {
+        /// Every slot has an image that runs, was confirmed or waits.
+        case taken
+        /// An image waits for the reset that makes it run.
+        case pending
+    }
+
+    /// What is in the image's place; `nil` where that isn't the reason.
+    package var slotInUse: SlotUse? {
+        switch (group, code) {
+        case (1, 9): .taken
+        case (1, 28): .pending
+        default: nil
+        }
+    }
+
+    /// Whether the image does not fit into the device.
+    package var isTooLarge: Bool { group == 1 && (code == 30 || code == 31) || group == nil && code == 2 }
+
+    /// Whether the device does not take this image at all.
+    package var isWrongImage: Bool { group == 1 && [22, 23, 25, 27, 29].contains(code) }
+
+    private static let general = [
+        1: "unknown error", 2: "out of memory", 3: "invalid value", 4: "timed out", 5: "no such entry",
+        6: "not in this state", 7: "too long", 8: "not supported", 9: "corrupt", 10: "busy", 11: "access denied",
+        12: "protocol too old", 13: "protocol too new",
+    ]
+
+    private static let image = [
+        1: "unknown error", 3: "no image in the slot", 8: "the image has no hash", 9: "no free slot",
+        10: "flash can't be opened", 11: "flash can't be read", 12: "flash can't be written",
+        13: "flash can't be erased", 14: "no such slot", 15: "out of memory", 16: "another upload is under way",
+        20: "the offset is missing",
+        21: "the length is missing", 22: "the image is shorter than its header",
+        23: "it is not an image for this boot loader", 24: "the hash is invalid",
+        25: "the image is linked for another address", 27: "a newer version is installed",
+        28: "an image is pending already", 29: "the vector table is invalid", 30: "the image is too large",
+        31: "more data than the image has", 32: "confirmation is denied", 33: "the image is the active one",
+    ]
+}
+
+extension MCUmgrFailure: CustomStringConvertible {
+    /// `the image is too large (group 1, code 30)`.
+    package var description: String {
+        let name = (group == nil || group == 0 ? Self.general[code] : group == 1 ? Self.image[code] : nil)
+        let number = (group.map { "group \($0), " } ?? "") + "code \(code)"
+        let text = name.map { "\($0) (\(number))" } ?? number
+        return text + (reason.map { ": \($0)" } ?? "")
+    }
+}

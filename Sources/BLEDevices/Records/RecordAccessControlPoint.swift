@@ -1,0 +1,147 @@
+public import BLEProtocol
+public import BLEStreams
+
+/// Records by the Record Access Control Point of the Glucose and other services.
+///
+/// A report that nobody wants any more, since the flow was cancelled or replaced or can't store a record, is aborted: the
+/// next flow finds a device that is quiet. Its answer is awaited for 5 s at most.
+///
+/// Source: GATT Specification Supplement, "Record Access Control Point"; Glucose Service 1.0.1, 3.4.
+public struct RecordAccessControlPoint: RecordTransport {
+    private let controlPoint: BluetoothUUID
+    private let records: BluetoothUUID
+    /// Where in a record its number stands.
+    private let numberOffset: Int
+    private let patience: Duration
+
+    /// How long the answer to an abort is awaited: whoever was cancelled wants to leave.
+    private static let abortLimit = Duration.seconds(5)
+
+    /// Describes a service.
+    ///
+    /// - Parameters:
+    ///   - records: the characteristic that notifies records.
+    ///   - numberOffset: where in a record its sequence number of two octets begins.
+    ///   - controlPoint: the control point, 2A52 unless said otherwise.
+    ///   - patience: how long the device may say nothing.
+    public init(
+        records: BluetoothUUID,
+        numberOffset: Int,
+        controlPoint: BluetoothUUID = BluetoothUUID(0x2A52),
+        patience: Duration = .seconds(20)
+    ) {
+        self.controlPoint = controlPoint
+        self.records = records
+        self.numberOffset = numberOffset
+        self.patience = patience
+    }
+
+    /// The measurements of a glucose meter: 2A18, behind an octet of flags the number.
+    public static let glucose = RecordAccessControlPoint(records: BluetoothUUID(0x2A18), numberOffset: 1)
+
+    private enum Octet {
+        static let reportRecords: UInt8 = 0x01
+        static let abortOperation: UInt8 = 0x03
+        static let response: UInt8 = 0x06
+        static let null: UInt8 = 0x00
+        static let allRecords: UInt8 = 0x01
+        static let greaterOrEqual: UInt8 = 0x03
+        static let sequenceNumber: UInt8 = 0x01
+        static let success: UInt8 = 0x01
+        static let noRecords: UInt8 = 0x06
+    }
+
+    public func fetch(
+        after last: Int?,
+        on channel: FlowChannel,
+        _ take: (DeviceRecord) async throws -> Void
+    ) async throws {
+        // Numbers have two octets: behind the last one there is none.
+        if let last, last >= Int(UInt16.max) { return }
+        try await channel.subscribe(to: records)
+        try await channel.subscribe(to: controlPoint, indications: true)
+        defer {
+            channel.unsubscribe(from: controlPoint)
+            channel.unsubscribe(from: records)
+        }
+        do {
+            try await channel.write(request(after: last), to: controlPoint)
+        } catch let error as CancellationError {
+            // It may have left all the same.
+            await abort(on: channel)
+            throw error
+        }
+        var isReporting = true
+        do {
+            while isReporting {
+                let (value, source) = try await channel.value(timeout: patience)
+                if source == controlPoint {
+                    guard try isAboutReport(value, channel) else { continue }
+                    isReporting = false
+                    try check(value[3], channel)
+                } else if source == records {
+                    try await take(record(value, channel))
+                }
+            }
+        } catch {
+            if isReporting { await abort(on: channel) }
+            throw error
+        }
+    }
+
+    /// Has the device report no more, and waits until it says so.
+    private func abort(on channel: FlowChannel) async {
+        await channel.conclude([Octet.abortOperation, Octet.null], on: controlPoint, limit: Self.abortLimit) { value in
+            value.count >= 3 && value[0] == Octet.response && value[2] == Octet.abortOperation
+        }
+    }
+
+    /// The control point knows no acknowledgement: records stay until somebody deletes them.
+    public func acknowledge(upTo last: Int, on channel: FlowChannel) async throws {}
+
+    private func request(after last: Int?) -> [UInt8] {
+        guard let last else { return [Octet.reportRecords, Octet.allRecords] }
+        let first = UInt16(clamping: last + 1)
+        return [
+            Octet.reportRecords, Octet.greaterOrEqual, Octet.sequenceNumber,
+            UInt8(truncatingIfNeeded: first), UInt8(truncatingIfNeeded: first >> 8),
+        ]
+    }
+
+    private func record(_ value: CharacteristicValue, _ channel: FlowChannel) throws -> DeviceRecord {
+        guard value.count >= numberOffset + 2 else {
+            throw BLEError.record(channel, value, "it ends before its sequence number")
+        }
+        let number = Int(value[numberOffset]) | Int(value[numberOffset + 1]) << 8
+        return DeviceRecord(number: number, bytes: Array(value))
+    }
+
+    /// Whether it says that the report is over, well or not.
+    private func isAboutReport(_ value: CharacteristicValue, _ channel: FlowChannel) throws -> Bool {
+        guard value.count >= 4, value[0] == Octet.response else {
+            throw BLEError.record(channel, value, "it is no answer of the control point")
+        }
+        return value[2] == Octet.reportRecords
+    }
+
+    /// What a response code means (GATT Specification Supplement, "Record Access Control Point").
+    private static func words(for code: UInt8) -> String {
+        let words: [UInt8: String] = [
+            2: "operation not supported", 3: "invalid operator", 4: "operator not supported", 5: "invalid operand",
+            7: "abort unsuccessful", 8: "procedure not completed", 9: "operand not supported",
+        ]
+        return words[code].map { "\($0) (code \(code))" } ?? "code \(code)"
+    }
+
+    /// Throws where the device says that it can't.
+    private func check(_ code: UInt8, _ channel: FlowChannel) throws {
+        guard code != Octet.success, code != Octet.noRecords else { return }
+        throw BLEError(
+            .attributeError,
+            operation: "synchronization",
+            object: "of records of \(channel.peripheral)",
+            cause: "the control point answers: \(Self.words(for: code))",
+            remedy: "Check that the device reports records by their sequence numbers."
+        )
+    }
+}

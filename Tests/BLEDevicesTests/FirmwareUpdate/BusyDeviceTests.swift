@@ -1,0 +1,119 @@
+import BLEDevices
+import BLEProtocol
+import BLESimulator
+import BLEStreams
+import Testing
+
+@testable import BLEStreamsTests
+
+/// Devices on MCUmgr that can't take a request now, and say so or say nothing.
+@Suite(.timeLimit(.minutes(10))) struct BusyDeviceTests {
+    /// Has the device refuse requests to upload: it takes nothing of them, and answers each with this failure.
+    ///
+    /// - Parameters:
+    ///   - times: how many requests, `nil`: all.
+    ///   - skipping: how many it takes before.
+    static func refuseUploads(_ bench: Bench, times: Int?, skipping: Int, with body: CBORValue) {
+        // A command that the device doesn't know, for which its answer is changed.
+        let unknown: UInt8 = 0xFE
+        let request = Fault.replace(
+            .where { $0.count > 11 && $0[0] == 0x52 && $0[3] & 7 == 2 && $0[7...8] == [0, 1] && $0[10] == 1 },
+            by: { Array($0[..<10]) + [unknown] + $0[11...] }
+        ).skipping(skipping)
+        bench.air.faults.add(times.map { request.times($0) } ?? request)
+        bench.air.faults.add(
+            .replace(.where { $0.count > 11 && $0[0] == 0x1B && $0[10] == unknown }) { pdu in
+                Array(pdu[..<5]) + [0, UInt8(body.encoded.count)] + pdu[7..<10] + [1] + body.encoded
+            }
+        )
+    }
+
+    static let busy = CBORValue.map(["rc": .integer(10)])
+
+    /// What comes of an update of a device that is spoilt.
+    func update(
+        _ device: UpdateDevice,
+        _ spoil: @escaping @Sendable (Bench) -> Void
+    ) async throws -> (error: BLEError?, time: Duration) {
+        let image = try UpdateDevice.firmware(40_000)
+        let errors = Recorder<BLEError>()
+        let times = Recorder<Duration>()
+        try await device.run { bench in
+            try await bench.peripheral.withQueue { queue in
+                let queue = queue.connecting()
+                try await queue.run(.connect)
+                spoil(bench)
+                let begin = bench.time.now
+                do {
+                    try await queue.run(FirmwareUpdateFlow(image, over: .mcumgr()))
+                } catch let error as BLEError {
+                    errors.add(error)
+                }
+                times.add(bench.time.now - begin)
+            }
+        }
+        return (errors.all.first, try #require(times.all.first))
+    }
+
+    @Test(arguments: [
+        busy, .map(["err": .map(["group": .integer(1), "rc": .integer(16)])]), .map(["rc": .integer(4)]),
+    ])
+    func `one busy in the middle of an upload, with the offset in the answers behind it, is got over`(
+        answer: CBORValue
+    ) async throws {
+        let device = UpdateDevice()
+        let outcome = try await update(device) { Self.refuseUploads($0, times: 1, skipping: 30, with: answer) }
+        #expect(outcome.error == nil, "\(outcome.error as Any)")
+        #expect(device.mcumgr.isConfirmed && device.mcumgr.restarts == 1)
+    }
+
+    @Test func `busy with the first part, and busy several times in a row, is got over after pauses`() async throws {
+        let device = UpdateDevice()
+        let outcome = try await update(device) { Self.refuseUploads($0, times: 4, skipping: 0, with: Self.busy) }
+        #expect(outcome.error == nil, "\(outcome.error as Any)")
+        // 250 ms, 500 ms, 1 s, 2 s, each a fifth shorter at most.
+        #expect(device.mcumgr.isConfirmed && outcome.time > .seconds(3))
+    }
+
+    @Test func `a device that stays busy is given up in the end, with what it said`() async throws {
+        let device = UpdateDevice()
+        let outcome = try await update(device) { Self.refuseUploads($0, times: nil, skipping: 30, with: Self.busy) }
+        #expect(outcome.error?.code == .updateFailed && outcome.error?.cause.contains("busy (code 10)") == true)
+        #expect(outcome.error?.remedy.contains("Reset") == false)
+        #expect(device.mcumgr.restarts == 0 && outcome.time < .seconds(90))
+    }
+
+    @Test func `a request other than an upload is asked again too`() async throws {
+        let device = UpdateDevice()
+        let outcome = try await update(device) { bench in
+            // The first list of images is a refusal.
+            bench.air.faults.add(
+                .replace(.where { $0.count > 11 && $0[0] == 0x1B && $0[7...8] == [0, 1] && $0[10] == 0 }) { pdu in
+                    let body = Self.busy.encoded
+                    return Array(pdu[..<5]) + [0, UInt8(body.count)] + pdu[7..<11] + body
+                }.times(1)
+            )
+        }
+        #expect(outcome.error == nil && device.mcumgr.isConfirmed, "\(outcome.error as Any)")
+    }
+
+    @Test func `answers that are lost, and requests that are lost, cost a pause and not the update`() async throws {
+        for filter in [PDUFilter.notifications, .writeCommands] {
+            let device = UpdateDevice()
+            let outcome = try await update(device) { $0.air.faults.add(.swallow(filter).skipping(40).times(8)) }
+            #expect(outcome.error == nil && device.mcumgr.isConfirmed, "\(outcome.error as Any)")
+            #expect(device.mcumgr.restarts == 1)
+        }
+    }
+
+    @Test func `no free slot is told with what frees one`() async throws {
+        let taken = CBORValue.map(["err": .map(["group": .integer(1), "rc": .integer(9)])])
+        let outcome = try await update(UpdateDevice()) { Self.refuseUploads($0, times: nil, skipping: 0, with: taken) }
+        #expect(outcome.error?.cause.contains("no free slot") == true)
+        let remedy = try #require(outcome.error?.remedy)
+        #expect(remedy.contains("erase") && remedy.contains("confirm") && !remedy.contains("Reset"))
+        let pending = CBORValue.map(["err": .map(["group": .integer(1), "rc": .integer(28)])])
+        let other = try await update(UpdateDevice()) { Self.refuseUploads($0, times: nil, skipping: 0, with: pending) }
+        #expect(other.error?.remedy.contains("Reset the device, so that it runs the image that waits") == true)
+    }
+}

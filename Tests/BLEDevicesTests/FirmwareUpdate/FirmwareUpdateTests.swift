@@ -1,0 +1,108 @@
+import BLEDevices
+import BLESimulator
+import BLEStreams
+import Testing
+
+@testable import BLEStreamsTests
+
+@Suite(.timeLimit(.minutes(10))) struct FirmwareUpdateTests {
+    static let methods: [FirmwareUpdateFlow.Method] = [.plain(), .mcumgr()]
+
+    @Test func `the plain protocol brings an image over, and leaves nothing switched on`() async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware())
+        try await device.run { bench in
+            try await bench.peripheral.withLink { link in
+                try await link.run(FirmwareUpdateFlow(image, over: .plain(model: 7)))
+                #expect(device.plain.image == image.bytes)
+                try await link.expectNoSubscriptions()
+            }
+        }
+    }
+
+    @Test func `MCUmgr uploads, tries, resets and confirms`() async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware())
+        try await device.run { bench in
+            let phases = Recorder<String>()
+            try await bench.peripheral.withQueue { queue in
+                let coordinator = FlowCoordinator(queue.connecting())
+                try await coordinator.run(FirmwareUpdateFlow(image)) { progress in
+                    if phases.all.last != progress.phase { phases.add(progress.phase) }
+                }
+            }
+            #expect(device.mcumgr.runningImage == image.bytes && device.mcumgr.isConfirmed)
+            #expect(device.mcumgr.restarts == 1)
+            #expect(phases.all == ["prepare", "upload", "verify", "test", "reset", "restart", "confirm"])
+        }
+    }
+
+    @Test(arguments: MCUmgrOptions.Mode.allCases)
+    func `each mode does what it says, and again it does nothing`(mode: MCUmgrOptions.Mode) async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
+        try await device.run { bench in
+            try await bench.peripheral.withQueue { queue in
+                let queue = queue.connecting()
+                try await queue.run(FirmwareUpdateFlow(image, over: .mcumgr(MCUmgrOptions(mode: mode))))
+                try await bench.time.sleep(for: .seconds(5))
+                #expect((device.mcumgr.runningImage == image.bytes) == (mode != .upload))
+                #expect(device.mcumgr.isConfirmed == (mode != .test))
+                #expect(device.mcumgr.restarts == (mode == .upload ? 0 : 1))
+                guard mode == .testAndConfirm else { return }
+                try await queue.run(FirmwareUpdateFlow(image))
+                #expect(device.mcumgr.restarts == 1)
+            }
+        }
+    }
+
+    @Test(arguments: [0, 1]) func `a lost link is made again, and nothing is sent twice`(method: Int) async throws {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(100_000))
+        try await device.run { bench in
+            bench.air.faults.add(.dropLink(after: 70, .writeCommands))
+            bench.air.faults.add(.dropLink(after: 90, .writeCommands, reason: .closedByPeer))
+            let log = Recorder<Int>()
+            try await bench.peripheral.withQueue { queue in
+                let coordinator = FlowCoordinator(queue.connecting())
+                try await coordinator.run(FirmwareUpdateFlow(image, over: Self.methods[method])) { progress in
+                    if progress.phase == "upload", let completed = progress.completed { log.add(completed) }
+                }
+            }
+            #expect((method == 0 ? device.plain.image : device.mcumgr.runningImage) == image.bytes)
+            // After a loss it goes on where the device is, and never from the beginning.
+            let links = bench.air.trace.filter { $0.pdu?.first == 0x02 }.count
+            #expect(links >= 3)
+            #expect(log.all.filter { $0 == 0 }.count <= 3)
+            let sent = bench.sent(by: .central).filter { $0.first == 0x52 }.map(\.count).reduce(0, +)
+            #expect(sent < 100_000 * 3 / 2, "\(sent)")
+        }
+    }
+
+    @Test(arguments: [0, 1]) func `a command of somebody else waits until the update is done`(method: Int) async throws
+    {
+        let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(30_000))
+        try await device.run { bench in
+            try await bench.peripheral.withQueue { queue in
+                try await queue.run(.connect)
+                let link = try #require(queue.link)
+                _ = try await link.discover()
+                bench.air.clearTrace()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    let mode = MCUmgrOptions(mode: .upload)
+                    let method = method == 0 ? Self.methods[0] : .mcumgr(mode)
+                    group.addTask { try await queue.run(FirmwareUpdateFlow(image, over: method)) }
+                    try await bench.time.sleep(for: .milliseconds(300))
+                    group.addTask {
+                        let level = try await link.read(UpdateDevice.battery)
+                        #expect(Array(level) == [87])
+                    }
+                    group.addTask { try await queue.run(.disconnect) }
+                    try await group.waitForAll()
+                }
+            }
+            // Only the update's own characteristics, until its last PDU: the read is answered behind it.
+            let sent = bench.sent(by: .central)
+            let foreign = try #require(sent.lastIndex { $0.first == 0x0A })
+            let last = try #require(sent.lastIndex { $0.first == 0x52 })
+            #expect(foreign > last && sent.count > 60)
+            #expect(sent[..<last].filter { $0.first == 0x0A }.count <= 1)
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import BLEDevices
+import BLESimulator
+import BLEStreams
+import Testing
+
+@testable import BLEStreamsTests
+
+/// A serial line that this device offers, against the library's own other end.
+@Suite(.timeLimit(.minutes(10))) struct CentralBytesTests {
+    private static let description = LocalPeripheral(name: "Modem") { LocalService.serialLine() }
+
+    /// Answers each octet by the next number, to the central that wrote it.
+    @Sendable private static func count(_ server: PeripheralServer, _ bench: Bench) async throws {
+        try await withThrowingDiscardingTaskGroup { lines in
+            let subscriptions = server.subscriptions(of: SerialService.nordicUART.incoming)
+            for try await change in subscriptions where change.isSubscribed {
+                lines.addTask {
+                    let line = server.bytes(of: .nordicUART, with: change.central)
+                    for try await chunk in line.chunks { try await line.write(chunk.map { $0 &+ 1 }) }
+                }
+            }
+        }
+    }
+
+    @Test func `octets go both ways, each central's on its own line`() async throws {
+        try await Bench.run(description: Self.description, centrals: 2, serve: Self.count) { bench in
+            let second = try await Central.open(.radio(bench.air.adapter())).peripheral(bench.peripheralAdapter.address)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for (peripheral, octet) in [(bench.peripheral, UInt8(10)), (second, 20)] {
+                    group.addTask {
+                        try await peripheral.withLink { link in
+                            let line = link.bytes(of: .nordicUART)
+                            async let returned = line.incoming.collect(3000)
+                            try await bench.time.sleep(for: .seconds(5))
+                            try await line.write([UInt8](repeating: octet, count: 3000))
+                            #expect(try await returned == [UInt8](repeating: octet + 1, count: 3000))
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test func `the line ends when its central leaves, and another one's goes on`() async throws {
+        let ended = Recorder<BluetoothAddress>()
+        let texts = Recorder<[UInt8]>()
+        try await Bench.run(description: Self.description, centrals: 2) { server, _ in
+            try await withThrowingDiscardingTaskGroup { lines in
+                let subscriptions = server.subscriptions(of: SerialService.nordicUART.incoming)
+                for try await change in subscriptions where change.isSubscribed {
+                    lines.addTask {
+                        let line = server.bytes(of: .nordicUART, with: change.central)
+                        for try await text in line.chunks.assembled(until: .delimiter("\n")) { texts.add(text) }
+                        ended.add(change.central.address)
+                    }
+                }
+            }
+        } _: { bench in
+            let other = bench.air.adapter()
+            let second = try await Central.open(.radio(other)).peripheral(bench.peripheralAdapter.address)
+            func write(_ text: String, on link: Link) async throws {
+                let line = link.bytes(of: .nordicUART)
+                async let listening: [UInt8] = line.incoming.prefix(for: .seconds(20)).collect()
+                try await bench.time.sleep(for: .seconds(5))
+                try await line.write(text.utf8)
+                _ = try await listening
+            }
+            try await second.withLink { link in
+                try await bench.peripheral.withLink { try await write("first\n", on: $0) }
+                try await bench.time.sleep(for: .seconds(5))
+                #expect(ended.all == [bench.centralAdapter.address])
+                try await write("second\n", on: link)
+            }
+            try await bench.time.sleep(for: .seconds(5))
+            #expect(ended.all == [bench.centralAdapter.address, other.address])
+            #expect(texts.all == [Array("first".utf8), Array("second".utf8)])
+        }
+    }
+
+    @Test func `one that has left is never waited for`() async throws {
+        let octets = Recorder<[UInt8]>()
+        try await Bench.run(description: Self.description) { server, bench in
+            for try await event in server.centralEvents {
+                guard case .disconnected(let central, _) = event else { continue }
+                let line = server.bytes(of: .nordicUART, with: central)
+                octets.add(try await line.incoming.collect())
+                let error = await bleError { try await line.write([1]) }
+                #expect(error?.code == .disconnected)
+            }
+        } _: { bench in
+            try await bench.peripheral.withLink { _ = try await $0.discover() }
+            try await bench.time.sleep(for: .seconds(10))
+            #expect(octets.all == [[]])
+        }
+    }
+}
