@@ -87,7 +87,11 @@ let package = Package(
             path: "Tests/Simulation/Worlds"
         ),
         .target(name: "HeapInUse", path: "Tests/Simulation/Heap"),
-        .executableTarget(name: "Simulation", dependencies: ["CLibrary", "SimulatedWorlds"], path: "Tests/Simulation/Program"),
+        .executableTarget(
+            name: "Simulation",
+            dependencies: ["CLibrary", "SimulatedWorlds"],
+            path: "Tests/Simulation/Program"
+        ),
 
         // A program that crashes with secrets in its hands.
         .executableTarget(
@@ -117,6 +121,7 @@ let package = Package(
                 "BLEProtocol", "BLEStreams", "BLEDevices", "BLESimulator", "BLEProtocolTests", "BLEStreamsTests",
             ]
         ),
+        .testTarget(name: "SimulationTests", dependencies: ["BLESimulator", "BLEStreams", "SimulatedWorlds"]),
         .testTarget(name: "BLECommandTests", dependencies: ["ble", "BLEStreams", "BLESimulator"]),
         // Needs what it compiles snippets against, and imports none of it.
         .testTarget(

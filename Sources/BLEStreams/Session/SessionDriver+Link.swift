@@ -50,6 +50,8 @@ extension SessionDriver {
         guard try await initialised(link) else { return false }
         for (subscription, isPlanned) in session.channels.pending {
             guard session.state.kind.phase == .connected else { return false }
+            // A stream that has begun since the characteristics were looked for has its turn once the session is ready.
+            if session.state.kind == .servicesReady { break }
             if plan.discovers || isPlanned {
                 guard try await subscribe(subscription, isPlanned, link) else { return false }
             }

@@ -42,6 +42,8 @@ final class AirWatch: Sendable {
     private struct State {
         var links: [Int: WatchedLink] = [:]
         var arrivals: [Route: [Arrival]] = [:]
+        /// Between whom a fault has changed what is subscribed to: it may stay so on their next links.
+        var tamperedPairs: Set<[BluetoothAddress]> = []
         var consumers: [Route: Int] = [:]
         var lastConsumer: [Route: Duration] = [:]
         var features: Set<String> = []
@@ -119,7 +121,9 @@ final class AirWatch: Sendable {
         switch fate {
         case .delivered: break
         case .overflowed: link.hasOverflowed = true
-        default: link.isTamperedWith = true
+        default:
+            link.isTamperedWith = true
+            state.tamperedPairs.insert([link.central, link.peripheral])
         }
         if !link.isTamperedWith {
             if let problem = takeTurn(opcode, sender, &link) {
@@ -134,7 +138,9 @@ final class AirWatch: Sendable {
             let route = Route(central: central, peripheral: value.peripheral, channel: value.channel)
             let arrival = Arrival(value: value, link: record.link, time: record.time, isCertain: fate == .delivered)
             state.arrivals[route, default: []].append(arrival)
-            guard !link.isTamperedWith, state.consumers[route, default: 0] == 0 else { continue }
+            guard !state.tamperedPairs.contains([link.central, link.peripheral]),
+                state.consumers[route, default: 0] == 0
+            else { continue }
             if let last = state.lastConsumer[route], record.time - last > Self.subscriptionsOutlive {
                 state.problems.append(
                     "at \(record.time), link \(record.link): \(value) arrives, and nobody has taken any since \(last)"

@@ -29,7 +29,12 @@ public struct Soak: Sendable, CustomStringConvertible {
 
     public struct Outcome: Sendable, CustomStringConvertible {
         public var samples: [Sample] = []
-        public var problems: [String] = []
+        /// Values that were lost, came twice, or in another order.
+        public var valueProblems: [String] = []
+        /// Where memory has grown.
+        public var memoryProblems: [String] = []
+
+        public var problems: [String] { valueProblems + memoryProblems }
 
         public var description: String { samples.last?.words ?? "nothing was counted" }
 
@@ -62,6 +67,8 @@ public struct Soak: Sendable, CustomStringConvertible {
                 group.addTask { try await stage.disturb() }
                 group.addTask { try await stage.follow() }
                 var outcome = Outcome()
+                // What is counted must not grow by what it is counted with.
+                outcome.samples.reserveCapacity(days * 4)
                 for quarter in 1...days * 4 {
                     try await time.sleep(for: Self.quarter)
                     let sample = stage.sample(quarter)
@@ -69,7 +76,8 @@ public struct Soak: Sendable, CustomStringConvertible {
                     tell(sample)
                 }
                 group.cancelAll()
-                outcome.problems = stage.problems + Self.problems(of: outcome.samples)
+                outcome.valueProblems = stage.problems
+                outcome.memoryProblems = Self.problems(of: outcome.samples)
                 return outcome
             }
         }

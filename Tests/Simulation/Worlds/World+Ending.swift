@@ -5,8 +5,8 @@ import BLEStreams
 extension World {
     /// For so long whatever was begun may take to go down: a PDU that is late, a link that is closed in order, a lost peer.
     private static let settling = Duration.seconds(60)
-    /// An adapter that has heard nobody is looked after for a while longer.
-    private static let recovering = Duration.seconds(400)
+    /// An adapter that was mended is left alone for ten minutes, by a timer: `RecoveryPlan.rest`.
+    private static let recovering = Duration.seconds(800)
 
     func live() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -79,6 +79,8 @@ extension World {
                 }
             } catch let error as BLEError {
                 log("used again: \(error)")
+                // A pairing that was broken off may have left keys on one side: the error says what to do.
+                if error.remedy.contains("Peripheral.unpair()") { try? await peripheral.unpair() }
                 if attempt == 3 { return report("used again, p\(planned.number) fails: \(error)", "used") }
                 try await time.sleep(for: .seconds(10))
             }

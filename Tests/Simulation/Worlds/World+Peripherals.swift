@@ -9,7 +9,8 @@ extension World {
         while true {
             do {
                 let warning: LocalPeripheral.Warning = { [weak self] in self?.log("p\(planned.number) is told: \($0)") }
-                try await planned.local.run(on: adapter, warning: warning) { server in
+                try await planned.local.run(on: .radio(adapter), store: store(of: planned.number), warning: warning) {
+                    server in
                     try await self.live(planned, server)
                 }
             } catch let error as BLEError {

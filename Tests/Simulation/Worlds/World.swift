@@ -26,6 +26,8 @@ final class World: Sendable {
     let centralAdapters: [SimulatedAdapter]
     let centrals: [Central]
     private let adapters: [Int: SimulatedAdapter]
+    /// What the peripherals keep, however often they begin anew.
+    private let stores: [Int: PeerStore]
     private let isTraced: Bool
     private let state = Mutex(State())
 
@@ -45,6 +47,7 @@ final class World: Sendable {
                 ($0.number, air.adapter(address: $0.address, settings: $0.settings))
             }
         )
+        stores = Dictionary(uniqueKeysWithValues: plan.peripherals.map { ($0.number, .inMemory()) })
         var centrals: [Central] = []
         for adapter in centralAdapters {
             centrals.append(try await Central.open(.radio(adapter), pairing: PairingAnswers()))
@@ -58,6 +61,8 @@ final class World: Sendable {
 
     /// The adapter of a peripheral that the plan has.
     func adapter(of peripheral: Int) -> SimulatedAdapter? { adapters[peripheral] }
+
+    func store(of peripheral: Int) -> PeerStore? { stores[peripheral] }
 
     func peripheral(_ number: Int, of central: Int) -> Peripheral {
         centrals[central].peripheral(BluetoothAddress(rawValue: 0xC0DE_0000_0000 + UInt64(number), kind: .random))
