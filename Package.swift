@@ -81,6 +81,19 @@ let package = Package(
         ),
         .target(name: "TracedChild", path: "Tests/TracedChild"),
 
+        // Whole worlds in virtual time, each drawn from a seed, and the program that runs thousands of them.
+        .target(
+            name: "SimulatedWorlds",
+            dependencies: ["BLESimulator", "BLEStreams", "CLibrary", "HeapInUse"],
+            path: "Tests/Simulation/Worlds"
+        ),
+        .target(name: "HeapInUse", path: "Tests/Simulation/Heap"),
+        .executableTarget(
+            name: "Simulation",
+            dependencies: ["CLibrary", "SimulatedWorlds"],
+            path: "Tests/Simulation/Program"
+        ),
+
         // A program that crashes with secrets in its hands.
         .executableTarget(
             name: "Crasher",
@@ -110,6 +123,7 @@ let package = Package(
                 "BLEStreamsTests",
             ]
         ),
+        .testTarget(name: "SimulationTests", dependencies: ["BLESimulator", "BLEStreams", "SimulatedWorlds"]),
         .testTarget(name: "BLECommandTests", dependencies: ["ble", "BLEStreams", "BLESimulator"]),
         // Needs what it compiles snippets against, and imports none of it.
         .testTarget(

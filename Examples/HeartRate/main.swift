@@ -1,9 +1,9 @@
-// Follows a heart-rate sensor for as long as it lives: through lost links, until it stays away.
+// Follows a heart-rate sensor across lost links, until it stays away.
 //
-//   swift run HeartRate               the strongest sensor nearby; where no adapter is, a simulated one
-//   swift run HeartRate --simulated   a simulated sensor: it loses its link after five beats, and its life after ten
+//   swift run HeartRate               the strongest sensor nearby; without an adapter, a simulated one
+//   swift run HeartRate --simulated   a simulated sensor: it loses its link after five beats, and stops after ten
 //
-// Ctrl-C takes the subscription back and drops the link before the program ends.
+// Ctrl-C ends the subscription and drops the link before the program ends.
 
 import BLEDevices
 import BLESimulator
@@ -85,7 +85,7 @@ func simulate() async throws {
     print("This is a simulation. With a Bluetooth adapter and a sensor nearby: `swift run HeartRate`.")
     let air = SimulatedAir()
     try await withThrowingTaskGroup { group in
-        // Whoever interrupts it takes the subscription back, and the sensor has nobody to send to.
+        // An interruption ends the subscription, and the sensor has no subscriber left.
         group.addTask { try? await liveAndDie(on: air) }
         defer { group.cancelAll() }
         // Within the rest: the sensor lives until it has been left properly.

@@ -1,6 +1,6 @@
 import BLEStreams
 
-/// What somebody does with a thermostat nearby.
+/// A central that uses a thermostat nearby.
 func visit(on adapter: AdapterChoice) async throws {
     try await Central.with(adapter) { central in
         let found = try await central.scan(for: .service(.environmentalSensing)).timeout(.seconds(10)).first()

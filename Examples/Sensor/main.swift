@@ -1,4 +1,4 @@
-// A thermostat: the temperature is computed when it is read, and the target is judged before it is taken.
+// A thermostat: the temperature is computed when it is read, and a new target is checked before it is accepted.
 //
 //   swift run Sensor               is the thermostat, on this machine's adapter
 //   swift run Sensor --simulated   beside a central that reads, writes and follows it, on a simulated air
@@ -8,7 +8,7 @@ import BLEStreams
 import Glibc
 import Interruption
 
-extension TypedCharacteristic where Value == Double {
+extension CharacteristicKey where Self == TypedCharacteristic<Double> {
     /// A temperature in degrees Celsius, on air in hundredths of one.
     static func celsius(_ uuid: BluetoothUUID) -> Self {
         TypedCharacteristic(uuid) { reader throws(MalformedValue) in
@@ -32,7 +32,7 @@ let thermostat = LocalPeripheral(name: "Thermostat") {
     }
 }
 
-/// Is the thermostat until the task is cancelled, and tells who subscribes how warm it is.
+/// Serves the thermostat until the task is cancelled, and notifies subscribers of the temperature.
 func serve(on adapter: AdapterChoice) async throws {
     try await thermostat.run(on: adapter) { server in
         while true {

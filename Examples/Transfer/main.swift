@@ -1,10 +1,10 @@
-// A message too long for one notification travels in chunks, closed by "EOM": both roles of it.
+// Both roles of a message too long for one notification, sent in chunks and ended by "EOM".
 //
-//   swift run Transfer               receives from a peripheral nearby; where no adapter is, both roles run simulated
+//   swift run Transfer               receives from a peripheral nearby; without an adapter, both roles run simulated
 //   swift run Transfer send          is the peripheral, on this machine's adapter
 //   swift run Transfer --simulated   both roles, on a simulated air
 //
-// Ctrl-C takes the subscription back and drops the link before the program ends.
+// Ctrl-C ends the subscription and drops the link before the program ends.
 
 import BLESimulator
 import BLEStreams
@@ -15,7 +15,10 @@ let signals = TerminationSignals()
 
 extension BluetoothUUID {
     static let transferService = BluetoothUUID(high: 0x7A1C_0001_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
-    static let transfer = BluetoothUUID(high: 0x7A1C_0002_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
+}
+
+extension CharacteristicKey where Self == BluetoothUUID {
+    static var transfer: Self { BluetoothUUID(high: 0x7A1C_0002_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55) }
 }
 
 // MARK: - The peripheral
@@ -28,7 +31,7 @@ let peripheral = LocalPeripheral(name: "Transfer") {
 
 let message = (1...40).map { "Line \($0) of a message that doesn't fit into one notification." }.joined(separator: "\n")
 
-/// Sends the message to everybody who subscribes, until the task is cancelled.
+/// Sends the message to every subscriber, until the task is cancelled.
 func send(on adapter: AdapterChoice) async throws {
     try await peripheral.run(on: adapter) { server in
         for try await change in server.subscriptions(of: .transfer) where change.isSubscribed {

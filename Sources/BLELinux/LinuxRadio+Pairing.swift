@@ -3,16 +3,17 @@ public import BLERadio
 internal import Synchronization
 
 extension LinuxRadio {
-    /// Pairs through the management socket, which takes the capability `CAP_NET_ADMIN`.
+    /// Pairs through the management socket, which requires the capability `CAP_NET_ADMIN`.
     ///
-    /// The kernel gives each step 30 s, and ends the link then. It doesn't say how many digits of a passkey have been typed.
+    /// The kernel gives each step 30 s, and then ends the link. It doesn't report how many digits of a passkey have
+    /// been typed.
     ///
-    /// Of several programs that listen to the kernel's questions any may answer, and a no counts. So, where bluetoothd is on
-    /// the system bus, this program is its agent for as long as it pairs, over libdbus, which is loaded for that; the
-    /// result then comes 3.5 s after the keys, so that the link outlasts bluetoothd's own look at the new bond. Where it
-    /// can't be its agent and bluetoothd says no, the error says why and what mends it. One that is cancelled before its
-    /// result has come leaves no keys, neither in the kernel nor with a bluetoothd whose agent this program was; keys that
-    /// the kernel makes at that moment are forgotten as soon as it has told of them, while the radio is open.
+    /// Any program that listens to the kernel's questions may answer them, and a refusal counts. So if bluetoothd is on
+    /// the system bus, this program acts as its agent while it pairs, over libdbus, which is loaded for that; the
+    /// result then comes 3.5 s after the keys, so that the link outlasts bluetoothd's own inspection of the new bond.
+    /// If it can't be the agent and bluetoothd refuses, the error states the reason and a remedy. A pairing cancelled
+    /// before its result leaves no keys, neither in the kernel nor with a bluetoothd whose agent this program was; keys
+    /// that the kernel makes at that moment are removed as soon as it has reported them, while the radio is open.
     public func pair(
         with peer: BluetoothAddress,
         asking interview: PairingInterview,
@@ -44,9 +45,9 @@ extension LinuxRadio {
         }
     }
 
-    /// Has the kernel make it, through the management socket, which takes the capability `CAP_NET_ADMIN`, for LE Secure
-    /// Connections; what is made for legacy pairing it doesn't know. Source: kernel, `net/bluetooth/mgmt.c`,
-    /// `read_local_oob_ext_data`, `add_remote_oob_data`.
+    /// Has the kernel make the data for LE Secure Connections, through the management socket, which requires the
+    /// capability `CAP_NET_ADMIN`; the kernel doesn't support data for legacy pairing. Source: kernel,
+    /// `net/bluetooth/mgmt.c`, `read_local_oob_ext_data`, `add_remote_oob_data`.
     public func makeOutOfBandData(
         result: @escaping @Sendable (Result<OutOfBandData, BLEError>) -> Void
     ) -> RadioActivity {
@@ -64,15 +65,15 @@ extension LinuxRadio {
         return RadioActivity { sink.close() }
     }
 
-    /// Answers through the management socket, which takes the capability `CAP_NET_ADMIN`.
+    /// Answers through the management socket, which requires the capability `CAP_NET_ADMIN`.
     ///
-    /// The kernel gives each answer 30 s. It chooses a passkey to show itself, a new one each time, and doesn't say how many
-    /// digits have been typed. Pairings that keep keys, and LE Secure Connections, are switched on where they are off, and off
-    /// again in the end.
+    /// The kernel gives each answer 30 s. It chooses the passkey to show, a new one each time, and doesn't report how
+    /// many digits have been typed. Bonding and LE Secure Connections are switched on if they are off, and off again at
+    /// the end.
     ///
-    /// Beside bluetoothd, where that is on the system bus, this program is its default agent for as long as this lasts. A
-    /// program that refuses pairings says no where it is asked; where the kernel has paired without asking (Just Works on
-    /// kernels before 6.12), the key is taken away and the link dropped.
+    /// If bluetoothd is on the system bus, this program is its default agent meanwhile. A program that refuses pairings
+    /// refuses when it is asked; if the kernel has paired without asking (Just Works on kernels before 6.12), the key
+    /// is removed and the link dropped.
     public func receivePairings(
         _ reception: PairingReception,
         events: @escaping @Sendable (PairingReceptionEvent) -> Void
@@ -107,12 +108,12 @@ extension LinuxRadio {
         }
     }
 
-    /// Gives the kernel the keys of bonds, where nobody else loses keys by that: bluetoothd, or another program of this
-    /// library with bonds of its own. There is one list for each adapter.
+    /// Gives the kernel the keys of bonds, provided that no other program loses keys by that: bluetoothd, or another
+    /// program of this library with its own bonds. There is one list for each adapter.
     ///
-    /// Where debugfs shows the list to the program (to root), the bonds are added to it. Otherwise it fails with
-    /// ``BLEError/Code/securityFailed`` where the list is, or may be, somebody else's, and the error says whose. Keys
-    /// that a pairing has made while bluetoothd ran are kept by bluetoothd too.
+    /// If the program can read the list in debugfs (as root), the bonds are added to it. Otherwise it fails with
+    /// ``BLEError/Code/securityFailed`` if the list belongs, or may belong, to another program, which the error names.
+    /// bluetoothd also stores the keys of pairings made while it ran.
     public func restore(
         _ bonds: [Bond],
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
@@ -142,7 +143,7 @@ extension LinuxRadio {
         return RadioActivity { sink.close() }
     }
 
-    /// Has the kernel forget a peer's keys; bluetoothd, where it runs, forgets them too.
+    /// Removes a peer's keys from the kernel; a running bluetoothd removes them too.
     public func unpair(
         _ peer: BluetoothAddress,
         result: @escaping @Sendable (Result<Bool, BLEError>) -> Void

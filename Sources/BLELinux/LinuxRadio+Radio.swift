@@ -9,17 +9,17 @@ extension LinuxRadio {
         watch.observe(events)
     }
 
-    /// Scans through the management socket, or without the permission for that through raw HCI packets.
+    /// Scans through the management socket, or without permission for that, through raw HCI packets.
     ///
-    /// Who asks for scan responses shows an address. Through the management socket it is the kernel that sees to it. By raw HCI
-    /// packets it is the public one, except where the adapter has privacy or a static random address switched on: then it is the
-    /// random address that the kernel has set last, and where it has set none the scan is passive.
+    /// A scan that requests scan responses reveals an address. Through the management socket the kernel chooses it.
+    /// With raw HCI packets it is the public one, unless the adapter uses privacy or a static random address: then it
+    /// is the random address that the kernel has set last, and if it has set none, the scan is passive.
     ///
-    /// While another program discovers, bluetoothd for one, its discovery is shared: what it hears is reported here,
-    /// as far as that program's own filter lets it through, and discovery goes on when it stops. A passive scan, and
-    /// an active one that wants every advertisement, register an advertisement monitor for as long as they run. While
-    /// bluetoothd runs, discovery rests 6.5 seconds after each of its rounds of ten, so that bluetoothd's has a turn; a
-    /// monitor listens meanwhile, where the controller doesn't look at patterns itself.
+    /// While another program such as bluetoothd discovers, its discovery is shared: its results are reported here, as
+    /// far as that program's own filter passes them, and discovery continues when it stops. A passive scan, and an
+    /// active one for every advertisement, register an advertisement monitor while they run. While bluetoothd runs,
+    /// discovery rests 6.5 seconds after each of its rounds of ten, so that bluetoothd's has a turn; a monitor listens
+    /// meanwhile, if the controller doesn't match patterns itself.
     public func scan(
         _ request: ScanRequest,
         events: @escaping @Sendable (ScanEvent) -> Void
@@ -38,11 +38,11 @@ extension LinuxRadio {
         return RadioActivity { scan.cancel() }
     }
 
-    /// Connects, without a limit of time of the kernel's own; closing the attempt's socket is what cancels it.
+    /// Connects, without a time limit of the kernel; closing the attempt's socket cancels it.
     ///
-    /// With the capability `CAP_NET_ADMIN` it ends a discovery that goes on, which whoever discovers takes up again, and
-    /// sets for how long the kernel waits for the answer of a peer that it has heard: 3 s for most, 11 s for one that may
-    /// advertise seldom. That is one default of the adapter's, for all programs.
+    /// With the capability `CAP_NET_ADMIN` it interrupts a running discovery, which its program then resumes, and sets
+    /// how long the kernel waits for the answer of a peer that it has received: 3 s for most, 11 s for one that may
+    /// advertise rarely. That is a default of the adapter, for all programs.
     public func connect(
         to peer: BluetoothAddress,
         result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
@@ -50,12 +50,12 @@ extension LinuxRadio {
         connect(to: peer, parameters: nil, result: result)
     }
 
-    /// Not `nil` while a central is connected to an adapter whose controller can't be both at once, as the kernel sees it; it
-    /// does not count a controller that is wrong about itself as one that can.
+    /// Not `nil` while a central is connected to an adapter whose controller, according to the kernel, can't be both at
+    /// once; the kernel counts a controller with a faulty self-description as one that can't.
     public var connectObstacle: BLEError? { excludedRoles.connectObstacle }
 
-    /// Connects with these parameters, or with ``ConnectionParameters/balanced``, where this program has `CAP_NET_ADMIN`;
-    /// without it with the kernel's own: an interval of 30 to 50 ms, and 420 ms until a silent link is lost.
+    /// Connects with these parameters, or with ``ConnectionParameters/balanced``, if this program has `CAP_NET_ADMIN`;
+    /// otherwise with the kernel's default: an interval of 30 to 50 ms, and 420 ms until a silent link is lost.
     public func connect(
         to peer: BluetoothAddress,
         parameters: ConnectionParameters?,
@@ -85,25 +85,25 @@ extension LinuxRadio {
         }
     }
 
-    /// Asks the kernel, which everyone may; it compares the octets alone.
+    /// Asks the kernel, which needs no permission; it compares only the octets.
     public func hasLink(to peer: BluetoothAddress) -> Bool { adapter.isConnected(to: peer) ?? false }
 
-    /// Accepts links on the attribute channel. Of several listening programs the one that began last gets the link: while
-    /// it is this one bluetoothd's own server gets none, and where another one began later this begins anew, as soon as
-    /// the management socket shows it. Of programs that use this library
-    /// the second one on an adapter fails with ``BLEError/Code/busy``.
+    /// Accepts links on the attribute channel. Of several listening programs the one that began last gets the link: if
+    /// it is this one, bluetoothd's own server gets none, and if another one began later, this one begins again as soon
+    /// as the management socket shows it. A second program of this library on the same adapter fails with
+    /// ``BLEError/Code/busy``.
     public func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity {
         let listener = LinkListener(on: self, sink: EventSink(events))
         loop.enqueue { listener.begin() }
         return RadioActivity { listener.cancel() }
     }
 
-    /// Advertises. What another program takes away is put back, unless that happens again and again; what a program of
-    /// this library has left that was killed is taken away first.
+    /// Advertises. If another program removes the advertisement, it is put back, unless that happens repeatedly;
+    /// leftovers of a killed program of this library are removed first.
     ///
-    /// What has no room in 31 octets and the 31 of the scan response needs a controller with extended advertising, and goes on
-    /// air in one piece, which scanners of Bluetooth 4 don't hear. A change replaces what the kernel's instance says; where
-    /// centrals can't connect, Linux advertises with an address that means nothing and is another one each time.
+    /// Fields that don't fit into 31 octets and the 31 of the scan response require a controller with extended
+    /// advertising, and are sent in one piece, which Bluetooth 4 scanners don't receive. A change replaces the data of
+    /// the kernel's instance; if centrals can't connect, Linux advertises with a random address, a new one each time.
     public func advertise(
         _ request: AdvertiseRequest,
         events: @escaping @Sendable (AdvertiseEvent) -> Void

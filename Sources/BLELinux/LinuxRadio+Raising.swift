@@ -4,10 +4,11 @@ internal import Synchronization
 
 /// Pairing for better keys than a link has.
 extension LinuxRadio {
-    /// Claims it while the link is being made: the kernel takes note of what the adapter was set to then, and of nothing later.
+    /// Claims the capability while the link is being made: the kernel uses the adapter's setting at that moment, and no
+    /// later one.
     ///
-    /// Beside bluetoothd the adapter stays as it is: what it is set to is the agent's, and can't be read back. The same where
-    /// this program answers the pairings of centrals.
+    /// If bluetoothd runs, the adapter's setting stays as it is: it is the agent's, and can't be read back. The same
+    /// applies if this program answers the pairings of centrals.
     public func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability) {
         // Files are read, so not when the link is made.
         let isAlone = Bluetoothd.presenceByProcesses == .absent

@@ -4,17 +4,18 @@ internal import Synchronization
 
 /// A Bluetooth adapter of this machine, reached through the Linux kernel's own sockets.
 ///
-/// Connecting takes no privilege; scanning, advertising and dropping a link at once take the capability
-/// `CAP_NET_ADMIN`, and without it the error says how to grant it. bluetoothd is not needed and may run beside it.
-/// The adapter is used as it is: one that is switched off is reported, and switched on only by ``setPowered(_:result:)``;
-/// or when it is opened, where a program of this library was killed that had switched it off for a moment.
+/// Connecting requires no privilege; scanning, advertising and dropping a link immediately require the capability
+/// `CAP_NET_ADMIN`, and without it the error says how to grant it. bluetoothd is not needed and may run at the same
+/// time. The adapter is used as it is: if it is switched off, that is reported, and it is switched on only by
+/// ``setPowered(_:result:)``, or on opening it if a program of this library was killed after switching it off briefly.
 public final class LinuxRadio: Radio {
     public let timeline: any Timeline
 
     /// The thread that reads this adapter's sockets.
     public var executor: (any TaskExecutor)? { loop }
 
-    /// The system's name for the adapter: `hci0`; another one when it was unplugged and came back under another number.
+    /// The system's name for the adapter: `hci0`; it changes when the adapter is unplugged and comes back under another
+    /// number.
     public var adapterName: String { adapter.name }
 
     let adapter: LinuxAdapter
@@ -43,29 +44,29 @@ public final class LinuxRadio: Radio {
     /// Whether somebody scans.
     let isScanning = Mutex(false)
 
-    /// Opens an adapter by its name; one that is not plugged in may be opened too, and watched until it is.
+    /// Opens an adapter by its name; an adapter that is not plugged in can be opened too, and is watched until it is.
     ///
-    /// - Parameter adapter: The system's name, `hci0`; `nil` for the first adapter that is switched on, or else the
-    ///   first there is.
-    /// - Throws: ``BLEError/Code/invalidArgument`` for what is no adapter's name, ``BLEError/Code/adapterNotFound``
-    ///   where none was named and there is none, ``BLEError/Code/unsupportedSystem`` where the kernel has no Bluetooth.
+    /// - Parameter adapter: The system's name, `hci0`; `nil` for the first adapter that is switched on, otherwise the
+    ///   first one present.
+    /// - Throws: ``BLEError/Code/invalidArgument`` for an invalid name, ``BLEError/Code/adapterNotFound`` if no name is
+    ///   given and there is no adapter, ``BLEError/Code/unsupportedSystem`` if the kernel has no Bluetooth.
     public convenience init(adapter name: String? = nil) throws(BLEError) {
         try self.init(on: LinuxAdapter(name))
     }
 
-    /// Opens an adapter that need not be there yet, to be watched until it is: the one with this name, or the first that
-    /// turns up.
+    /// Opens an adapter that need not be present yet, and watches for it: the one with this name, or the first to
+    /// appear.
     ///
-    /// - Throws: ``BLEError/Code/invalidArgument`` for what is no adapter's name, ``BLEError/Code/unsupportedSystem`` where
-    ///   the kernel has no Bluetooth. What keeps the program from using the adapter is its state.
+    /// - Throws: ``BLEError/Code/invalidArgument`` for an invalid name, ``BLEError/Code/unsupportedSystem`` if the
+    ///   kernel has no Bluetooth. If the program can't use the adapter, the adapter's state says why.
     public convenience init(awaiting name: String?) throws(BLEError) {
         try self.init(on: LinuxAdapter(name, mayBeMissing: true))
     }
 
-    /// Opens the adapter with this address, under whatever name; one that is not plugged in is watched until it is.
+    /// Opens the adapter with this address, under any name; if it is not plugged in, it is watched until it is.
     ///
-    /// - Throws: ``BLEError/Code/unsupportedSystem`` where the kernel has no Bluetooth,
-    ///   ``BLEError/Code/permissionDenied`` where the system lets this program open no Bluetooth socket.
+    /// - Throws: ``BLEError/Code/unsupportedSystem`` if the kernel has no Bluetooth, ``BLEError/Code/permissionDenied``
+    ///   if the system doesn't let this program open Bluetooth sockets.
     public convenience init(address: BluetoothAddress) throws(BLEError) {
         try self.init(on: LinuxAdapter(at: address))
     }

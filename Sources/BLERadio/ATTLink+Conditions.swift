@@ -1,8 +1,8 @@
 public import BLEProtocol
 
-// What a link knows whose radio tells nothing of its conditions. They are optional for a radio of one's own.
+// Defaults for a radio that doesn't report link conditions; a custom radio may leave these functions out.
 extension ATTLink {
-    /// Knows the signal strength.
+    /// Reports the signal strength only.
     public func readConditions(_ result: @escaping @Sendable (LinkConditions) -> Void) {
         readRSSI { rssi in
             var conditions = LinkConditions()
@@ -11,7 +11,7 @@ extension ATTLink {
         }
     }
 
-    /// Tells nothing.
+    /// Reports nothing.
     public func observeConditions(_ events: @escaping @Sendable (LinkConditions) -> Void) -> RadioActivity {
         RadioActivity {}
     }
@@ -28,7 +28,7 @@ extension ATTLink {
                     operation: "change connection parameters",
                     object: "of the link to \(peer)",
                     cause: "this radio can't change a link that is up",
-                    remedy: "Say the parameters when connecting."
+                    remedy: "Pass the parameters when connecting."
                 )
             )
         )

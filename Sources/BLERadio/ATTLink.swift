@@ -8,7 +8,7 @@ public protocol ATTLink: AnyObject, Sendable {
     /// The other side's address.
     var peer: BluetoothAddress { get }
 
-    /// This side's address; `nil` where the radio doesn't tell.
+    /// This side's address; `nil` if the radio doesn't report it.
     var local: BluetoothAddress? { get }
 
     /// The largest PDU that the link carries in either direction, in octets; ATT_MTU is never negotiated beyond it.
@@ -26,22 +26,22 @@ public protocol ATTLink: AnyObject, Sendable {
     /// Drops the link as promptly as the radio can. Idempotent.
     func disconnect()
 
-    /// Asks for the signal strength of the link in dBm; `nil` where the radio can't tell.
+    /// Reads the signal strength of the link in dBm; `nil` if the radio can't measure it.
     func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void)
 
-    /// Asks what the link is like now.
+    /// Reads the current conditions of the link.
     ///
-    /// - Parameter result: is called once, at the latest when the link ends; what isn't known is `nil`.
+    /// - Parameter result: called once, at the latest when the link ends; unknown values are `nil`.
     func readConditions(_ result: @escaping @Sendable (LinkConditions) -> Void)
 
-    /// Tells what the link is like whenever that has changed, as far as the radio hears of it, until the activity is
-    /// cancelled. How strong it is changes all the time, and is told with something else.
+    /// Reports the link's conditions after each change that the radio learns of, until the activity is cancelled. The
+    /// signal strength changes all the time and is reported only together with another change.
     func observeConditions(_ events: @escaping @Sendable (LinkConditions) -> Void) -> RadioActivity
 
-    /// Asks for other connection parameters while the link is up; the central's call.
+    /// Requests other connection parameters while the link is up; only the central can do this.
     ///
-    /// - Parameter result: is called once: that they were asked for, or why they couldn't be. What becomes of the wish,
-    ///   ``observeConditions(_:)`` tells.
+    /// - Parameter result: called once: with success when the request was sent, or with the error that prevented it.
+    ///   ``observeConditions(_:)`` reports the outcome.
     func request(_ parameters: ConnectionParameters, _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void)
 
     /// Encrypts the link with the keys of a bond; a peripheral asks the central to do it (a Security Request).
@@ -50,31 +50,32 @@ public protocol ATTLink: AnyObject, Sendable {
     ///   ends. There is no time limit here. While it is pending ``send(_:)`` may refuse PDUs as it does when it is full.
     func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void)
 
-    /// Pairs anew on a link that is encrypted, for keys of a higher level than it has; the central's call. The keys that there
-    /// are hold until it has succeeded.
+    /// Pairs again on an encrypted link, for keys of a higher level than it has; only the central can do this. The
+    /// present keys stay in force until the pairing has succeeded.
     ///
     /// - Parameters:
     ///   - level: what the new keys must be good for, at least.
-    ///   - interview: who answers what the pairing asks; let go of with the activity, and asked nothing after the result.
-    ///   - result: is called once, at the latest when the link ends, unless the activity is cancelled before: with the keys
-    ///     that are worth keeping, `nil` where the peer does not bond.
+    ///   - interview: answers the questions of the pairing; released with the activity, and asked nothing after the
+    ///     result.
+    ///   - result: called once, at the latest when the link ends, unless the activity is cancelled first: with the keys
+    ///     to keep, or `nil` if the peer does not bond.
     func raise(
         to level: SecurityLevel,
         asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity
 
-    /// Tells that ``security`` may have changed, as far as the radio hears of it, until the activity is cancelled.
+    /// Reports that ``security`` may have changed, as far as the radio learns of it, until the activity is cancelled.
     func observeSecurity(_ changed: @escaping @Sendable () -> Void) -> RadioActivity
 
-    /// How the link is secured now; once it has ended, how it was last.
+    /// The link's protection now; after the end, its last protection.
     var security: LinkSecurity { get }
 
     /// Whether this side has a key of a bond with the peer, as far as the radio knows: one that would encrypt the link.
     var hasKey: Bool { get }
 }
 
-/// What became of a PDU that was handed to a link.
+/// The outcome of handing a PDU to a link.
 public enum SendResult: Hashable, Sendable {
     /// The link has taken it.
     case sent
@@ -84,7 +85,7 @@ public enum SendResult: Hashable, Sendable {
     case ended
 }
 
-/// Who takes what arrives on a link. Called on the radio's context, never concurrently, and must not block.
+/// Receives what arrives on a link. Called on the radio's context, never concurrently, and must not block.
 public protocol ATTLinkReceiver: AnyObject, Sendable {
     /// PDUs arrived, in order: all that one wake-up brought. They are the receiver's from then on.
     func linkReceived(_ pdus: consuming ReceivedPDUs)
@@ -95,7 +96,7 @@ public protocol ATTLinkReceiver: AnyObject, Sendable {
     /// A send that was refused with ``SendResult/full`` may be tried again.
     func linkBecameWritable()
 
-    /// The peer wanted the link encrypted, or to pair, and nothing came of it: the link is protected as before.
+    /// The peer asked for encryption or pairing and it failed; the link's protection is unchanged.
     func linkEncryptionFailed(_ error: BLEError)
 
     /// The link is over. The last call.
@@ -103,6 +104,6 @@ public protocol ATTLinkReceiver: AnyObject, Sendable {
 }
 
 extension ATTLinkReceiver {
-    /// Takes no note of it.
+    /// Does nothing.
     public func linkEncryptionFailed(_ error: BLEError) {}
 }

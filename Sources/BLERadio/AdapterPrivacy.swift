@@ -1,13 +1,13 @@
 public import BLEProtocol
 
-/// Whether an adapter is to hide behind addresses that change, and the keys by which those who have them know it again.
+/// Whether an adapter uses changing private addresses, and the keys with which bonded peers recognise it.
 ///
 /// Printing or dumping it shows no key. Source: Core Specification, Vol 3, Part C, 10.7.
 public struct AdapterPrivacy: Hashable, Sendable {
-    /// Whether it is to hide.
+    /// Whether the adapter uses private addresses.
     public let isOn: Bool
 
-    /// Whether what others do with the adapter may be ended for it: links, advertising, scans.
+    /// Whether the change may end other uses of the adapter: links, advertising, scans.
     public let interrupts: Bool
 
     /// The keys, by the addresses of the adapters they belong to.
@@ -25,7 +25,7 @@ extension AdapterPrivacy: CustomStringConvertible, CustomDebugStringConvertible,
     public var description: String { isOn ? "private" : "not private" }
     /// As ``description``.
     public var debugDescription: String { description }
-    /// Whether it is to hide, and whether others may be interrupted.
+    /// Whether the adapter uses private addresses, and whether the change may interrupt other uses.
     public var customMirror: Mirror { Mirror(self, children: ["isOn": isOn, "interrupts": interrupts]) }
 }
 
@@ -53,20 +53,20 @@ extension BLEError {
             .notSupported,
             operation: operation,
             object: adapter,
-            cause: "it can't hide behind addresses that change",
-            remedy: "Use an adapter with Low Energy of this machine, or a simulated one."
+            cause: "this radio doesn't support private addresses",
+            remedy: "Use a Low Energy adapter of this machine, or a simulated one."
         )
     }
 
-    /// Somebody uses the adapter, which has to be off for a moment.
+    /// The adapter is in use, and the change requires switching it off briefly.
     ///
-    /// - Parameter use: what for: `a link with C4:F2:17:1A:1D:BB`.
+    /// - Parameter use: what it is used for: `a link with C4:F2:17:1A:1D:BB`.
     package static func privacyWouldInterrupt(_ use: String, of adapter: String) -> BLEError {
         BLEError(
             .busy,
             operation: "set privacy",
             object: adapter,
-            cause: "it has to be switched off for a moment, and that would end \(use)",
+            cause: "the change requires switching the adapter off briefly, which would end \(use)",
             remedy: "End that first, or allow it with Central.setPrivacy(_:interrupting: true)."
         )
     }

@@ -5,7 +5,7 @@ public struct AdvertisingReport: Hashable, Sendable {
     /// The advertiser's address.
     public var address: BluetoothAddress
 
-    /// The received signal strength in dBm; `nil` where the radio doesn't know.
+    /// The received signal strength in dBm; `nil` if the radio doesn't know it.
     public var rssi: Int8?
 
     /// Whether the advertiser accepts connections.
@@ -17,9 +17,9 @@ public struct AdvertisingReport: Hashable, Sendable {
     /// When it was received.
     public var time: ReceptionTime
 
-    /// The name of the adapter that heard it, `hci1`, where the radio is several that are joined; else `nil`.
+    /// The name of the adapter that received it, `hci1`, if the radio joins several adapters; otherwise `nil`.
     ///
-    /// An advertisement that several of them hear is a report of each, with the signal strength that it measured.
+    /// If several adapters receive an advertisement, each produces a report with the signal strength it measured.
     public var adapter: String?
 
     /// Describes an advertisement.

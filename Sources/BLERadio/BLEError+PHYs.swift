@@ -1,18 +1,18 @@
 package import BLEProtocol
 
 extension BLEError {
-    /// The radio has no modulations to tell of.
+    /// The radio doesn't report PHYs.
     static func knowsNoPHYs(_ adapter: String, operation: String) -> BLEError {
         BLEError(
             .notSupported,
             operation: operation,
             object: adapter,
-            cause: "this radio knows of no PHYs",
+            cause: "this radio doesn't support PHY selection",
             remedy: "Use an adapter of this machine, or a simulated one."
         )
     }
 
-    /// The controller can't do what was asked for.
+    /// The controller doesn't support the requested PHYs.
     ///
     /// - Parameter adapter: what it is called.
     package static func physNotSupported(_ wish: PHYSelection, by adapter: String, _ phys: AdapterPHYs) -> BLEError {
@@ -20,8 +20,8 @@ extension BLEError {
             .notSupported,
             operation: "select PHYs",
             object: adapter,
-            cause: "its controller can't do \(wish.subtracting(phys.supported)); it can do \(phys.supported)",
-            remedy: "Leave that out, or use an adapter of Bluetooth 5 whose controller has it."
+            cause: "its controller doesn't support \(wish.subtracting(phys.supported)); it supports \(phys.supported)",
+            remedy: "Leave out the unsupported PHYs, or use a Bluetooth 5 adapter whose controller supports them."
         )
     }
 }

@@ -11,7 +11,7 @@ extension BLEError {
 }
 
 extension BLEError {
-    /// A pairing that a central has begun has failed, and why is known.
+    /// A pairing that a central began has failed for a known reason.
     package static func pairingFailed(by central: BluetoothAddress, _ failure: PairingFailure) -> BLEError {
         let (cause, remedy) = failure.wordsOfPeripheral
         let object = "with \(central), which began it"
@@ -26,51 +26,51 @@ extension PairingFailure {
         switch self {
         case .wrongPasskey:
             (
-                "the passkey that was entered is not the one that is shown, or none was entered",
+                "the passkey entered differs from the one shown, or none was entered",
                 "Pair again from the central, and enter the six digits as they are shown, with leading zeros."
             )
         case .refused:
             (
                 "this device refused",
-                "Pair again from the central, and agree here; a peripheral whose LocalPeripheral.pairing is nil refuses "
-                    + "everybody."
+                "Pair again from the central, and accept here; a peripheral whose LocalPeripheral.pairing is nil "
+                    + "refuses every pairing."
             )
         case .invalidPasskey:
             (
-                "what was entered is no passkey",
-                "Pair again from the central, and enter the six digits that it shows: 0 to 999,999."
+                "the value entered is not a passkey",
+                "Pair again from the central, and enter the six digits that it shows: 000000 to 999999."
             )
         case .unanswered:
             (
-                "whoever was asked here did not answer in time",
-                "Pair again from the central, and answer within the time that there is."
+                "this device's user or program did not answer in time",
+                "Pair again from the central, and answer in time."
             )
         case .timedOut:
             (
-                "the central did not go on within 30 s, or a program here dropped the link",
-                "Pair again from the central, and answer there what it asks."
+                "the central did not continue within 30 s, or a program here dropped the link",
+                "Pair again from the central, and answer its questions there."
             )
         case .needsAnswers:
             (
-                "the central wants a passkey, or numbers compared, and nobody here could answer that",
-                "Say who answers: LocalPeripheral.pairing."
+                "the central requires a passkey or a comparison of numbers, and this program can answer neither",
+                "Set LocalPeripheral.pairing to the answers."
             )
         case .wouldWeakenBond:
             (
-                "there is a bond with it that was made with a passkey or by comparing numbers, and it wanted to replace "
-                    + "that by one without",
-                "If the central has lost its part of the bond, remove it here with Peripheral.unpair(), then pair again."
+                "the existing bond with it was made with a passkey or by comparing numbers, and it tried to replace "
+                    + "that bond with an unauthenticated one",
+                "If the central has lost its keys, remove the bond here with Peripheral.unpair(), then pair again."
             )
         case .wrongOutOfBandData:
             (
-                "the out-of-band data isn't the central's, or not any more, or the central has not got this device's",
-                "Have both devices tell theirs anew, then pair again from the central."
+                "the out-of-band data is not or no longer the central's, or the central lacks this device's data",
+                "Make new out-of-band data on both devices, exchange it, then pair again from the central."
             )
         default:
             (
-                "the central refused, or gave up, or insists on a passkey or a comparison that the two can't have",
-                "Pair again from the central; where this device only accepts a passkey or a comparison, the central must be "
-                    + "able to do that."
+                "the central refused or gave up, or it requires a passkey or a comparison that the two devices can't do",
+                "Pair again from the central; if this device accepts only a passkey or a comparison, the central "
+                    + "must support it."
             )
         }
     }
@@ -81,42 +81,42 @@ extension PairingFailure {
         switch self {
         case .wrongPasskey:
             (
-                "the passkey that was entered is not the one that is shown, or none was entered",
-                "Pair again, and enter the six digits as they are shown, with leading zeros; a passkey that never changes "
-                    + "is printed on the peripheral or in its manual."
+                "the passkey entered differs from the one shown, or none was entered",
+                "Pair again, and enter the six digits as they are shown, with leading zeros; a fixed passkey is "
+                    + "printed on the peripheral or in its manual."
             )
         case .refused:
-            ("whoever was asked here refused", "Pair again, and agree where both devices show the same number.")
+            ("this device's user or program refused", "Pair again, and accept if both devices show the same number.")
         case .invalidPasskey:
-            ("what was entered is no passkey", "Enter the six digits that the peripheral shows: 0 to 999,999.")
+            ("the value entered is not a passkey", "Enter the six digits that the peripheral shows: 000000 to 999999.")
         case .unanswered:
-            ("whoever was asked here did not answer in time", "Pair again, and answer within the time that there is.")
+            ("this device's user or program did not answer in time", "Pair again, and answer in time.")
         case .timedOut:
             (
-                "the peripheral did not go on within 30 s, or a program here dropped the link",
-                "Pair again, and do on the peripheral what it asks; switch it off and on where it asks nothing."
+                "the peripheral did not continue within 30 s, or a program here dropped the link",
+                "Pair again, and follow the peripheral's prompts; if it shows none, switch it off and on."
             )
         case .needsAnswers:
             (
-                "the peripheral wants a passkey, or numbers compared, and nobody here could answer that",
-                "Say who answers: Link.pair(answers:)."
+                "the peripheral requires a passkey or a comparison of numbers, and this program can answer neither",
+                "Pass the answers to Link.pair(answers:)."
             )
         case .wouldWeakenBond:
             (
-                "the new keys are weaker than those of the bond that there was, which is kept: somebody else may have claimed "
+                "the new keys are weaker than those of the existing bond, which is kept: another device may be using "
                     + "the peripheral's address",
-                "Check that it is the peripheral itself; if it can do no better any more, remove the bond with "
+                "Check that it is the peripheral itself; if it no longer supports stronger keys, remove the bond with "
                     + "Peripheral.unpair(), then pair again."
             )
         case .wrongOutOfBandData:
             (
-                "the out-of-band data isn't the peripheral's, or not any more, or the peripheral takes none",
-                "Read it from the peripheral anew, then pair again."
+                "the out-of-band data is not or no longer the peripheral's, or the peripheral doesn't accept any",
+                "Read it from the peripheral again, then pair again."
             )
         default:
             (
                 "the peripheral refused",
-                "Put the peripheral into its pairing mode; where it shows, or wants, a passkey, say who answers: "
+                "Put the peripheral into its pairing mode; if it shows or requires a passkey, pass the answers to "
                     + "Link.pair(answers:)."
             )
         }

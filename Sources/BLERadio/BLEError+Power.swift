@@ -1,7 +1,7 @@
 package import BLEProtocol
 
 extension BLEError {
-    /// What the program does to itself: it has switched off the adapter that it uses.
+    /// The program has switched off the adapter that it uses.
     ///
     /// - Parameter adapter: what it is called.
     package static func switchedOffHere(_ adapter: String, operation: String, object: String) -> BLEError {
@@ -9,9 +9,9 @@ extension BLEError {
             .adapterPoweredOff,
             operation: operation,
             object: object,
-            cause: "this program has switched off \(adapter) itself: by the power cycle of its recovery plan, or with "
+            cause: "this program itself has switched off \(adapter): by the power cycle of its recovery plan, or by "
                 + "`Central.setPowered(false)`",
-            remedy: "Begin again when `Central.adapterStates` tells that it is on; a recovery plan does that at once."
+            remedy: "Try again when `Central.adapterStates` reports that it is on; a recovery plan does so at once."
         )
     }
 }

@@ -7,12 +7,12 @@ extension BLEError {
             .busy,
             operation: "receive pairings",
             object: "on \(adapter)",
-            cause: "this program answers the pairings of centrals on this adapter already",
+            cause: "this program already answers the pairings of centrals on this adapter",
             remedy: "Serve one peripheral on an adapter, or cancel the first reception."
         )
     }
 
-    /// Why an adapter connects to nobody: its controller can't be central and peripheral at once, and is a peripheral now.
+    /// The adapter can't connect: its controller can't be central and peripheral at once, and is a peripheral now.
     package static func rolesExclude(adapter: String, centrals: [BluetoothAddress]) -> BLEError {
         let (word, verb) = centrals.count == 1 ? ("central", "is") : ("centrals", "are")
         return BLEError(
@@ -22,7 +22,7 @@ extension BLEError {
             cause: "\(adapter) can't be central and peripheral at once, and the \(word) "
                 + "\(centrals.map(\.description).joined(separator: ", ")) \(verb) connected to it",
             remedy: "Disconnect that central with `ConnectedCentral.disconnect()`, or open the `Central` on another "
-                + "adapter, one that can be both."
+                + "adapter that supports both roles at once."
         )
     }
 }

@@ -1,6 +1,6 @@
 public import BLEProtocol
 
-/// What a device can do for the person who pairs it. That of both devices together decides what the pairing asks.
+/// A device's input and output capability for pairing. The capabilities of both devices decide what the pairing asks.
 ///
 /// Source: Core Specification, Vol 3, Part H, 2.3.2.
 public enum PairingCapability: Hashable, Sendable, CaseIterable {
@@ -10,25 +10,26 @@ public enum PairingCapability: Hashable, Sendable, CaseIterable {
     case displayYesNo
     /// Digits can be entered.
     case keyboardOnly
-    /// It can do nothing of that: what is left is Just Works.
+    /// None of these: only Just Works is possible.
     case noInputNoOutput
     /// It can show six digits, and digits can be entered.
     case keyboardDisplay
 }
 
-/// Who answers what a pairing asks: what a radio is given to pair with.
+/// Answers the questions of a pairing; passed to a radio that pairs.
 public struct PairingInterview: Sendable {
     /// Answers a question. The first answer counts; none is needed once the pairing has ended.
     public typealias Reply = @Sendable (PairingAnswer) -> Void
 
-    /// What the device claims to be able to do. The radio asks nothing beyond that, where the peer keeps to the protocol.
+    /// The capability that the device claims. The radio asks nothing beyond it, provided that the peer follows the
+    /// protocol.
     public let capability: PairingCapability
 
-    /// What the peer has told by other means than Bluetooth; where there is any it makes sure of the pairing, and nothing is
-    /// asked. A radio that can't pair by it fails.
+    /// The peer's out-of-band data; if present, it authenticates the pairing and no question is asked. A radio that
+    /// doesn't support out-of-band pairing fails.
     public let outOfBand: OutOfBandData?
 
-    /// Is told a question, on any thread, and must not block; the answer may come later.
+    /// Called with a question, on any thread, and must not block; the answer may come later.
     public let ask: @Sendable (PairingQuestion, @escaping Reply) -> Void
 
     /// Makes one.
@@ -42,6 +43,6 @@ public struct PairingInterview: Sendable {
         self.ask = ask
     }
 
-    /// Asks nobody: what the specification calls Just Works.
+    /// Asks nothing: Just Works in the specification's terms.
     public static let justWorks = PairingInterview(.noInputNoOutput) { _, reply in reply(.refuse(.needsAnswers)) }
 }

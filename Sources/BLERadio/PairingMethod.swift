@@ -1,4 +1,4 @@
-/// How two devices make sure, while they pair, that nobody stands between them.
+/// How two devices protect their pairing against a man in the middle.
 ///
 /// Source: Core Specification, Vol 3, Part H, 2.3.5.1, table 2.8.
 package enum PairingMethod: Hashable, Sendable {
@@ -8,9 +8,9 @@ package enum PairingMethod: Hashable, Sendable {
     case initiatorEnters
     /// The initiator shows a passkey, which is entered on the responder.
     case responderEnters
-    /// A passkey that somebody thinks of is entered on both.
+    /// The user chooses a passkey and enters it on both.
     case bothEnter
-    /// Both show a number, and somebody says whether it is the same. LE Secure Connections only.
+    /// Both show a number, and the user confirms that they are equal. LE Secure Connections only.
     case comparison
 
     /// What follows from what the two can do, where one of them asks for protection.

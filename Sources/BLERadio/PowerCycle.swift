@@ -1,7 +1,7 @@
 public import BLEProtocol
 
 extension Radio {
-    /// Switches the adapter off with ``setPowered(_:result:)``, and on once that is done.
+    /// Switches the adapter off with ``setPowered(_:result:)``, then on again.
     public func powerCycle(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
         unattended { answer in
             setPowered(false, result: answer)

@@ -11,7 +11,7 @@ extension Radio {
         RadioActivity.told(on: timeline, result, .failure(.noPairing(operation: "pair", peer)))
     }
 
-    /// Takes no note of it.
+    /// Does nothing.
     public func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability) {}
 
     /// Fails with ``BLEError/Code/notSupported``.
@@ -58,10 +58,10 @@ extension Radio {
 }
 
 extension ATTLink {
-    /// Whether the link is encrypted: what a radio knows that keeps no bonds.
+    /// Whether the link is encrypted: all that a radio without bonds knows.
     public var hasKey: Bool { security.isEncrypted }
 
-    /// Fails with ``BLEError/Code/notSupported`` where the link isn't encrypted already.
+    /// Fails with ``BLEError/Code/notSupported`` unless the link is already encrypted.
     public func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
         result(security.isEncrypted ? .success(()) : .failure(.noPairing(operation: "encrypt link", peer)))
     }
@@ -76,7 +76,7 @@ extension ATTLink {
         return RadioActivity {}
     }
 
-    /// Hears of nothing.
+    /// Reports nothing.
     public func observeSecurity(_ changed: @escaping @Sendable () -> Void) -> RadioActivity { RadioActivity {} }
 }
 
@@ -98,7 +98,7 @@ extension BLEError {
             .notSupported,
             operation: "make out-of-band data",
             object: "on \(adapter)",
-            cause: "this radio can't pair by it",
+            cause: "this radio doesn't support out-of-band pairing",
             remedy: "Pair with a passkey, or by comparing numbers: PairingAnswers."
         )
     }

@@ -2,10 +2,10 @@ public import BLEProtocol
 
 /// One Bluetooth adapter: the only seam between the library and whatever carries its PDUs.
 ///
-/// The kernel and the simulator stand behind this protocol, so all code above it is the same in a test and in the
-/// field. Every function returns at once; what happens later arrives through the closure. Closures are called on the
-/// radio's own context, one at a time per activity, and must not block; after ``RadioActivity/cancel()`` has returned
-/// on that same context no further call comes, from another thread one that is already under way may still finish.
+/// The kernel and the simulator implement this protocol, so all code above it is the same in a test and in the field.
+/// Every function returns immediately; later events arrive through the closure. Closures are called on the radio's own
+/// context, one at a time per activity, and must not block. After ``RadioActivity/cancel()`` has returned on that
+/// context, no further call comes; when it is called from another thread, a call already under way may still finish.
 public protocol Radio: Sendable {
     /// The time and the randomness by which everything on this radio happens.
     var timeline: any Timeline { get }
@@ -19,8 +19,8 @@ public protocol Radio: Sendable {
     /// Watches the adapter: its state now, at once, and then each change, until the activity is cancelled.
     func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity
 
-    /// Tells what the radio itself sees go wrong with an adapter that is on, until the activity is cancelled. That nothing
-    /// is heard is seen above.
+    /// Reports faults that the radio itself sees of an adapter that is on, until the activity is cancelled. A silent
+    /// adapter is detected by the layer above.
     func observeSymptoms(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity
 
     /// Switches the adapter on, ready for Low Energy, or off; for all programs of the machine.
@@ -28,16 +28,17 @@ public protocol Radio: Sendable {
     /// - Parameter result: is called once, unless the activity is cancelled before.
     func setPowered(_ isOn: Bool, result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity
 
-    /// Switches the adapter off and on, for all programs of the machine; goes on to its end, whoever waits for it: nobody is
-    /// left with an adapter that is off.
+    /// Switches the adapter off and on, for all programs of the machine; runs to its end even if the caller is
+    /// cancelled, so that the adapter is not left off.
     ///
     /// - Parameter result: is called once, perhaps before this returns.
     func powerCycle(result: @escaping @Sendable (Result<Void, BLEError>) -> Void)
 
-    /// Resets the adapter's controller, as if it was pulled out and plugged in, for all programs of the machine; on its way the
-    /// adapter is ``AdapterState/absent``, and comes back as what it was, on or off. Goes on to its end, whoever waits.
+    /// Resets the adapter's controller, as if it was pulled out and plugged in, for all programs of the machine;
+    /// meanwhile the adapter is ``AdapterState/absent``, and it comes back on or off as before. Runs to its end even if
+    /// the caller is cancelled.
     ///
-    /// - Parameter result: is called once, when it is back, unless the activity is cancelled before.
+    /// - Parameter result: called once, when it is back, unless the activity is cancelled first.
     func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity
 
     /// Tells which modulations the adapter's controller can do, and which it uses for links.
@@ -45,7 +46,7 @@ public protocol Radio: Sendable {
     /// - Parameter result: is called once, unless the activity is cancelled before.
     func readPHYs(result: @escaping @Sendable (Result<AdapterPHYs, BLEError>) -> Void) -> RadioActivity
 
-    /// Has the adapter use these modulations for its links, and with them what can't be left out; for all programs of the
+    /// Selects the PHYs that the adapter uses for its links, together with the mandatory ones; for all programs of the
     /// machine.
     ///
     /// - Parameter result: is called once, unless the activity is cancelled before.
@@ -54,16 +55,16 @@ public protocol Radio: Sendable {
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity
 
-    /// Tells whether the adapter hides behind addresses that change.
+    /// Reads whether the adapter uses changing private addresses.
     ///
     /// - Parameter result: is called once, unless the activity is cancelled before.
     func readPrivacy(result: @escaping @Sendable (Result<Bool, BLEError>) -> Void) -> RadioActivity
 
-    /// Has the adapter hide behind addresses that change, in both roles, or no longer; for all programs of the machine. Goes
-    /// on to its end, whoever waits.
+    /// Switches the use of changing private addresses on or off, in both roles; for all programs of the machine. Runs
+    /// to its end even if the caller is cancelled.
     ///
-    /// - Parameter result: is called once, unless the activity is cancelled before. Where somebody uses the adapter, and may
-    ///   not be interrupted, it is ``BLEError/Code/busy``.
+    /// - Parameter result: called once, unless the activity is cancelled first; ``BLEError/Code/busy`` if the adapter
+    ///   is in use and may not be interrupted.
     func setPrivacy(
         _ privacy: AdapterPrivacy,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
@@ -74,7 +75,8 @@ public protocol Radio: Sendable {
 
     /// Connects to a peer. Exactly one result comes, unless the activity is cancelled first, which ends the attempt.
     ///
-    /// There is no time limit here: who wants one cancels. A failed attempt is a ``BLEError`` with the cause.
+    /// There is no time limit here: cancel the activity to impose one. A failed attempt is a ``BLEError`` with the
+    /// cause.
     func connect(
         to peer: BluetoothAddress,
         result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
@@ -82,31 +84,33 @@ public protocol Radio: Sendable {
 
     /// Connects as ``connect(to:result:)`` does, and asks for connection parameters.
     ///
-    /// - Parameter parameters: what the link is to be like; `nil`: what the radio thinks best. That the radio can't ask for
-    ///   them is no reason not to connect: ``ATTLink/readConditions(_:)`` tells what the link is like.
+    /// - Parameter parameters: the desired parameters; `nil`: the radio's default. A radio that can't request them
+    ///   connects anyway: ``ATTLink/readConditions(_:)`` reads what is in force.
     func connect(
         to peer: BluetoothAddress,
         parameters: ConnectionParameters?,
         result: @escaping @Sendable (Result<any ATTLink, BLEError>) -> Void
     ) -> RadioActivity
 
-    /// Whether this machine has a link to a device already, whoever made it: such a device may not advertise.
+    /// Whether this machine already has a link to a device, made by any program: such a device may not advertise.
     ///
     /// - Parameter peer: its address; a radio may compare the octets alone, without the kind.
     func hasLink(to peer: BluetoothAddress) -> Bool
 
-    /// What keeps the adapter from connecting to anybody at this moment, as far as the radio knows; `nil` where nothing does.
+    /// What prevents the adapter from connecting at this moment, as far as the radio knows; `nil` if nothing does.
     ///
-    /// Attempts wait for as long as it lasts, and go on by themselves. One that is given up meanwhile has its cause here.
+    /// Attempts wait while the obstacle lasts, and then continue by themselves. It is the cause of an attempt that is
+    /// given up meanwhile.
     var connectObstacle: BLEError? { get }
 
     /// Accepts links that other devices make to this adapter, until the activity is cancelled. One listener at a time: a
     /// second one fails with ``BLEError/Code/busy``.
     func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity
 
-    /// Advertises until the activity is cancelled. What has no room fails with ``BLEError/Code/overflow``.
+    /// Advertises until the activity is cancelled. A request that doesn't fit fails with ``BLEError/Code/overflow``.
     ///
-    /// - Returns: the activity, with ``RadioActivity/change(to:result:)`` where the radio can change what is on air.
+    /// - Returns: the activity, with ``RadioActivity/change(to:result:)`` if the radio can change an advertisement that
+    ///   is on air.
     func advertise(
         _ request: AdvertiseRequest,
         events: @escaping @Sendable (AdvertiseEvent) -> Void
@@ -115,35 +119,34 @@ public protocol Radio: Sendable {
     /// Pairs with a peer that is connected.
     ///
     /// - Parameters:
-    ///   - interview: who answers what the pairing asks; ``PairingInterview/justWorks`` asks nobody. It is let go of with the
-    ///     activity, and asked nothing after the result.
-    ///   - result: Is called once, unless the activity is cancelled before, with the keys that are worth
-    ///     keeping; `nil` where the peer does not bond, or the adapter has the keys already. An answer that refuses is an
-    ///     error with its ``BLEError/pairingFailure``.
+    ///   - interview: answers the questions of the pairing; ``PairingInterview/justWorks`` asks nothing. It is released
+    ///     with the activity, and asked nothing after the result.
+    ///   - result: called once, unless the activity is cancelled first, with the keys to keep; `nil` if the peer does
+    ///     not bond or the adapter already has the keys. An answer that refuses is an error with its
+    ///     ``BLEError/pairingFailure``.
     func pair(
         with peer: BluetoothAddress,
         asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity
 
-    /// Says what the program can do for the person who pairs, before a link is made to a peer with whom there are keys that it
-    /// may want to replace by better ones: ``ATTLink/raise(to:asking:result:)``. Holds for the next link to it.
+    /// Announces the program's pairing capability before it makes a link to a bonded peer whose keys it may want to
+    /// replace by better ones: ``ATTLink/raise(to:asking:result:)``. Applies to the next link to that peer.
     func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability)
 
-    /// Makes what this device can tell another one by other means than Bluetooth, for their next pairing; what was made before
-    /// doesn't hold any more.
+    /// Makes this device's out-of-band data for the next pairing; data made earlier becomes invalid.
     ///
     /// - Parameter result: is called once, unless the activity is cancelled before.
     func makeOutOfBandData(result: @escaping @Sendable (Result<OutOfBandData, BLEError>) -> Void) -> RadioActivity
 
-    /// Answers the pairings that centrals begin, until the activity is cancelled. One at a time: a second one fails with
-    /// ``BLEError/Code/busy``.
+    /// Answers the pairings that centrals begin, until the activity is cancelled. Only one reception at a time: a
+    /// second one fails with ``BLEError/Code/busy``.
     ///
-    /// Begin it before centrals can connect: what the device can do holds for links that are made afterwards.
+    /// Begin it before centrals can connect: the capability applies to links that are made afterwards.
     ///
     /// - Parameters:
-    ///   - reception: what the device can do, and who answers.
-    ///   - events: hears that it has begun, or that it can't; then of each pairing that has ended.
+    ///   - reception: the device's capability, and who answers.
+    ///   - events: called when the reception has begun or failed; then for each pairing that has ended.
     func receivePairings(
         _ reception: PairingReception,
         events: @escaping @Sendable (PairingReceptionEvent) -> Void
@@ -160,16 +163,17 @@ public protocol Radio: Sendable {
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity
 
-    /// Has the adapter forget the keys of a peer, and drops a link to it.
+    /// Removes the keys of a peer from the adapter, and drops a link to it.
     ///
-    /// - Parameter result: Is called once, unless the activity is cancelled before, with whether it had any.
+    /// - Parameter result: called once, unless the activity is cancelled first, with whether there were any.
     func unpair(
         _ peer: BluetoothAddress,
         result: @escaping @Sendable (Result<Bool, BLEError>) -> Void
     ) -> RadioActivity
 
-    /// Tells when the adapter has carried out what this program has asked it for, and taken back, so far. What was taken back
-    /// before the adapter had it is still to be undone by then: a program that ends earlier would leave it behind.
+    /// Reports when the adapter has carried out everything that this program has requested and cancelled so far. A
+    /// request cancelled before the adapter had completed it must still be undone: a program that ends earlier would
+    /// leave it behind.
     ///
     /// - Parameter done: is called once, unless the activity is cancelled before.
     func settle(_ done: @escaping @Sendable () -> Void) -> RadioActivity
@@ -179,12 +183,12 @@ extension Radio {
     /// None.
     public var executor: (any TaskExecutor)? { nil }
 
-    /// Nothing is ever left to be done.
+    /// Reports at once: nothing is ever outstanding.
     public func settle(_ done: @escaping @Sendable () -> Void) -> RadioActivity {
         timeline.schedule(after: .zero, done)
     }
 
-    /// Sees nothing.
+    /// Reports nothing.
     public func observeSymptoms(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity {
         RadioActivity {}
     }
@@ -231,13 +235,13 @@ extension Radio {
         return timeline.schedule(after: .zero) { result(.failure(error)) }
     }
 
-    /// Knows of none.
+    /// Always false.
     public func hasLink(to peer: BluetoothAddress) -> Bool { false }
 
     /// Nothing.
     public var connectObstacle: BLEError? { nil }
 
-    /// Connects without asking for parameters: what a radio does that knows none.
+    /// Connects without requesting parameters, for a radio that doesn't support them.
     public func connect(
         to peer: BluetoothAddress,
         parameters: ConnectionParameters?,
@@ -247,15 +251,15 @@ extension Radio {
     }
 }
 
-/// What a scan asks of the radio. Filtering beyond this is done above.
+/// What a scan requests of the radio. Further filtering is done by the layer above.
 public struct ScanRequest: Hashable, Sendable {
-    /// Services that an advertisement must list, any of them; empty: all advertisements. A radio may ignore it.
+    /// Services of which an advertisement must list at least one; empty: all advertisements. A radio may ignore this.
     public var services: [BluetoothUUID]
 
-    /// Whether scan responses are asked for.
+    /// Whether the scan requests scan responses.
     public var isActive: Bool
 
-    /// Whether every advertisement is wanted, or each device once in a while is enough.
+    /// Whether every advertisement is reported, or each device only now and then.
     public var reportsDuplicates: Bool
 
     /// Makes a request; without arguments an active scan for everything.
@@ -268,11 +272,11 @@ public struct ScanRequest: Hashable, Sendable {
 
 /// What happens in a scan.
 public enum ScanEvent: Sendable {
-    /// The radio listens.
+    /// The radio is scanning.
     case started
-    /// Advertisements were received, in order; all that one wake-up brought.
+    /// Advertisements received in one wake-up, in order.
     case reports([AdvertisingReport])
-    /// The kernel dropped so many of the packets that tell of advertisements, for want of room; they can't be had again.
+    /// The kernel dropped this many advertisement packets for lack of buffer space; they are lost.
     case dropped(Int)
     /// The scan is over; no further event comes.
     case failed(BLEError)
@@ -284,8 +288,8 @@ public enum ListenEvent: Sendable {
     case started
     /// A central has connected; nothing is read from the link before ``ATTLink/start(_:)``.
     case accepted(any ATTLink)
-    /// A central was not let in: those that connect now have to wait, since the system lets this program open nothing more,
-    /// or another program has taken one. It is tried again by itself.
+    /// A central was not accepted: the system refuses this program further sockets, or another program has accepted the
+    /// link. New centrals wait; the listener retries by itself.
     case interrupted(BLEError)
     /// Listening is over; no further event comes.
     case failed(BLEError)

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Something that a radio does until it is told to stop: a scan, an attempt to connect, a listener, an advertisement.
 ///
-/// Cancelling is idempotent, and letting go of the last reference cancels: nothing outlives its owner.
+/// Cancelling is idempotent, and releasing the last reference cancels: nothing outlives its owner.
 public final class RadioActivity: Sendable {
     /// Changes what an advertisement says, and calls the result once.
     public typealias Change = @Sendable (AdvertiseRequest, @escaping @Sendable (Result<Void, BLEError>) -> Void) -> Void
@@ -17,7 +17,7 @@ public final class RadioActivity: Sendable {
 
     /// Makes an activity that calls the closure once, when it is cancelled.
     ///
-    /// - Parameter onChange: how an advertisement is changed; `nil` for what can't be changed.
+    /// - Parameter onChange: how to change an advertisement; `nil` for an activity that can't be changed.
     public init(onChange: Change? = nil, onCancel: @escaping @Sendable () -> Void) {
         state = Mutex(State(onCancel: onCancel, onChange: onChange))
     }
@@ -31,12 +31,12 @@ public final class RadioActivity: Sendable {
         action?()
     }
 
-    /// Advertises something else from now on, in place of what an advertisement has said: links stay, and what is refused
-    /// changes nothing.
+    /// Replaces the content of an advertisement: links stay up, and a refused change leaves the advertisement as it
+    /// was.
     ///
-    /// - Parameter result: is called once, when it is on air, or will be where the controller can't advertise at this moment;
-    ///   on the radio's context, or at once with ``BLEError/Code/notSupported`` for what can't be changed and
-    ///   ``BLEError/Code/ended`` for what is over.
+    /// - Parameter result: called once, when the change is on air, or will be as soon as the controller can advertise
+    ///   again; on the radio's context, or immediately with ``BLEError/Code/notSupported`` if the activity can't be
+    ///   changed and ``BLEError/Code/ended`` if it is over.
     public func change(to request: AdvertiseRequest, result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
         let (change, isOver) = state.withLock { ($0.onChange, $0.onCancel == nil) }
         if let change { return change(request, result) }
@@ -45,7 +45,7 @@ public final class RadioActivity: Sendable {
                 BLEError(
                     isOver ? .ended : .notSupported,
                     operation: "advertise",
-                    cause: isOver ? "it does not advertise any more" : "this radio can't change an advertisement"
+                    cause: isOver ? "it no longer advertises" : "this radio can't change an advertisement"
                 )
             )
         )

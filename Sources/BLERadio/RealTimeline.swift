@@ -2,12 +2,12 @@ public import BLEProtocol
 import CLibrary
 @preconcurrency import Dispatch
 
-/// The real time: timers on a dispatch queue, chance from the system.
+/// Real time: timers on a dispatch queue, randomness from the system.
 public struct RealTimeline: Timeline {
     private static let queue = DispatchQueue(label: "BLEStreams.timers")
     private static let start = ContinuousClock.now
 
-    /// The real time; all values are alike.
+    /// Makes a timeline of real time; all values are equivalent.
     public init() {}
 
     public var now: Duration { Self.start.duration(to: .now) }

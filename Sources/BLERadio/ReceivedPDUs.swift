@@ -19,10 +19,10 @@ public struct ReceivedPDU: Hashable, Sendable {
     public init(bytes: [UInt8], time: ReceptionTime) { self.init(bytes: bytes[...], time: time) }
 }
 
-/// PDUs that arrived together, in order. A radio leaves out frames without octets, which are none.
+/// PDUs that arrived together, in order. A radio leaves out empty frames, which are no PDUs.
 ///
-/// Where they lie in the arrays that they came in is noted, and no reference is counted for each: a receiver can look
-/// at all of them for less than a slice of one costs.
+/// It stores the PDUs' positions in the arrays they came in, without reference counting for each: inspecting all of
+/// them costs a receiver less than one slice.
 public struct ReceivedPDUs: Sendable {
     /// Where a PDU lies, and when it came.
     @usableFromInline
@@ -56,7 +56,7 @@ public struct ReceivedPDUs: Sendable {
     /// One PDU.
     public init(_ pdu: [UInt8], time: ReceptionTime) { append(pdu, time: time) }
 
-    /// Makes room for so many.
+    /// Reserves room for this many PDUs.
     public mutating func reserveCapacity(_ count: Int) { places.reserveCapacity(count) }
 
     /// Adds a PDU that has an array of its own.
@@ -65,7 +65,7 @@ public struct ReceivedPDUs: Sendable {
         append(pdu.indices, ofArray: array, time: time)
     }
 
-    /// Takes an array in that PDUs lie in; they are added with ``append(_:ofArray:time:)``.
+    /// Adds an array that contains PDUs; append them with ``append(_:ofArray:time:)``.
     ///
     /// - Returns: the number of the array here.
     public mutating func add(_ array: [UInt8]) -> Int {
@@ -77,11 +77,11 @@ public struct ReceivedPDUs: Sendable {
         return others.count
     }
 
-    /// Adds a PDU that lies in an array.
+    /// Adds a PDU that is part of an array.
     ///
     /// - Parameters:
-    ///   - range: where it lies; within the array.
-    ///   - array: what ``add(_:)`` has returned.
+    ///   - range: its position within the array.
+    ///   - array: the number that ``add(_:)`` returned.
     @inlinable
     public mutating func append(_ range: Range<Int>, ofArray array: Int, time: ReceptionTime) {
         places.append(Place(array: array, start: range.lowerBound, end: range.upperBound, time: time))
@@ -99,7 +99,7 @@ extension ReceivedPDUs: RandomAccessCollection {
     @inlinable
     public func time(of index: Int) -> ReceptionTime { places[index].time }
 
-    /// The octets of a PDU from an offset on; none behind its end.
+    /// The octets of a PDU from an offset on; empty beyond its end.
     @inlinable
     public func octets(of index: Int, from offset: Int = 0) -> ArraySlice<UInt8> {
         let place = places[index]
@@ -107,7 +107,7 @@ extension ReceivedPDUs: RandomAccessCollection {
         return place.array == 0 ? first[range] : others[place.array - 1][range]
     }
 
-    /// The first three octets of a PDU, which tell nearly all kinds of PDU where they go; `nil` behind its end.
+    /// The first three octets of a PDU, which suffice to dispatch nearly all kinds of PDU; `nil` beyond its end.
     @inlinable
     public func head(of index: Int) -> (UInt8?, UInt8?, UInt8?) {
         let place = places[index]

@@ -1,6 +1,6 @@
 public import BLEProtocol
 
-/// Where time and chance come from: the real ones, or those of a simulation.
+/// The source of time and randomness: real, or simulated.
 ///
 /// All waiting in the library is scheduled here, never slept, so the same code runs in virtual time.
 public protocol Timeline: Sendable {
@@ -21,8 +21,8 @@ public protocol Timeline: Sendable {
     /// 64 random bits; the same sequence for the same seed in a simulation.
     func randomBits() -> UInt64
 
-    /// Tells that work is under way which the timeline can't see, such as a file that is read: a simulated clock stands
-    /// still until the activity is cancelled. For a real one, which does nothing by default, it goes on.
+    /// Announces work that the timeline can't see, such as reading a file: a simulated clock stands still until the
+    /// activity is cancelled. A real timeline does nothing by default.
     func hold() -> RadioActivity
 }
 

@@ -25,7 +25,7 @@ import Testing
         #expect(shown.status == 0)
         #expect(try object(shown.output.first)["private"] as? Bool == false)
         let set = try await CommandRun.run("adapter", "privacy", "--set", "on")
-        #expect(set.status == 0 && set.output.last?.contains("hides") == true)
+        #expect(set.status == 0 && set.output.last?.contains("changing private addresses") == true)
         for wrong in [["privacy", "--set", "maybe"], ["privacy", "--interrupt"], ["on", "--set", "on"]] {
             let run = try await CommandRun(["adapter"] + wrong, simulated: false).end()
             #expect(run.status == 2 && run.complaint.contains("--"))

@@ -64,7 +64,7 @@ import Testing
 
     @Test(
         arguments: [
-            ([], "nothing is to be advertised"), (["--ibeacon", "1,2"], "E2C56DB5"),
+            ([], "there is nothing to advertise"), (["--ibeacon", "1,2"], "E2C56DB5"),
             (["--interval", "5", "--name", "n"], "10240"),
             (["--bthome", "humour=1"], "temperature"), (["--bthome", "temperature=400"], "327.67"),
             (["--eddystone-url", "ftp://a"], "https://"), (["--service-data", "180F"], "180F=64"),

@@ -47,7 +47,7 @@ import Testing
             for path in [file, "/dev/stdout", "/dev/tty"] {
                 let again = try await CommandRun.run("bonds", "export", path)
                 #expect(again.status == 1 && again.output.isEmpty)
-                #expect(again.complaint.contains("there is something of that name already"), "\(again.complaint)")
+                #expect(again.complaint.contains("a file with that name exists already"), "\(again.complaint)")
             }
             let imported = try await CommandRun.run("bonds", "import", file)
             #expect(imported.status == 0 && imported.complaint.contains("there are no bonds to import"))

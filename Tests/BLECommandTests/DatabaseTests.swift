@@ -155,7 +155,7 @@ import Testing
         let error = await #expect(throws: BLEError.self) {
             try await ChildProcess.output(of: ["sh", "-c", "sleep 1000"], limit: 10, patience: .milliseconds(50))
         }
-        #expect(error?.cause.contains("has not ended") == true)
+        #expect(error?.cause.contains("did not end") == true)
         let run = Task {
             try await ChildProcess.output(of: ["sh", "-c", "sleep 1000; true"], limit: 10, patience: .seconds(1000))
         }

@@ -55,7 +55,7 @@ import Testing
         try #require(run.output.count == 6)
         #expect(run.output.last == #"{"received":5,"dropped":0}"#)
         #expect(run.complaint.contains("disconnected") && run.complaint.contains("closed by the peer"))
-        #expect(run.complaint.contains("`ble notify --reconnect` does so by itself."))
+        #expect(run.complaint.contains("`ble notify --reconnect` does so automatically."))
         let error = try #require(try object(run.errors.last)["error"] as? [String: Any])
         #expect(error["code"] as? String == "disconnected" && error["reason"] is String)
     }

@@ -86,7 +86,7 @@ import Testing
             #expect(try temperature(try await event("advertising", of: run)) == 22.25)
             try Data("warm".utf8).write(to: file, options: .atomic)
             let error = try #require(try await event("unavailable", of: run)["error"] as? [String: Any])
-            #expect((error["cause"] as? String)?.contains("it holds no number: 'warm'") == true)
+            #expect((error["cause"] as? String)?.contains("it does not contain a number: 'warm'") == true)
             try Data("-3".utf8).write(to: file, options: .atomic)
             #expect(try temperature(try await event("advertising", of: run)) == -3)
             run.signal(SIGINT)

@@ -7,13 +7,13 @@ extension Option {
         Option(
             "bthome",
             value: "WHAT=VALUE",
-            help: "a value, as sensors tell them: temperature=21.5, or =@FILE; may be repeated"
+            help: "a sensor's value: temperature=21.5, or =@FILE; may be repeated"
         ),
         Option("service", value: "UUID", help: "a service to advertise; may be repeated"),
         Option("service-data", value: "UUID=HEX", help: "data of a service; may be repeated"),
         Option("manufacturer-data", value: "COMPANY=HEX", help: "data of a company, its number in hex: 004C=0215"),
-        Option("tx-power", value: "DBM", help: "the power that it is sent with"),
-        Option("appearance", value: "N", help: "what kind of device it is, as the Bluetooth SIG counts them: 0x0341"),
+        Option("tx-power", value: "DBM", help: "the transmit power to state in the advertisement"),
+        Option("appearance", value: "N", help: "the kind of device, a number assigned by the Bluetooth SIG: 0x0341"),
         Option("interval", value: "MS", help: "how often, in ms from 20 to 10240: 100 or 100..150"),
     ]
 }
@@ -29,7 +29,7 @@ extension Arguments {
         return fields
     }
 
-    /// The values that are told in the format of BTHome.
+    /// The values in the format of BTHome.
     func measurements() throws(UsageError) -> [MeasurementSource] {
         try all("bthome").map { text throws(UsageError) in
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
@@ -39,7 +39,7 @@ extension Arguments {
             }
             guard let object = BTHome.Object(name: parts[0]) else {
                 let names = BTHome.Object.all.compactMap(\.name).joined(separator: ", ")
-                throw UsageError("--bthome '\(text)': what there is: \(names)")
+                throw UsageError("--bthome '\(text)': the known values are: \(names)")
             }
             if let path { return .file(object, path) }
             return .fixed(try Self.checked("bthome") { try BTHome.Measurement(object, Double(parts[1]) ?? 0) })

@@ -7,7 +7,7 @@ extension Arguments {
             throw UsageError("\(names[words.count]) is missing")
         }
         if words.count > names.count {
-            throw UsageError("'\(words[names.count])' is one word too many")
+            throw UsageError("'\(words[names.count])' is an extra argument")
         }
         return words
     }
@@ -16,7 +16,7 @@ extension Arguments {
     func seconds(_ name: String) throws(UsageError) -> Duration? {
         guard let text = last(name) else { return nil }
         guard let seconds = Double(text), seconds > 0, seconds <= 1e9 else {
-            throw UsageError("--\(name) '\(text)': seconds are written like 10 or 0.5, and are more than 0")
+            throw UsageError("--\(name) '\(text)': write seconds like 10 or 0.5, more than 0")
         }
         return .seconds(seconds)
     }
@@ -25,7 +25,7 @@ extension Arguments {
     func count(_ name: String) throws(UsageError) -> Int? {
         guard let text = last(name) else { return nil }
         guard let count = Int(text), count > 0 else {
-            throw UsageError("--\(name) '\(text)': that is no number from 1 on")
+            throw UsageError("--\(name) '\(text)': that is not a number of 1 or more")
         }
         return count
     }
@@ -33,7 +33,7 @@ extension Arguments {
     /// Two signal strengths in dBm with `..` between them, of which one may be left out.
     func signalStrengths(_ name: String) throws(UsageError) -> ClosedRange<Int>? {
         guard let text = last(name) else { return nil }
-        let refusal = UsageError("--\(name) '\(text)': a window is written like -80..-40, -80.. or ..-40, in dBm")
+        let refusal = UsageError("--\(name) '\(text)': write a range like -80..-40, -80.. or ..-40, in dBm")
         guard let dots = text.firstRange(of: "..") else { throw refusal }
         let (low, high) = (text[..<dots.lowerBound], text[dots.upperBound...])
         guard !(low.isEmpty && high.isEmpty), let minimum = low.isEmpty ? -128 : Int(low),
@@ -59,7 +59,7 @@ extension Arguments {
     /// The intervals that a device may ask for: two numbers of milliseconds with `..` between them.
     func connectionLimits(_ name: String) throws(UsageError) -> ConnectionLimits? {
         guard let text = last(name) else { return nil }
-        let refusal = UsageError("--\(name) '\(text)': limits are written like 15..100, in ms from 7.5 to 4000")
+        let refusal = UsageError("--\(name) '\(text)': write limits like 15..100, in ms from 7.5 to 4000")
         guard let dots = text.firstRange(of: ".."), let shortest = Double(text[..<dots.lowerBound]),
             let longest = Double(text[dots.upperBound...]), (7.5...4000).contains(shortest),
             (shortest...4000).contains(longest)
@@ -85,5 +85,5 @@ extension Arguments {
 }
 
 extension UsageError {
-    static let uuidForm = "a UUID is written like 180D or 7A1C0001-5F2B-4C8E-9D3A-6B70E14F2C55"
+    static let uuidForm = "write a UUID like 180D or 7A1C0001-5F2B-4C8E-9D3A-6B70E14F2C55"
 }

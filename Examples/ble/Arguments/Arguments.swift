@@ -60,12 +60,12 @@ struct Arguments {
         _ code: Int32
     ) -> UsageError {
         let known = options.indices.contains(Int(code - firstLong)) ? options[Int(code - firstLong)] : nil
-        if isValueMissing { return UsageError("\(culprit) needs \(known?.value ?? "a value") behind it") }
+        if isValueMissing { return UsageError("\(culprit) needs \(known?.value ?? "a value") after it") }
         if let known { return UsageError("--\(known.name) takes no value: '\(culprit)'") }
         if code > 0, let letter = UnicodeScalar(UInt32(code)) { return UsageError("there is no option '-\(letter)'") }
         let alike = options.filter { culprit.hasPrefix("--") && "--\($0.name)".hasPrefix(culprit) }
         guard !alike.isEmpty else { return UsageError("there is no option '\(culprit)'") }
-        return UsageError("'\(culprit)' may be " + alike.map { "--\($0.name)" }.joined(separator: " or "))
+        return UsageError("'\(culprit)' is ambiguous: " + alike.map { "--\($0.name)" }.joined(separator: " or "))
     }
 
     /// What was given before the subcommand, and what was given behind it.

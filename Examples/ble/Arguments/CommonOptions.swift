@@ -59,7 +59,7 @@ struct CommonOptions: Sendable {
                 adapter.hasPrefix("hci") && !number.isEmpty && number.utf8.allSatisfy { (48...57).contains($0) }
                 && UInt16(number) != nil
             guard isName || adapter == Self.allAdapters else {
-                throw UsageError("--adapter '\(adapter)': adapters are called hci0, hci1 and so on; all is all of them")
+                throw UsageError("--adapter '\(adapter)': adapters are called hci0, hci1 and so on, or all")
             }
         }
         if let capture, capture.isEmpty { throw UsageError("--capture needs the name of a file") }

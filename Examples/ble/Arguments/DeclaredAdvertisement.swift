@@ -78,8 +78,8 @@ enum MeasurementSource: Sendable {
                     .invalidArgument,
                     operation: "read",
                     object: path,
-                    cause: "it holds no number: '\(text.harmless)'",
-                    remedy: "Write one number into it, like 21.5."
+                    cause: "it does not contain a number: '\(text.harmless)'",
+                    remedy: "Write one number to it, like 21.5."
                 )
             }
             return try BTHome.Measurement(object, value)

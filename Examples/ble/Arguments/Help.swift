@@ -13,12 +13,12 @@ enum Help {
             options of every command
             \(table(Option.common.map { ($0.form, $0.help) }))
 
-            ADDRESS is written C4:F2:17:1A:1D:BB, with /public or /random behind it where you know which.
-            CHARACTERISTIC is a UUID like 2A37, or a handle with its 0x: 0x0012.
+            ADDRESS is written like C4:F2:17:1A:1D:BB, followed by /public or /random if you know the kind.
+            CHARACTERISTIC is a UUID like 2A37, or a handle with 0x: 0x0012.
 
-            Results go to standard output, everything else to standard error; with --json each line of both that
-            begins with { is an object. The exit status is 0 when it is done, 1 when it failed, 2 when it was called
-            wrongly, 130 when it was interrupted. `ble COMMAND --help` says more.
+            Results go to standard output, everything else to standard error; with --json each line of both that begins
+            with { is an object. The exit status is 0 for success, 1 for failure, 2 for incorrect usage, 130 after an
+            interruption. For more, see `ble COMMAND --help`.
             """
     }
 

@@ -9,8 +9,8 @@ struct PeripheralName {
     init(_ text: String) throws(UsageError) {
         guard !BluetoothAddress.candidates(for: text).isEmpty else {
             throw UsageError(
-                "ADDRESS '\(text)': an address is written like C4:F2:17:1A:1D:BB, with /public or /random behind it "
-                    + "where you know which"
+                "ADDRESS '\(text)': write an address like C4:F2:17:1A:1D:BB, followed by /public or /random "
+                    + "if you know the kind"
             )
         }
         self.text = text
@@ -18,11 +18,11 @@ struct PeripheralName {
 }
 
 /// A characteristic as it was named on the command line.
-enum CharacteristicName {
-    /// The first one of this type.
-    case uuid(BluetoothUUID)
-    /// The attribute with this handle.
-    case handle(UInt16)
+struct CharacteristicName: CharacteristicKey {
+    typealias Value = CharacteristicValue
+
+    /// The first one of a type, or the attribute with a handle.
+    let reference: CharacteristicReference
 
     /// Reads a handle where the text begins with `0x`, else a UUID.
     ///
@@ -32,25 +32,20 @@ enum CharacteristicName {
             let digits = text.dropFirst(2)
             guard digits.count <= 4, digits.allSatisfy(\.isHexDigit), let handle = UInt16(digits, radix: 16), handle > 0
             else {
-                throw UsageError("CHARACTERISTIC '\(text)': a handle is written 0x0001 to 0xffff; a UUID without 0x")
+                throw UsageError("CHARACTERISTIC '\(text)': write a handle as 0x0001 to 0xffff, a UUID without 0x")
             }
-            self = .handle(handle)
+            reference = .handle(handle)
         } else {
             guard let uuid = BluetoothUUID(text) else {
-                throw UsageError("CHARACTERISTIC '\(text)': \(UsageError.uuidForm), a handle like 0x0012")
+                throw UsageError("CHARACTERISTIC '\(text)': \(UsageError.uuidForm), or a handle like 0x0012")
             }
-            self = .uuid(uuid)
+            reference = .uuid(uuid)
         }
     }
 }
 
 extension CharacteristicName: CustomStringConvertible {
-    var description: String {
-        switch self {
-        case .uuid(let uuid): "\(uuid)"
-        case .handle(let handle): "handle \(handle.handleText)"
-        }
-    }
+    var description: String { reference.handle.map { "handle \($0.handleText)" } ?? "\(reference)" }
 }
 
 extension UInt16 {

@@ -24,27 +24,27 @@ struct Option: Sendable {
 extension Option {
     /// What every subcommand takes.
     static let common = [
-        Option("adapter", value: "hciN", help: "the adapter to use, or all; else the first one that is switched on"),
-        Option("simulated", help: "use the demonstration devices of a simulated radio, no adapter"),
-        Option("json", help: "print one JSON object a line"),
+        Option("adapter", value: "hciN", help: "the adapter to use, or all; default: the first that is switched on"),
+        Option("simulated", help: "use the demonstration devices of a simulated radio, without an adapter"),
+        Option("json", help: "print one JSON object per line"),
         Option("capture", value: "FILE", help: "record ATT traffic and advertisements for btmon and Wireshark"),
         Option(
             "recover",
             value: "S",
-            help: "begin a scan again that hears nothing for S seconds; switch the adapter off and on; reset it"
+            help: "restart a scan that receives nothing for S seconds; then power-cycle the adapter; then reset it"
         ),
-        Option("verbose", letter: "v", help: "say on stderr what happens to the connection"),
+        Option("verbose", letter: "v", help: "report connection events on stderr"),
         Option("help", letter: "h", help: "show this help"),
     ]
 
     /// What is remembered of a device is not to be used.
-    static let fresh = Option("fresh", help: "discover the services, though they are remembered from the last time")
+    static let fresh = Option("fresh", help: "discover the services again instead of using remembered ones")
 
     /// What the link is to be like.
     static let parameters = Option(
         "parameters",
         value: "WHAT",
-        help: "how often the two sides meet: fast, balanced or lowPower; balanced unless told"
+        help: "the connection parameters: fast, balanced (default) or lowPower"
     )
 
     /// The deadline of whatever ends by itself.

@@ -4,20 +4,20 @@ import BLEStreams
 struct SecurityOptions: Sendable {
     static let options =
         [
-            Option("secure", value: "LEVEL", help: "make the link encrypted, authenticated or secureConnections first")
+            Option("secure", value: "LEVEL", help: "first make the link encrypted, authenticated or secureConnections")
         ] + answers
 
     /// Who answers.
     static let answers = [
-        Option("passkey", value: "DIGITS", help: "the passkey that the device shows, or that is printed on it"),
+        Option("passkey", value: "DIGITS", help: "the passkey that the device shows or has printed on it"),
         .outOfBand,
-        Option("just-works", help: "pair without asking anybody, also at a terminal"),
+        Option("just-works", help: "pair without questions, even at a terminal"),
         PairingClaim.option,
     ]
 
     static let notes = """
-        A device that asks for more security than the link has is paired with: at a terminal, which is asked what the
-        device wants to know, or with --passkey, --oob or --just-works. A bond that it has lost is an error.
+        If a device requires more security than the link has, this command pairs with it: at a terminal, where it asks
+        the device's questions, or with --passkey, --oob or --just-works. A bond that the device has lost is an error.
         """
 
     /// What the link must be before anything else; `nil`: what the device asks for.
@@ -42,7 +42,7 @@ struct SecurityOptions: Sendable {
         guard let text = arguments.last("secure") else { return nil }
         guard let level = SecurityLevel(rawValue: text) else {
             let levels = SecurityLevel.allCases.map(\.rawValue).joined(separator: ", ")
-            throw UsageError("--secure '\(text)': it is one of \(levels)")
+            throw UsageError("--secure '\(text)': the levels are \(levels)")
         }
         return level
     }

@@ -8,26 +8,26 @@ struct AdapterCommand: Command {
     }
 
     static let name = "adapter"
-    static let summary = "show the adapters, switch one on or off, begin anew with one, choose its PHYs, or hide it"
+    static let summary = "show the adapters; switch one on or off, power-cycle or reset it; set its PHYs or its privacy"
     static let parameters = ["[on|off|cycle|reset|phys|privacy]"]
     static let options = [
         Option(
             "set",
             value: "VALUE",
-            help: "phys: what links are to use from now on, like 1M,2M,Coded; 1M they always may. privacy: on or off"
+            help: "phys: the PHYs for links from now on, like 1M,2M,Coded; 1M is always included. privacy: on or off"
         ),
-        Option("interrupt", help: "privacy: also where that ends links, advertising or scans"),
+        Option("interrupt", help: "privacy: even if that ends links, advertising or scans"),
     ]
     static let notes = """
-        cycle switches off and on: what most often cures an adapter that hears nothing, or doesn't answer. reset is for
-        one that this doesn't cure: a USB device begins as if it was pulled out and plugged in. phys tells the
-        modulations of an adapter; which of them a link gets its two sides agree upon, and `ble link ADDRESS` tells.
-        privacy tells whether an adapter hides behind addresses that change, which those it is paired with from then on
-        know it by; set, it stays until the adapter is plugged out or the machine is started again. The adapter is
-        switched off and on for it. Where bluetoothd runs, that is what sets it: Privacy in /etc/bluetooth/main.conf.
+        cycle switches the adapter off and on, which cures most adapters that receive nothing or don't answer. reset is
+        for those that it doesn't cure: a USB device restarts as if it were unplugged and plugged in again. phys shows
+        the PHYs of an adapter; the two sides of a link agree on one of them, which `ble link ADDRESS` shows. privacy
+        shows whether an adapter uses changing private addresses; devices paired from then on recognise it by its key.
+        The setting lasts until the adapter is unplugged or the machine restarts, and the adapter is switched off and on
+        for it. If bluetoothd runs, set Privacy in /etc/bluetooth/main.conf instead.
 
-        All of it concerns all programs of the machine; bluetoothd isn't needed. It takes the capability CAP_NET_ADMIN, a
-        reset the right to write to the device's file below /dev/bus/usb as well.
+        All of this affects all programs of the machine, and doesn't need bluetoothd. It requires the capability
+        CAP_NET_ADMIN; a reset also requires permission to write to the device's file in /dev/bus/usb.
         """
 
     private let action: Action?
@@ -36,14 +36,14 @@ struct AdapterCommand: Command {
     private let interrupts: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
-        if arguments.words.count > 1 { throw UsageError("'\(arguments.words[1])' is one word too many") }
+        if arguments.words.count > 1 { throw UsageError("'\(arguments.words[1])' is an extra argument") }
         action = arguments.words.first.flatMap { Action(rawValue: $0) }
         phys = action == .phys ? try arguments.phys("set") : nil
         privacy = action == .privacy ? try arguments.isOn("set") : nil
         interrupts = arguments.has("interrupt")
         if action == nil, let word = arguments.words.first {
             let all = Action.allCases.map(\.rawValue).joined(separator: ", ")
-            throw UsageError("'\(word)': it is one of \(all), or nothing to show the adapters")
+            throw UsageError("'\(word)': write \(all), or nothing to show the adapters")
         }
         if arguments.has("set"), action != .phys, action != .privacy {
             throw UsageError("--set is for 'adapter phys' and 'adapter privacy'")
@@ -82,7 +82,7 @@ struct AdapterCommand: Command {
         let (name, isPrivate) = (central.adapter.name, try await central.privacy())
         try environment.output.print(
             .object(("adapter", .string(name)), ("private", .bool(isPrivate))),
-            "\(name)  \(isPrivate ? "hides behind addresses that change" : "shows its own address")"
+            "\(name)  \(isPrivate ? "uses changing private addresses" : "uses its own address")"
         )
     }
 
@@ -120,7 +120,7 @@ extension AdapterPHYs {
         )
     }
 
-    fileprivate var line: String { "can do \(supported)  may leave out \(configurable)  uses \(selected)" }
+    fileprivate var line: String { "supports \(supported)  configurable \(configurable)  uses \(selected)" }
 }
 
 extension PHYSelection {
@@ -140,7 +140,7 @@ extension Arguments {
         case nil: return nil
         case "on": return true
         case "off": return false
-        case let other?: throw UsageError("--\(name) '\(other)': it is on or off")
+        case let other?: throw UsageError("--\(name) '\(other)': write on or off")
         }
     }
 
@@ -150,7 +150,7 @@ extension Arguments {
         var phys: Set<LinkConditions.PHY> = []
         for word in text.split(separator: ",", omittingEmptySubsequences: false) {
             guard let phy = LinkConditions.PHY.allCases.first(where: { $0.rawValue.lowercased() == word.lowercased() })
-            else { throw UsageError("--\(name) '\(text)': PHYs are written like 1M,2M,Coded") }
+            else { throw UsageError("--\(name) '\(text)': write PHYs like 1M,2M,Coded") }
             phys.insert(phy)
         }
         return phys

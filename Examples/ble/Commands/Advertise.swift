@@ -3,29 +3,30 @@ import BLEStreams
 /// Is a beacon.
 struct Advertise: Command {
     static let name = "advertise"
-    static let summary = "be a beacon: tell something to all who listen, and let nobody connect"
+    static let summary = "be a beacon: advertise without accepting connections"
     static let parameters: [String] = []
     static let options =
         [
             Option(
                 "ibeacon",
                 value: "UUID,MAJOR,MINOR",
-                help: "an iBeacon, and behind another comma its power at 1 m in dBm"
+                help: "an iBeacon; optionally after another comma its power at 1 m in dBm"
             ),
             Option("eddystone-url", value: "URL", help: "a web address"),
             Option("name", value: "NAME", help: "a name"),
         ] + Option.advertised + [
-            Option("resume", help: "go on when the adapter is back, in place of ending with an error")
+            Option("resume", help: "continue when the adapter is back, instead of ending with an error")
         ]
     static let notes = """
-        It goes on until Ctrl-C, or until its adapter is switched off, which is an error; with --resume it waits until the
-        adapter is on again. It needs the capability CAP_NET_ADMIN. What has no room in 31 octets comes with the scan response,
-        another 31; more is for adapters with Bluetooth 5, or is refused, with the octets of each field.
+        It runs until Ctrl-C, or until its adapter is switched off, which is an error; with --resume it waits until the
+        adapter is on again. It requires the capability CAP_NET_ADMIN. Fields that don't fit into 31 octets are sent in
+        the scan response, another 31; if they still don't fit, an adapter with Bluetooth 5 is needed, or the command
+        fails and lists the octets of each field.
 
-        With --bthome temperature=@FILE the value is the number in a file. The file is looked at once a second, and another
-        value is advertised at once.
+        With --bthome temperature=@FILE the value is the number in a file. The file is read once a second, and a new
+        value is advertised immediately.
 
-        For something to connect to there is `ble serve`.
+        To accept connections, use `ble serve`.
         """
 
     private let beacon: LocalPeripheral
@@ -35,7 +36,7 @@ struct Advertise: Command {
         _ = try arguments.parameters(Self.parameters)
         declared = try DeclaredAdvertisement(arguments, beacons: try arguments.beacons(), isConnectable: false)
         guard !declared.isEmpty else {
-            throw UsageError("nothing is to be advertised: say --ibeacon, --eddystone-url, --bthome, --name or data")
+            throw UsageError("there is nothing to advertise: pass --ibeacon, --eddystone-url, --bthome, --name or data")
         }
         var beacon = LocalPeripheral.beacon([])
         if arguments.has("resume") { beacon.resuming = .exponential() }

@@ -15,15 +15,15 @@ struct Bonds: Command {
     static let options = [
         Option(
             "bluetoothd",
-            help: "import: the bonds of bluetoothd, in place of a FILE; takes root, and changes nothing there"
+            help: "import: the bonds of bluetoothd, instead of a FILE; requires root, only reads them"
         ),
-        Option("folder", value: "FOLDER", help: "import: where bluetoothd's are; /var/lib/bluetooth unless given"),
-        Option("replace", help: "import: also in place of bonds that there are, with other keys"),
+        Option("folder", value: "FOLDER", help: "import: bluetoothd's folder; default: /var/lib/bluetooth"),
+        Option("replace", help: "import: also replace existing bonds that have other keys"),
     ]
     static let notes = """
-        export writes the keys of all bonds into a new FILE, which nobody else can read, and overwrites none. Whoever has it
-        can pass for this machine: remove it when it has been imported. Keys are of use where an adapter has the same
-        address. Bonds that bluetoothd has made are listed by `bluetoothctl devices Bonded`.
+        export writes the keys of all bonds to a new FILE that only this user can read; it doesn't overwrite files.
+        Anyone who has the file can impersonate this machine: delete it after importing it. The keys work only for an
+        adapter with the same address. To list the bonds of bluetoothd, use `bluetoothctl devices Bonded`.
         """
 
     private let action: Action
@@ -44,13 +44,13 @@ struct Bonds: Command {
             words.removeFirst()
         case "import"?:
             guard words.isEmpty == isOfBluetoothd else {
-                throw UsageError("import: either FILE or --bluetoothd says what")
+                throw UsageError("import: pass either FILE or --bluetoothd")
             }
             action = .adopt(file: words.first)
             if !words.isEmpty { words.removeFirst() }
-        case let word?: throw UsageError("'\(word)': it is export or import, or nothing to list the bonds")
+        case let word?: throw UsageError("'\(word)': write export or import, or nothing to list the bonds")
         }
-        if let rest = words.first { throw UsageError("'\(rest)' is one word too many") }
+        if let rest = words.first { throw UsageError("'\(rest)' is an extra argument") }
         guard case .adopt(let file) = action else {
             guard !isOfBluetoothd, folder == nil, !replaces else {
                 throw UsageError("that option is for 'bonds import'")
@@ -69,7 +69,7 @@ struct Bonds: Command {
         case .export(let file):
             let bonds = central.bonds
             try Bond.export(bonds, to: file)
-            environment.log.say("the keys of \(bonds.count) bonds are in \(file); whoever has it can use them")
+            environment.log.say("the keys of \(bonds.count) bonds are in \(file); anyone who has it can use them")
         case .adopt(let file):
             let bonds =
                 try file.map { try Bond.imported(from: $0) }

@@ -7,11 +7,11 @@ struct Info: Command {
     static let parameters = ["ADDRESS"]
     static let options = [Option.fresh, Option.parameters, Option.deadline]
     static let notes = """
-        Every value that can be read is read. When a request goes wrong, by a lost link or an answer that stays away,
-        what was read until then is printed, and the exit status is 1; that a value is refused is part of the tree.
+        It reads every readable value. When a request fails because the link is lost or an answer is missing, the output
+        contains everything read until then, and the exit status is 1; a refused value is shown in the tree.
 
-        With --json the tree is what `ble serve --database` takes, and `ble verify --database`: so a device is copied, and
-        the copy compared with it.
+        With --json the tree can be passed to `ble serve --database`, which serves a copy of the device, and to `ble
+        verify --database`, which compares a device with it.
         """
 
     private let peripheral: PeripheralName
@@ -65,7 +65,7 @@ extension GATTTree {
             let patience = min(.seconds(3), deadline?.remaining ?? .seconds(3))
             let before = link.security
             do {
-                values[handle] = .octets(Array(try await link.read(handle: handle, timeout: patience)))
+                values[handle] = .octets(Array(try await link.read(.handle(handle), timeout: patience)))
                 // It was refused at first, and what was asked for is what the link has now at most.
                 if !before.isEncrypted, link.security.isEncrypted { levels[handle] = .encrypted }
             } catch let error as BLEError where error.code == .attributeError {

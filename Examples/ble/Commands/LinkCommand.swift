@@ -3,25 +3,26 @@ import BLEStreams
 /// Shows what a link is like, and each change of it.
 struct LinkCommand: Command {
     static let name = "link"
-    static let summary = "show what the link to a device is like, and each change of it"
+    static let summary = "show the conditions of the link to a device, and each change"
     static let parameters = ["ADDRESS"]
     static let options =
         [
             Option(
                 "parameters",
                 value: "WHAT",
-                help: "what it is to be like: fast, balanced or lowPower; once more: what then"
+                help: "the connection parameters: fast, balanced or lowPower; repeat it to change them afterwards"
             ),
             Option(
                 "limits",
                 value: "MIN..MAX",
-                help: "the intervals in ms that the device may ask for; others are undone, three times in a row"
+                help: "the intervals in ms that the device may request; others are reverted, up to three times in a row"
             ),
         ] + StreamLimits.options
     static let notes = """
-        The link is made with the first --parameters, and changed to the next ones as soon as the ones before hold.
-        Without --timeout or --count it goes on until Ctrl-C, or until the link is lost. On Linux the times of a link are
-        known to programs with CAP_NET_RAW, and changed by those with CAP_NET_ADMIN, on a link that is up from 6.11 on.
+        The link is made with the first --parameters, and changed to the next ones as soon as the previous ones are in
+        force. Without --timeout or --count it runs until Ctrl-C, or until the link is lost. On Linux, reading the times
+        of a link requires CAP_NET_RAW, and changing them CAP_NET_ADMIN; changing them on a link that is up requires
+        Linux 6.11.
         """
 
     private let peripheral: PeripheralName
@@ -80,10 +81,10 @@ extension LinkConditions {
     }
 
     fileprivate var line: String {
-        let facts = text ?? "nothing is known of the link"
+        let facts = text ?? "the conditions of the link are unknown"
         guard let breach else { return facts }
         return breach.isFinal
-            ? "\(facts): beyond the limits, and stays so"
-            : "\(facts): beyond the limits, asked for the former \(breach.corrections) times"
+            ? "\(facts): beyond the limits, no longer corrected"
+            : "\(facts): beyond the limits, requested the former ones \(breach.corrections) times"
     }
 }

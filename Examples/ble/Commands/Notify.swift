@@ -8,12 +8,12 @@ struct Notify: Command {
     static let parameters = ["ADDRESS…", "CHARACTERISTIC"]
     static let options =
         [
-            Option("reconnect", help: "when a link is lost, connect again, for as long as it takes"),
+            Option("reconnect", help: "connect again when a link is lost, for as long as it takes"),
             Option.fresh,
         ] + StreamLimits.options + SecurityOptions.options
     static let notes = """
-        Without --timeout or --count it goes on until Ctrl-C, or until a link is lost. With --reconnect it waits for
-        devices and adapters that are away, and tells where values are missing; with -v, all that it does meanwhile.
+        Without --timeout or --count it runs until Ctrl-C, or until a link is lost. With --reconnect it waits for absent
+        devices and adapters, and reports where values are missing; with -v it reports every step.
 
         """ + SecurityOptions.notes
 
@@ -100,7 +100,7 @@ struct Notify: Command {
     ) async throws {
         try await environment.central.withFleet { fleet in
             let sessions = peripherals.map { peripheral in
-                var plan = SessionPlan(peripheral).subscribing(to: characteristic.subscription)
+                var plan = SessionPlan(peripheral).subscribing(to: characteristic)
                 plan.security = security.level
                 // A person may have to answer.
                 plan.limits.subscribe = plan.limits.initialise
@@ -109,12 +109,12 @@ struct Notify: Command {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     for try await change in fleet.transitions {
-                        if let failure = change.transition.cause?.error { links.failed(failure) }
+                        if let failure = change.cause?.error { links.failed(failure) }
                         tell(change, environment.log)
                     }
                 }
                 defer { group.cancelAll() }
-                let values = sessions.merged { $0.notifications(characteristic.subscription).withGaps() }
+                let values = sessions.merged { $0.notifications(of: characteristic).withGaps() }
                 try await environment.printAll(values, limits, droppedBefore: links.dropped) { item in
                     try print(item.value, from: item.source.peripheral?.address, in: environment)
                 }
@@ -123,14 +123,13 @@ struct Notify: Command {
     }
 
     /// Tells what is being waited for and why; with `-v` every state.
-    private func tell(_ change: FleetTransition, _ log: Log) {
-        let transition = change.transition
-        guard case .disconnected(.waitingToReconnect) = transition.state else {
-            if transition.cause != nil { log.detail("\(change.session): \(transition.state)") }
+    private func tell(_ change: SessionTransition, _ log: Log) {
+        guard case .disconnected(.waitingToReconnect) = change.state else {
+            if change.cause != nil { log.detail("\(change.session): \(change.state)") }
             return
         }
-        let why = transition.cause?.error?.failureText ?? transition.cause.map { "\($0)." } ?? ""
-        log.say("\(change.session): \(why) Now \(transition.state).")
+        let why = change.cause?.error?.failureText ?? change.cause.map { "\($0)." } ?? ""
+        log.say("\(change.session): \(why) Now \(change.state).")
     }
 
     // MARK: - Printing
@@ -162,16 +161,6 @@ extension JSON {
     fileprivate func with(address: BluetoothAddress?) -> JSON {
         guard let address, case .object(let members) = self else { return self }
         return .object([("address", .string("\(address)"))] + members)
-    }
-}
-
-extension CharacteristicName {
-    /// The characteristic as a session is told of it.
-    fileprivate var subscription: SessionSubscription {
-        switch self {
-        case .uuid(let uuid): SessionSubscription(uuid)
-        case .handle(let handle): SessionSubscription(handle: handle)
-        }
     }
 }
 
@@ -237,8 +226,9 @@ extension BLEError {
                 ? "the peripheral did not accept a connection within \(limit.secondsText)"
                 : "none of these \(peripherals.count) accepted a connection within \(limit.secondsText)",
             remedy:
-                "Check that \(peripherals.count == 1 ? "it" : "each") is switched on, near, advertising, and not connected "
-                + "to another central. Where a scan hears nothing at all, switch the adapter off and on with `ble adapter cycle`."
+                "Check that \(peripherals.count == 1 ? "it" : "each") is switched on, in range, advertising, and not "
+                + "connected to another central. If a scan finds no device at all, switch the adapter off and on with "
+                + "`ble adapter cycle`."
         )
         error.elapsed = limit
         return error

@@ -3,14 +3,14 @@ import BLEStreams
 /// Makes what another device needs to pair with this one without being asked.
 struct OutOfBand: Command {
     static let name = "oob"
-    static let summary = "make out-of-band data, by which another device pairs with this one"
+    static let summary = "make out-of-band data for another device to pair with this one"
     static let parameters: [String] = []
     static let options: [Option] = []
     static let notes = """
-        It is printed, since that is what it is for: as a code, by NFC, through a file. Whoever has it may pair as the one
-        who was meant. It holds for the next pairing, until it is made again or the adapter is switched off. What the other
-        device tells goes to `ble pair ADDRESS --oob` or `ble serve --oob`. The octets are AD structures, as in an NFC
-        record of the type application/vnd.bluetooth.le.oob.
+        The data is printed, to be passed on as a code, by NFC or in a file. Anyone who has it can pair in place of the
+        intended device. It is valid for the next pairing, until new data is made or the adapter is switched off. Pass
+        the other device's data to `ble pair ADDRESS --oob` or `ble serve --oob`. The octets are AD structures, as in an
+        NFC record of the type application/vnd.bluetooth.le.oob.
         """
 
     init(_ arguments: Arguments) throws(UsageError) { _ = try arguments.parameters(Self.parameters) }
@@ -38,9 +38,9 @@ extension Arguments {
         } else {
             octets = [UInt8](hex: text)
         }
-        guard let octets else { throw UsageError("--oob: octets are written as pairs of hex digits; a file as @FILE") }
+        guard let octets else { throw UsageError("--oob: write octets as pairs of hex digits, a file as @FILE") }
         guard let data = OutOfBandData(octets: octets) else {
-            throw UsageError("--oob: there are no values of LE Secure Connections in it, the AD types 0x22 and 0x23")
+            throw UsageError("--oob: it contains no LE Secure Connections values, the AD types 0x22 and 0x23")
         }
         return data
     }
@@ -50,6 +50,6 @@ extension Option {
     static let outOfBand = Option(
         "oob",
         value: "HEX|@FILE",
-        help: "what the other device has told out of band, as `ble oob` prints it"
+        help: "the other device's out-of-band data, as `ble oob` prints it"
     )
 }

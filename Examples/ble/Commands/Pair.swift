@@ -10,18 +10,17 @@ struct Pair: Command {
             Option(
                 "name-prefix",
                 value: "P",
-                help: "pair with the first device whose name begins with P; without ADDRESS"
+                help: "pair with the first device whose name begins with P, instead of ADDRESS"
             ),
-            Option("read", value: "UUID", help: "pair only if this characteristic is refused, and read it then"),
+            Option("read", value: "UUID", help: "pair only if this characteristic is refused, then read it"),
             .deadline,
         ] + SecurityOptions.answers
     static let notes = """
-        At a terminal it asks what the device wants to know: a passkey, or whether both show the same number. Elsewhere
-        it asks nobody, and a device that shows a passkey takes --passkey.
-        A device that hides behind addresses that change tells who it is when it is paired with. The bond is kept under
-        that identity, which is printed: give it to the other commands from then on.
-        With --json an error has why the pairing failed as pairingFailure: wrongPasskey, refusedByPeripheral, bondNotKept
-        and so on. bondNotKept: the two have paired, and the bond could not be written to its file.
+        At a terminal it asks for a passkey, or whether both devices show the same number. Elsewhere it asks nothing;
+        for a device that shows a passkey, pass --passkey. A device with changing private addresses reveals its identity
+        when it pairs. The bond is stored under that identity, which is printed: use it as ADDRESS from then on. With
+        --json an error contains the reason as pairingFailure: wrongPasskey, refusedByPeripheral, bondNotKept and so on.
+        bondNotKept: the devices have paired, but the bond could not be written to its file.
         """
 
     /// With whom.
@@ -38,13 +37,13 @@ struct Pair: Command {
     init(_ arguments: Arguments) throws(UsageError) {
         if let prefix = arguments.last("name-prefix") {
             guard arguments.words.isEmpty else { throw UsageError("--name-prefix and ADDRESS exclude each other") }
-            guard !prefix.isEmpty else { throw UsageError("--name-prefix '': a name begins with something") }
+            guard !prefix.isEmpty else { throw UsageError("--name-prefix '': a name prefix can't be empty") }
             partner = .prefixed(prefix)
         } else {
             partner = .named(try PeripheralName(try arguments.parameters(Self.parameters)[0]))
         }
         let characteristics = try arguments.uuids("read")
-        guard characteristics.count < 2 else { throw UsageError("--read is given once") }
+        guard characteristics.count < 2 else { throw UsageError("pass --read only once") }
         characteristic = characteristics.first
         limit = try arguments.seconds("timeout")
         security = try SecurityOptions(arguments)
@@ -97,7 +96,7 @@ struct Pair: Command {
             let peripheral = try environment.peripheral(name)
             return try await environment.talkingAbout(peripheral) {
                 try await peripheral.withQueue { queue in
-                    try await FlowCoordinator(queue.connecting()).run(flow, onProgress: tell)
+                    try await queue.connecting().run(flow, replacing: .activeFlow, onProgress: tell)
                 }
             }
         }
@@ -112,9 +111,9 @@ struct Pair: Command {
         let address = peripheral.address
         let identity = peripheral.bond.map(\.peer).flatMap { $0 == address ? nil : $0 }
         // It was not needed where there was a bond, or where the characteristic asks for none.
-        let how = outcome?.wasPaired == false ? "not paired anew" : "paired"
+        let how = outcome?.wasPaired == false ? "already paired" : "paired"
         var text = "\(address)  \(address.kind)  \(how), \(security.isEncrypted ? "encrypted" : "not encrypted")"
-        if let identity { text += "; the bond is kept as \(identity.descriptionWithKind)" }
+        if let identity { text += "; the bond is stored as \(identity.descriptionWithKind)" }
         try environment.output.print(
             .object(
                 ("address", .string("\(address)")),

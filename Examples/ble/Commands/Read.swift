@@ -24,13 +24,8 @@ struct Read: Command {
     func run(in environment: CommandEnvironment) async throws {
         let deadline = limit.map { Deadline(in: $0) }
         let value = try await environment.withLink(to: peripheral, deadline, security: security) { link in
-            switch characteristic {
-            case .uuid(let uuid):
-                _ = try await environment.discover(link, deadline)
-                return try await link.read(uuid, timeout: deadline?.remaining)
-            case .handle(let handle):
-                return try await link.read(handle: handle, timeout: deadline?.remaining)
-            }
+            if characteristic.reference.handle == nil { _ = try await environment.discover(link, deadline) }
+            return try await link.read(characteristic, timeout: deadline?.remaining)
         }
         try environment.output.print(value.json, value.readableText)
     }

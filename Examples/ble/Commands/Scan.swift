@@ -10,10 +10,10 @@ struct Scan: Command {
             Option("service", value: "UUID", help: "only devices that advertise this service; may be repeated"),
             Option("name-prefix", value: "P", help: "only devices whose name begins with P; may be repeated"),
             Option("rssi", value: "MIN..MAX", help: "only devices received this strongly, in dBm: -80.. or -80..-40"),
-            Option("duplicates", help: "print each advertisement, not each device once"),
-            Option("passive", help: "listen only, and ask for no scan responses"),
+            Option("duplicates", help: "print each advertisement instead of each device once"),
+            Option("passive", help: "only listen, without requesting scan responses"),
         ] + StreamLimits.options
-    static let notes = "Without --timeout or --count it goes on until Ctrl-C."
+    static let notes = "Without --timeout or --count it runs until Ctrl-C."
 
     private let filters: [ScanFilter]
     private let reportsDuplicates: Bool

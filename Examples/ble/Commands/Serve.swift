@@ -3,56 +3,57 @@ import BLEStreams
 /// Is a peripheral.
 struct Serve: Command {
     static let name = "serve"
-    static let summary = "be a peripheral: advertise, and answer whoever connects"
+    static let summary = "be a peripheral: advertise, and serve centrals that connect"
     static let parameters: [String] = []
     static let options =
         [
-            Option("profile", value: "P", help: "what to offer: heart-rate, transfer or echo; heart-rate unless given"),
-            Option("database", value: "FILE", help: "offer what a file describes, as `ble info --json` prints it"),
+            Option("profile", value: "P", help: "what to serve: heart-rate (default), transfer or echo"),
+            Option("database", value: "FILE", help: "serve the services of a file, as `ble info --json` prints it"),
             Option("name", value: "NAME", help: "the name to advertise"),
-            Option("access", value: "LEVEL", help: "what it takes to use it: open, encrypted or authenticated"),
-            Option("passkey", value: "DIGITS", help: "the passkey that a central shows, where it is always the same"),
+            Option("access", value: "LEVEL", help: "the required security: open, encrypted or authenticated"),
+            Option("passkey", value: "DIGITS", help: "the passkey that a central shows, if it is fixed"),
             .outOfBand,
-            Option("just-works", help: "ask nobody who pairs, also at a terminal"),
+            Option("just-works", help: "pair without questions, even at a terminal"),
             PairingClaim.option,
-            Option("no-pairing", help: "let nobody pair"),
-            Option("resume", help: "go on when the adapter is back, in place of ending with an error"),
+            Option("no-pairing", help: "refuse every pairing"),
+            Option("resume", help: "continue when the adapter is back, instead of ending with an error"),
         ] + Option.advertised
     static let notes = """
-        It goes on until Ctrl-C, which ends the advertising and drops all links, or until its adapter is switched off, which is
-        an error; with --resume it waits until the adapter is on again, and goes on. Until then it prints who connects, reads,
-        writes and subscribes. Advertising needs the capability CAP_NET_ADMIN. On each adapter one peripheral is served at a
-        time.
+        It runs until Ctrl-C, which ends the advertising and drops all links, or until its adapter is switched off,
+        which is an error; with --resume it waits until the adapter is on again and continues. It prints which centrals
+        connect, read, write and subscribe. Advertising requires the capability CAP_NET_ADMIN. Each adapter serves one
+        peripheral at a time.
 
-        A central that pairs is asked about at a terminal: it shows a passkey that is typed here, or takes one that is shown
-        here, or both show a number. Elsewhere nobody is asked, and what is --access authenticated stays closed, unless
-        --passkey answers. Bonds are kept; `ble bonds` lists them.
+        When a central pairs, the command asks at a terminal: type the passkey that the central shows, type this one
+        there, or compare two numbers. Elsewhere it asks nothing, and --access authenticated refuses everything unless
+        you pass --passkey. Bonds are stored; `ble bonds` lists them.
 
-        It advertises its name and its services, of a file those that fit in; --service names others in their place, and the
-        other options add to them, as in `ble advertise`. What has no room in 31 octets comes with the scan response, another 31.
-        With --bthome temperature=@FILE the value is the number in a file. The file is looked at once a second, and another
-        value is advertised at once, also while centrals are connected.
+        It advertises its name and its services, for a file those that fit; --service replaces them, and the other
+        options add to them, as in `ble advertise`. Fields that don't fit into 31 octets are sent in the scan response,
+        another 31. With --bthome temperature=@FILE the value is the number in a file. The file is read once a second,
+        and a new value is advertised immediately, even while centrals are connected.
 
-        Where bluetoothd runs on the same adapter too, a connection goes to whichever of the two has begun to listen last:
-        start this command after bluetoothd, and again when bluetoothd has been restarted.
+        If bluetoothd runs on the same adapter, a connection goes to whichever of the two began to listen last: start
+        this command after bluetoothd, and again after bluetoothd was restarted.
 
         profiles
-          heart-rate  measurements (2A37) once a second, and where the sensor is worn (2A38)
-          transfer    a message in chunks, closed by EOM, for each who subscribes: the other end of `ble transfer`
-          echo        a value of up to 512 octets to read and to write; what is written is notified to all subscribers
+          heart-rate  measurements (2A37) once a second, and the sensor's place on the body (2A38)
+          transfer    a message in chunks, ended by EOM, to each subscriber: the other end of `ble transfer`
+          echo        a value of up to 512 octets to read and write; writes are notified to all subscribers
 
-        A device is copied by `ble info ADDRESS --json > FILE` and `ble serve --database FILE`: its services, with the values
-        that could be read, its name, and what it asks of a link before it shows a value. The file may be changed, or written
-        by hand:
+        To copy a device, run `ble info ADDRESS --json > FILE` and `ble serve --database FILE`: this copies its
+        services, with the values that could be read, its name, and the security that its values require. You can edit
+        the file, or write it by hand:
 
           {"services": [{"uuid": "181A", "characteristics": [{"uuid": "2A6E", "properties": ["read", "notify"],
             "value": {"count": 2100, "step": 5, "octets": 2, "every": 1}, "access": "encrypted"}]}]}
 
-        A "value" is "00ff", {"hex": "00ff"} or {"text": "words"}, which stays until it is written; a {"count": N}, which grows;
-        a {"file": "PATH"} or a {"command": ["PROGRAM", "WORD"]}, which are asked at each read. What can be notified or
-        indicated is told to who has subscribed when it is written, and when it has changed after "every" so many seconds. What
-        can be neither read nor written, and has no value, counts up from 0. Of "name", "appearance" and "advertising", a list of
-        UUIDs, the first two are taken from service 1800 unless given. Commands run with the rights of this one.
+        A "value" is "00ff", {"hex": "00ff"} or {"text": "words"}, which stays until it is written; {"count": N}, which
+        grows; or {"file": "PATH"} or {"command": ["PROGRAM", "WORD"]}, which are read or run at each read. A value that
+        can be notified or indicated is sent to subscribers when it is written, and when it has changed; "every" is the
+        number of seconds between checks. A value that can be neither read nor written and has no "value" counts up from
+        0. "name" and "appearance" are taken from service 1800 unless given; "advertising" is a list of UUIDs. Commands
+        run with the rights of this one.
         """
 
     static let visitor: (any DemoVisitor)? = DemoGuest()
@@ -133,7 +134,7 @@ struct Serve: Command {
         case "oob":
             guard let data = try arguments.outOfBandData() else { return (nil, false) }
             guard data.address != nil else {
-                throw UsageError("--oob: it must say which central's it is, the AD type 0x1B")
+                throw UsageError("--oob: it must contain the central's address, the AD type 0x1B")
             }
             return (.outOfBand(data), true)
         case "passkey":
@@ -163,8 +164,8 @@ struct Serve: Command {
         for notice in notices { environment.log.say(notice) }
         if isUnanswered {
             environment.log.say(
-                "nobody can answer a pairing here, so no central gets at what is authenticated: run it at a terminal, or "
-                    + "with --passkey"
+                "no pairing can be authenticated here, so centrals can't use authenticated values: run it at a terminal, "
+                    + "or with --passkey"
             )
         }
         let (peripheral, living) = try begin()

@@ -5,19 +5,19 @@ import Synchronization
 /// Takes one message that comes in chunks.
 struct Transfer: Command {
     static let name = "transfer"
-    static let summary = "take one message that a device sends in chunks, up to its end mark"
+    static let summary = "receive one message that a device sends in chunks, up to its end mark"
     static let parameters = ["ADDRESS", "CHARACTERISTIC"]
     static let options = [
-        Option("eom", value: "MARK", help: "the message ends with the chunk that is MARK; EOM unless another is given"),
-        Option("eom-at-end", value: "MARK", help: "it ends where MARK ends a chunk, also one with data in front of it"),
-        Option("output", value: "FILE", help: "write the message to a file, which is there whole or not at all"),
+        Option("eom", value: "MARK", help: "the message ends with the chunk MARK; default: EOM"),
+        Option("eom-at-end", value: "MARK", help: "the message ends where MARK ends a chunk, even after data"),
+        Option("output", value: "FILE", help: "write the message to a file, as a whole or not at all"),
         Option.fresh,
         Option.deadline,
     ]
     static let notes = """
-        Without --output the message goes to standard output as it came, with --json as an object. When it breaks off
-        in the middle, what has come is kept beside the file as FILE.partial. With --eom-at-end a message whose data
-        happens to end in MARK at the end of a chunk ends there, too early: use it only where the device asks for it.
+        Without --output the message goes to standard output unchanged, with --json as an object. If it breaks off, the
+        received part is kept in the same folder as FILE.partial. With --eom-at-end, a message ends too early if its
+        data happens to end in MARK at the end of a chunk: use it only for devices that require it.
         """
 
     /// A message without an end must not fill the memory.
@@ -89,14 +89,14 @@ struct Transfer: Command {
     /// Keeps what has come of a message that broke off.
     private func keep(_ octets: [UInt8], _ file: MessageFile?, _ log: Log) {
         guard let file else {
-            if !octets.isEmpty { log.say("\(octets.count) octets had come; --output FILE would have kept them") }
+            if !octets.isEmpty { log.say("\(octets.count) octets were received; --output FILE would have kept them") }
             return
         }
         do {
             guard let path = try file.keepPartial(octets) else { return }
-            log.say("the \(octets.count) octets that had come are in \(path)")
+            log.say("the \(octets.count) octets received are in \(path)")
         } catch {
-            log.say("the \(octets.count) octets that had come could not be kept: \(error)")
+            log.say("the \(octets.count) octets received could not be stored: \(error)")
         }
     }
 }

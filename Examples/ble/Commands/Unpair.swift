@@ -18,7 +18,7 @@ struct Unpair: Command {
         try await peripheral.unpair()
         try environment.output.print(
             .object(("address", .string("\(peripheral)")), ("bonded", .bool(false))),
-            "\(peripheral)  not paired any more"
+            "\(peripheral)  no longer paired"
         )
     }
 }

@@ -4,18 +4,18 @@ import BLEStreams
 /// Brings new firmware into a device.
 struct Update: Command {
     static let name = "update"
-    static let summary = "bring new firmware into a device: MCUmgr (Zephyr), or the plain protocol of BLEStreams"
+    static let summary = "update a device's firmware: MCUmgr (Zephyr), or the plain protocol of BLEStreams"
     static let parameters = ["ADDRESS", "FILE"]
     static let options = [
-        Option("mode", value: "MODE", help: "MCUmgr: upload, test, confirm or testAndConfirm, which is the default"),
-        Option("window", value: "N", help: "MCUmgr: how many requests are under way; else what the device says"),
-        Option("plain", help: "use the plain protocol, also where the device has MCUmgr"),
+        Option("mode", value: "MODE", help: "MCUmgr: upload, test, confirm or testAndConfirm (default)"),
+        Option("window", value: "N", help: "MCUmgr: the number of requests under way; default: as the device says"),
+        Option("plain", help: "use the plain protocol, even if the device has MCUmgr"),
         Option("model", value: "N", help: "the plain protocol: the model that the image is for"),
         Option.deadline,
     ]
     static let notes = """
-        When the link is lost the upload goes on where the device says. On a terminal a bar shows how far it is; else
-        there is a line of JSON on standard output for each percent, and one for each other phase.
+        When the link is lost, the upload continues where the device says. On a terminal a bar shows the progress;
+        otherwise standard output has a line of JSON for each percent, and one for each other phase.
         """
 
     private let peripheral: PeripheralName
@@ -31,7 +31,7 @@ struct Update: Command {
         var model: UInt16?
         if let text = arguments.last("model") {
             guard let number = UInt16(text) else {
-                throw UsageError("--model '\(text)': that is no number up to 65535")
+                throw UsageError("--model '\(text)': that is not a number up to 65535")
             }
             model = number
         }
@@ -60,8 +60,8 @@ struct Update: Command {
         do {
             try await environment.talkingAbout(peripheral) {
                 try await peripheral.withQueue { queue in
-                    let coordinator = FlowCoordinator(queue.connecting())
-                    try await coordinator.run(flow, deadline: limit) { progress.show($0) }
+                    let flows = queue.connecting()
+                    try await flows.run(flow, replacing: .activeFlow, deadline: limit) { progress.show($0) }
                 }
             }
         } catch {

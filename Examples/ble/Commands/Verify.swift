@@ -1,25 +1,25 @@
 import BLEStreams
 
-/// Tries whether a device does what it says, or what a file says of it.
+/// Tests whether a device behaves as it claims, or as a file describes it.
 struct Verify: Command {
     static let name = "verify"
-    static let summary = "try whether a device does what it says, or what a file says of it"
+    static let summary = "test whether a device behaves as it claims, or as a file describes it"
     static let parameters = ["ADDRESS"]
     static let options =
         [
             Option("database", value: "FILE", help: "compare with a file, as `ble info --json` prints it"),
-            Option("write", help: "write each value that can be read and written, with what was just read"),
+            Option("write", help: "write each readable and writable value, with the octets just read"),
             Option.deadline,
         ] + SecurityOptions.options
     static let notes = """
-        It reads what can be read, subscribes for a moment to what can be notified or indicated, and prints what isn't as the
-        file describes it: what is missing, other properties and descriptors, what is refused, and what is shown on a link that
-        is less secure than is declared. Values of characteristics are not compared. Services 1800 and 1801 of the file don't
-        count. Without --database the device is compared with its own claims.
+        It reads readable values, briefly subscribes to those that notify or indicate, and prints deviations from the
+        file: missing attributes, different properties and descriptors, refused operations, and values shown on a link
+        that is less secure than declared. It doesn't compare values of characteristics, and ignores the services 1800
+        and 1801 of the file. Without --database the device is compared with its own claims.
 
-        With findings the exit status is 1. With --secure all is tried twice: first on a link as it comes, then on one that
-        has been made as secure; and nobody is paired with before. Nothing is written without --write; a device may take even
-        the octets that it has just shown for an order. --timeout is for each request.
+        With findings the exit status is 1. With --secure everything is tested twice: first on the link as it is,
+        without pairing, then at that security level. Nothing is written without --write; a device may take even the
+        octets just read as a command. --timeout applies to each request.
         """
 
     private let peripheral: PeripheralName
@@ -76,8 +76,8 @@ struct Verify: Command {
             .verificationFailed,
             operation: "verify",
             object: "\(device)",
-            cause: "\(counts.findings) of what was looked at \(counts.findings == 1 ? "is" : "are") not as declared",
-            remedy: "Each was printed: change the device, or what declares it."
+            cause: "\(counts.findings) \(counts.findings == 1 ? "item is" : "items are") not as declared",
+            remedy: "Change the device or its declaration; each item is listed in the output."
         )
     }
 

@@ -7,8 +7,8 @@ struct Write: Command {
     static let parameters = ["ADDRESS", "CHARACTERISTIC", "HEX|@FILE"]
     static let options =
         [
-            Option("without-response", help: "don't ask the device for an answer"),
-            Option("reliable", help: "let the device repeat each part, and compare before it takes effect"),
+            Option("without-response", help: "write without waiting for an answer"),
+            Option("reliable", help: "have the device echo each part, and compare them before the write takes effect"),
             Option.fresh,
             Option.deadline,
         ] + SecurityOptions.options
@@ -34,7 +34,7 @@ struct Write: Command {
             source = .file(String(words[2].dropFirst()))
         } else {
             guard let octets = [UInt8](hex: words[2]) else {
-                throw UsageError("HEX '\(words[2])': octets are written as pairs of hex digits: 00ff; a file as @FILE")
+                throw UsageError("HEX '\(words[2])': write octets as pairs of hex digits like 00ff, a file as @FILE")
             }
             source = .octets(octets)
         }
@@ -56,13 +56,8 @@ struct Write: Command {
         }
         let deadline = limit.map { Deadline(in: $0) }
         try await environment.withLink(to: peripheral, deadline, security: security) { link in
-            switch characteristic {
-            case .uuid(let uuid):
-                _ = try await environment.discover(link, deadline)
-                try await link.write(value, to: uuid, kind, timeout: deadline?.remaining)
-            case .handle(let handle):
-                try await link.write(value, toHandle: handle, kind, timeout: deadline?.remaining)
-            }
+            if characteristic.reference.handle == nil { _ = try await environment.discover(link, deadline) }
+            try await link.write(value, to: characteristic, kind, timeout: deadline?.remaining)
         }
         environment.log.detail("wrote \(value.count) octets")
         try environment.output.print(.object(("written", .number(value.count))))

@@ -10,23 +10,25 @@ extension BLEError {
         let address = object.firstMatch(of: /([0-9A-F]{2}:){5}[0-9A-F]{2}/).map { String($0.0) } ?? "ADDRESS"
         let commands = [
             (
-                "call Link.pair() again while this program runs; later, remove what is left with Peripheral.unpair(), and",
-                "remove what is left with `ble unpair \(address)`, and"
+                "call Link.pair() again while this program runs; after that, remove the remaining keys with Peripheral.unpair(), and",
+                "remove the remaining keys with `ble unpair \(address)`, and"
             ),
             (
-                "Say once who answers, with \(Self.allowing)",
-                "Run this at a terminal, or with --passkey or --just-works"
+                "pass the answers once to \(Self.allowing), and the library pairs when needed",
+                "run this at a terminal, or with --passkey or --just-works"
             ),
             (
-                "say once who answers, with \(Self.allowing)",
+                "pass the answers once to \(Self.allowing)",
                 "run this at a terminal, or with --passkey or --just-works"
             ),
             ("with Link.secure(to: .authenticated, answers:)", "with --secure authenticated"),
-            ("Give answers that can take a passkey or compare numbers", "Run this at a terminal, or with --passkey"),
+            ("Pass answers that can enter a passkey or compare numbers", "Run this at a terminal, or with --passkey"),
+            ("Set LocalPeripheral.pairing to the answers", "Run `ble serve` at a terminal, or with --passkey"),
+            ("a peripheral whose LocalPeripheral.pairing is nil", "`ble serve --no-pairing`"),
             ("Link.discover()", "`ble info \(address)`"),
             ("Link.pair()", "`ble pair \(address)`"),
-            ("Say who answers: Link.pair(answers:)", "Run `ble pair \(address)` at a terminal, or with --passkey"),
-            ("say who answers: Link.pair(answers:)", "run `ble pair \(address)` at a terminal, or with --passkey"),
+            ("Pass the answers to Link.pair(answers:)", "Run `ble pair \(address)` at a terminal, or with --passkey"),
+            ("pass the answers to Link.pair(answers:)", "run `ble pair \(address)` at a terminal, or with --passkey"),
             ("Peripheral.unpair()", "`ble unpair \(address)`"),
             ("`Central.setPowered(true)`", "`ble adapter on`"),
             ("`Central.reset()`", "`ble adapter reset`"),
@@ -35,11 +37,18 @@ extension BLEError {
             (" with `ConnectedCentral.disconnect()`", ", or end the `ble serve` that it is connected to"),
             ("open the `Central` on another adapter", "choose another adapter with `--adapter`"),
             ("Central.setPrivacy(_:interrupting: true)", "--interrupt"),
+            ("Central.setPrivacy(false)", "`ble adapter privacy --set off`"),
+            ("join a second adapter: AdapterChoice.joined(_:)", "use several adapters with `--adapter all`"),
+            (", or drop its link with ConnectedCentral.disconnect()", ""),
+            ("by comparing numbers: PairingAnswers", "by comparing numbers"),
             ("Central.bonds", "`ble bonds`"),
-            ("say so: Central.adopt(_:replacing:)", "give --replace"),
+            ("pass replacing: true to Central.adopt(_:replacing:)", "pass --replace"),
             ("Bond.export(_:to:)", "`ble bonds export`"),
-            ("Name the folder that its bonds are in", "Name the folder that its bonds are in: --folder"),
-            ("BLEStream.retry(_:when:) and sessions do so by themselves", "`ble notify --reconnect` does so by itself"),
+            ("Pass the folder with its bonds", "Pass the folder with its bonds: --folder"),
+            (
+                "BLEStream.retry(_:when:) and sessions do so automatically",
+                "`ble notify --reconnect` does so automatically"
+            ),
         ]
         return commands.reduce(remedy) { $0.replacing($1.0, with: $1.1) }
     }
@@ -82,7 +91,7 @@ extension BLEError {
             operation: operation,
             object: path,
             cause: String(cString: strerror(number)),
-            remedy: "Check that the path is right, and that you may \(operation) it."
+            remedy: "Check that the path is correct, and that you may \(operation) it."
         )
         error.systemError = number
         return error

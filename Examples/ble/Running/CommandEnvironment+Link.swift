@@ -16,7 +16,7 @@ extension CommandEnvironment {
                 log.detail("connected to \(link.peripheral.address) (\(link.peripheral.address.kind)), MTU \(link.mtu)")
                 defer {
                     let count = link.ignoredPDUs
-                    if count > 0 { log.detail("ignored \(count) PDUs of the peripheral that belonged to nothing") }
+                    if count > 0 { log.detail("ignored \(count) unexpected PDUs of the peripheral") }
                 }
                 let wasEncrypted = link.security.isEncrypted
                 if let level = security?.level {
@@ -58,7 +58,7 @@ extension CommandEnvironment {
 
     /// Discovers what the peripheral has.
     func discover(_ link: Link, _ deadline: Deadline?) async throws -> GATTDatabase {
-        log.detail("asking for the services")
+        log.detail("discovering the services")
         let database = try await link.discover(timeout: deadline?.remaining)
         log.detail(
             (link.servicesAreRemembered ? "remembered " : "discovered ") + "\(database.services.count) services, "

@@ -22,7 +22,7 @@ struct StreamLimits: Sendable {
     /// How the options are explained.
     static let options = [
         Option("timeout", value: "S", help: "end after S seconds"),
-        Option("count", value: "N", help: "end after N of them; it is a failure when the time is over before"),
+        Option("count", value: "N", help: "end after N items; it is a failure if the time is over first"),
     ]
 }
 
@@ -92,10 +92,10 @@ extension BLEError {
         var error = BLEError(
             .timedOut,
             operation: operation,
-            cause: "\(received) of \(count) came within \(limit.secondsText)",
+            cause: "\(received) of \(count) arrived within \(limit.secondsText)",
             remedy: """
-                Allow more time with --timeout, and check that the device is near and sends. Where a scan hears nothing at \
-                all, switch the adapter off and on with `ble adapter cycle`.
+                Check that the device is in range and sends, or allow more time with --timeout. If a scan finds no device \
+                at all, switch the adapter off and on with `ble adapter cycle`.
                 """
         )
         error.elapsed = limit

@@ -34,7 +34,7 @@ struct CommandEnvironment: Sendable {
     func peripheral(_ name: PeripheralName) throws -> Peripheral {
         var peripheral = try central.peripheral(name.text)
         if let identity = peripheral.bond?.peer, identity.rawValue != peripheral.address.rawValue {
-            log.say("\(peripheral) is \(identity.descriptionWithKind), which there is a bond with")
+            log.say("\(peripheral) is \(identity.descriptionWithKind), which is bonded")
             peripheral = central.peripheral(identity)
         }
         if isFresh { peripheral.forgetServices() }

@@ -12,7 +12,7 @@ enum PairingClaim: String, CaseIterable, Sendable {
     static let option = Option(
         "claim",
         value: "C",
-        help: "at a terminal, claim to be able to do no more than display, yes-no or keyboard"
+        help: "at a terminal, claim only this capability: display, yes-no or keyboard"
     )
 
     /// The claim that was made with the option, which others exclude; `nil` where there is none.
@@ -20,12 +20,12 @@ enum PairingClaim: String, CaseIterable, Sendable {
         guard let text = arguments.last("claim") else { return nil }
         guard let claim = PairingClaim(rawValue: text) else {
             let names = allCases.map(\.rawValue).joined(separator: ", ")
-            throw UsageError("--claim '\(text)': what can be claimed is \(names)")
+            throw UsageError("--claim '\(text)': the capabilities are \(names)")
         }
         if let other = others.first(where: { arguments.has($0) }) {
             throw UsageError("--claim and --\(other) exclude each other")
         }
-        guard Terminal.standard != nil else { throw UsageError("--claim \(text): there is no terminal to do that") }
+        guard Terminal.standard != nil else { throw UsageError("--claim \(text): this requires a terminal") }
         return claim
     }
 }

@@ -107,7 +107,7 @@ final class ChildProcess: Sendable {
         // Nobody reads more of it; one that has closed its output and goes on has nothing more to say either.
         let isCut = octets.count == limit
         let status = reap(mayEnd: !isLate && !isCut, before: deadline)
-        if isLate { throw BLEError.command(name, cause: "it has not ended within \(patience.secondsText)") }
+        if isLate { throw BLEError.command(name, cause: "it did not end within \(patience.secondsText)") }
         guard isCut || status == 0 else { throw BLEError.command(name, cause: Self.words(forStatus: status)) }
         return octets
     }

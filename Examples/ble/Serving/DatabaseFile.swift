@@ -82,7 +82,7 @@ struct CharacteristicEntry: Decodable {
         for name in try members["properties", as: [String].self] ?? [] {
             guard let property = Self.names.first(where: { $0.0 == name })?.1 else {
                 let known = Self.names.map(\.0).joined(separator: ", ")
-                throw members.refusal(of: "properties", "'\(name.harmless)' is no property; they are \(known)")
+                throw members.refusal(of: "properties", "'\(name.harmless)' is not a property; they are \(known)")
             }
             properties.insert(property)
         }
@@ -91,7 +91,7 @@ struct CharacteristicEntry: Decodable {
         {
             throw members.refusal(
                 of: "properties",
-                "signed writes alone can't be served, since signatures can't be verified; put write there"
+                "signatures can't be verified, so signed writes alone can't be served; add write"
             )
         }
     }
@@ -122,7 +122,7 @@ struct AttributeEntry: Decodable {
         if let level = try members["access", as: String.self] {
             guard let requirement = AccessRequirement(level: level) else {
                 let levels = AccessRequirement.levels.joined(separator: ", ")
-                throw members.refusal(of: "access", "'\(level.harmless)' is no level; they are \(levels)")
+                throw members.refusal(of: "access", "'\(level.harmless)' is not a level; they are \(levels)")
             }
             access = requirement
         }

@@ -19,7 +19,7 @@ struct Members {
         guard let other = container.allKeys.first(where: { !known.contains($0.stringValue) }) else { return }
         throw refusal(
             of: String(other.stringValue.prefix(40)),
-            "there is no such member; the ones here are \(known.joined(separator: ", "))"
+            "this member is unknown; the known ones are \(known.joined(separator: ", "))"
         )
     }
 
@@ -65,11 +65,11 @@ extension DecodingError {
         case .keyNotFound(let key, let context):
             Self.place(context.codingPath + [key], "it is missing; add it")
         case .typeMismatch(let type, let context):
-            Self.place(context.codingPath, "\(Self.words(for: type)) belongs here")
+            Self.place(context.codingPath, "\(Self.words(for: type)) is expected here")
         case .valueNotFound(let type, let context):
-            Self.place(context.codingPath, "it is null, and \(Self.words(for: type)) belongs here")
+            Self.place(context.codingPath, "it is null, but \(Self.words(for: type)) is expected here")
         case .dataCorrupted(let context) where context.codingPath.isEmpty:
-            "this is no JSON; it must be one object, as `ble info --json` prints it"
+            "this is not JSON; it must be one object, as `ble info --json` prints it"
         case .dataCorrupted(let context): Self.place(context.codingPath, context.debugDescription)
         @unknown default: "it can't be read"
         }

@@ -15,12 +15,12 @@ extension ServedDatabase {
         do {
             octets = try readBeginning(path, Self.largestFile + 1)
         } catch let error as BLEError {
-            throw refusal(error.cause + "; it takes a file that `ble info --json` has printed")
+            throw refusal(error.cause + "; pass a file that `ble info --json` has printed")
         } catch {
             throw refusal("\(error)")
         }
         guard octets.count <= Self.largestFile else {
-            throw refusal("it has more than \(Self.largestFile) octets; take services out that are not needed")
+            throw refusal("it has more than \(Self.largestFile) octets; remove services that are not needed")
         }
         do {
             let file = try JSONDecoder().decode(DatabaseFile.self, from: Data(octets))

@@ -49,15 +49,15 @@ struct ServedDatabase: ServedContents {
         if !others.isEmpty {
             let list = others.map(\.description).joined(separator: ", ")
             notices.append(
-                "of service 1800 only name and appearance are copied, not \(list), which tell of a device's radio"
+                "of service 1800 only name and appearance are copied, not \(list), which describe a device's radio"
             )
         }
         try add(file)
         advertised = file.advertising?.map(\.uuid) ?? fitting
         if file.isEncrypted, !access.needsEncryption, file.showsUnmarked(except: Self.ownServices) {
             notices.append(
-                "the values were read over an encrypted link, and the copy shows them to everybody; give --access encrypted, or "
-                    + "\"access\" in the file"
+                "the values were read over an encrypted link, but the copy shows them to any central; pass --access "
+                    + "encrypted, or \"access\" in the file"
             )
         }
     }
@@ -92,7 +92,7 @@ struct ServedDatabase: ServedContents {
                 guard let target, target != index, !Self.ownServices.contains(include.uuid) else {
                     throw Self.fault(
                         ["services[\(index)].includes[\(number)]"],
-                        "there is no other service \(include.uuid) with this handle to include; take it out"
+                        "there is no other service \(include.uuid) with this handle to include; remove it"
                     )
                 }
                 includes.append(names[target])

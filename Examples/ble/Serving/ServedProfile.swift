@@ -127,7 +127,7 @@ struct EchoProfile: ServedProfile {
                     [.read, .write, .writeWithoutResponse, .notify, .indicate],
                     value: .dynamic
                 ) {
-                    LocalDescriptor.userDescription("What was written last")
+                    LocalDescriptor.userDescription("The value written last")
                 }
             }
         ]

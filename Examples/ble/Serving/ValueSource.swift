@@ -78,12 +78,12 @@ extension ValueSource: Decodable {
             throw DecodingError.dataCorrupted(
                 .init(
                     codingPath: decoder.codingPath,
-                    debugDescription: "a value has one of \(Self.kinds.joined(separator: ", ")), and no two of them"
+                    debugDescription: "a value has exactly one of \(Self.kinds.joined(separator: ", "))"
                 )
             )
         }
         for name in members.names where name != kind && !(kind == "count" || (name == "every" && kind.isAsked)) {
-            throw members.refusal(of: name, "it has no meaning beside \(kind)")
+            throw members.refusal(of: name, "it has no meaning with \(kind)")
         }
         let every = try Self.interval(members)
         switch kind {
@@ -97,7 +97,7 @@ extension ValueSource: Decodable {
         case "command":
             let words: [String] = try members.required(kind)
             guard let program = words.first, !program.isEmpty, words.allSatisfy({ !$0.utf8.contains(0) }) else {
-                throw members.refusal(of: kind, "a command is written as words: [\"/usr/bin/printf\", \"ok\"]")
+                throw members.refusal(of: kind, "write a command as words: [\"/usr/bin/printf\", \"ok\"]")
             }
             self = .command(words, every: every)
         default:
@@ -110,7 +110,7 @@ extension ValueSource: Decodable {
         }
     }
 
-    private static let hexForm = "octets are written as pairs of hex digits: 00ff"
+    private static let hexForm = "write octets as pairs of hex digits: 00ff"
 
     private static func interval(_ members: Members) throws -> Duration {
         let seconds = try members["every", as: Double.self] ?? 1

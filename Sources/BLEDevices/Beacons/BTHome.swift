@@ -1,6 +1,6 @@
 public import BLEProtocol
 
-/// What a sensor measures and tells all who listen, in the open format BTHome, version 2, unencrypted.
+/// The measurements that a sensor broadcasts in the open format BTHome, version 2, unencrypted.
 ///
 /// ```swift
 /// let reading = BTHome([try .init(.temperature, 21.5), try .init(.humidity, 40)])
@@ -12,26 +12,26 @@ public import BLEProtocol
 ///
 /// Source: the BTHome format, version 2, bthome.io.
 public struct BTHome: Hashable, Sendable {
-    /// One value, with what it is of.
+    /// One value and its quantity.
     public struct Measurement: Hashable, Sendable {
         /// What is measured.
         public let object: Object
-        /// The value in the unit of ``Object/unit``, in steps of ``Object/step``; of a state 0 or 1, of a button or a dimmer
-        /// the number of what has happened.
+        /// The value in the unit of ``Object/unit``, in steps of ``Object/step``; for a state 0 or 1, for a button or a
+        /// dimmer the number of the event.
         public let value: Double
 
         /// Makes a measurement, rounded to the steps of its object.
         ///
-        /// - Throws: ``BLEError/Code/invalidArgument`` when the object is none that this library knows, or has no room for the
-        ///   value; the error names the range.
+        /// - Throws: ``BLEError/Code/invalidArgument`` if the object is unknown to this library, or can't represent the
+        ///   value; the error states the range.
         public init(_ object: Object, _ value: Double) throws {
             guard let form = object.form else {
-                throw object.refusal("its form isn't known", "Use one of the objects that have a name.")
+                throw object.refusal("its format is unknown", "Use one of the named objects.")
             }
             let number = (value * form.divisor / form.multiplier).rounded()
             guard form.range.contains(number) else {
                 let (least, most) = (form.value(form.range.lowerBound), form.value(form.range.upperBound))
-                throw object.refusal("\(value) is not between \(least) and \(most)", "Give a value of this range.")
+                throw object.refusal("\(value) is not between \(least) and \(most)", "Use a value in this range.")
             }
             self.init(object: object, value: form.value(number))
         }
@@ -42,26 +42,26 @@ public struct BTHome: Hashable, Sendable {
         }
     }
 
-    /// What is measured, in the order of the object's number; what is there several times keeps its order.
+    /// The measurements, in the order of the object's number; several of one object keep their order.
     public var measurements: [Measurement] { didSet { sort() } }
 
-    /// Whether it advertises when something happens, not all the time: a button.
+    /// Whether it advertises only on events, such as a button, not all the time.
     public var isTriggered: Bool
 
-    /// Describes what a sensor tells.
+    /// Describes a sensor's measurements.
     public init(_ measurements: [Measurement], isTriggered: Bool = false) {
         self.measurements = measurements
         self.isTriggered = isTriggered
         sort()
     }
 
-    /// The first value of an object; `nil` where there is none.
+    /// The first value of an object; `nil` if there is none.
     public subscript(_ object: Object) -> Double? { measurements.first { $0.object == object }?.value }
 
-    /// Reads what an advertisement tells; `nil` where it is none of this format, of another version, or encrypted.
+    /// Decodes an advertisement; `nil` if it has another format or version, or is encrypted.
     ///
-    /// Text and raw data are passed over. At an object that this library doesn't know reading ends, as the format has it: how
-    /// long that is can't be told. What stands before it counts.
+    /// Text and raw data are skipped. Decoding ends at an object that this library doesn't know, as the format
+    /// requires, since its length is unknown. The measurements before it are valid.
     public init?(_ advertisement: AdvertisingData) {
         guard let data = advertisement.serviceData(for: Self.service), let information = data.first,
             information & (Self.versionMask | Self.isEncrypted) == Self.version
@@ -80,7 +80,7 @@ public struct BTHome: Hashable, Sendable {
         self.init(measurements, isTriggered: information & Self.triggered != 0)
     }
 
-    /// What to advertise: the flags, which the format asks for, and the data.
+    /// The fields to advertise: the flags, which the format requires, and the data.
     public var fields: [AdvertisingField] {
         let data = measurements.flatMap { measurement in
             measurement.object.form.map { [measurement.object.rawValue] + $0.octets(of: measurement.value) } ?? []

@@ -9,7 +9,7 @@ extension BTHome {
         /// Makes an object from its octet.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// The number of the advertisement: a receiver passes over what it has had.
+        /// The number of the advertisement: a receiver ignores one that it has already seen.
         public static let packetID = Object(rawValue: 0x00)
         /// The charge of the battery in %.
         public static let battery = Object(rawValue: 0x01)
@@ -33,8 +33,8 @@ extension BTHome {
         public static let opening = Object(rawValue: 0x11)
         /// Whether something moves: 1.
         public static let motion = Object(rawValue: 0x21)
-        /// What has happened to a button: 0 nothing, 1 a press, 2 a double press, 3 a triple press, 4 a long press, 5 a long
-        /// double press, 6 a long triple press, 128 it is held.
+        /// A button event: 0 none, 1 a press, 2 a double press, 3 a triple press, 4 a long press, 5 a long double
+        /// press, 6 a long triple press, 128 it is held.
         public static let button = Object(rawValue: 0x3A)
 
         /// How a value is written.
@@ -51,8 +51,8 @@ extension BTHome {
 }
 
 extension BTHome.Object {
-    /// The name in the format's list of objects: `temperature`; `nil` where this library knows none. One of another width or
-    /// step has the number behind it: `temperature 0x45`.
+    /// The name in the format's list of objects: `temperature`; `nil` if unknown to this library. A variant with
+    /// another width or step has its number appended: `temperature 0x45`.
     public var name: String? { form.map(\.name) }
 
     /// The unit of its values: `°C`; empty for a number, a state or an event; `nil` where this library doesn't know it.
@@ -61,7 +61,7 @@ extension BTHome.Object {
     /// The steps of its values.
     public var step: Double? { form.map { $0.multiplier / $0.divisor } }
 
-    /// The object of a name; `nil` where there is none.
+    /// The object with a name; `nil` if there is none.
     public init?(name: String) {
         guard let form = Self.forms.first(where: { $0.value.name == name }) else { return nil }
         self.init(rawValue: form.key)

@@ -5,8 +5,8 @@ public import BLEProtocol
 /// A beacon that says more than one of them advertises them in turn. Source: Eddystone Protocol Specification, 2018;
 /// encrypted frames (EID, encrypted telemetry) are not read.
 public enum Eddystone: Hashable, Sendable {
-    /// An identifier: ten octets for all of somebody's beacons, six for this one; and with what power it would be received
-    /// at 0 m, in dBm, −100 to 20.
+    /// An identifier: ten octets for all beacons of one owner, six for this one; and the power received at 0 m, in dBm,
+    /// −100 to 20.
     case identifier(namespace: [UInt8], instance: [UInt8], power: Int8)
     /// A web address, and with what power the beacon would be received at 0 m, in dBm, −100 to 20.
     case url(String, power: Int8)
@@ -61,11 +61,11 @@ public enum Eddystone: Hashable, Sendable {
         }
     }
 
-    /// What to advertise, with the flags and the service that the format asks for.
+    /// The fields to advertise, with the flags and the service that the format requires.
     ///
-    /// - Throws: ``BLEError/Code/invalidArgument`` when the identifier has not 10 and 6 octets, the URL doesn't begin with
-    ///   `http://` or `https://`, has a character that is no printable ASCII, or more than 17 octets when it is shortened
-    ///   as the format has it.
+    /// - Throws: ``BLEError/Code/invalidArgument`` if the identifier doesn't have 10 and 6 octets, or if the URL
+    ///   doesn't begin with `http://` or `https://`, contains a character that is not printable ASCII, or has more than
+    ///   17 octets after the format's shortening.
     public var fields: [AdvertisingField] {
         get throws {
             [
@@ -87,7 +87,7 @@ public enum Eddystone: Hashable, Sendable {
                         operation: "advertise",
                         object: "Eddystone identifier",
                         cause: "the namespace has \(namespace.count) octets and the instance \(instance.count)",
-                        remedy: "Give a namespace of 10 octets and an instance of 6."
+                        remedy: "Use a namespace of 10 octets and an instance of 6."
                     )
                 }
                 return [0x00, UInt8(bitPattern: power)] + namespace + instance + [0, 0]
@@ -161,7 +161,7 @@ private enum EddystoneURL {
                 guard let octet = character.asciiValue, isPrintable(octet) else {
                     throw refusal(
                         url,
-                        "it has a character that is no printable ASCII",
+                        "it has a character that is not printable ASCII",
                         "Write that in percent encoding."
                     )
                 }

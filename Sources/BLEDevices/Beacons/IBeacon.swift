@@ -46,7 +46,7 @@ public struct IBeacon: Hashable, Sendable {
         return nil
     }
 
-    /// What to advertise: 30 octets, with the flags that the format asks for.
+    /// The fields to advertise: 30 octets, with the flags that the format requires.
     public var fields: [AdvertisingField] {
         let data =
             Self.kind + uuid.littleEndianOctets128.reversed() + major.bigEndianOctets + minor.bigEndianOctets

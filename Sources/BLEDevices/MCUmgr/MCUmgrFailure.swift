@@ -1,4 +1,4 @@
-/// What a device answers instead of doing what it was asked.
+/// A device's refusal of a request.
 ///
 /// Source: Zephyr documentation, "SMP Protocol Specification" and "Application/software image management group";
 /// `mgmt_defines.h` and `img_mgmt.h` of Zephyr for the numbers.
@@ -74,7 +74,7 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
         13: "flash can't be erased", 14: "no such slot", 15: "out of memory", 16: "another upload is under way",
         20: "the offset is missing",
         21: "the length is missing", 22: "the image is shorter than its header",
-        23: "it is no image for this boot loader", 24: "the hash is invalid",
+        23: "it is not an image for this boot loader", 24: "the hash is invalid",
         25: "the image is linked for another address", 27: "a newer version is installed",
         28: "an image is pending already", 29: "the vector table is invalid", 30: "the image is too large",
         31: "more data than the image has", 32: "confirmation is denied", 33: "the image is the active one",

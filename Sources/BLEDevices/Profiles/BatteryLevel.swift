@@ -1,7 +1,7 @@
 import BLEProtocol
 public import BLEStreams
 
-extension TypedCharacteristic where Value == Int {
+extension CharacteristicKey where Self == TypedCharacteristic<Int> {
     /// Battery Level, 2A19: the charge in percent, 0 to 100; larger values are reserved, and handed out as they are
     /// (Battery Service 1.0, 3.1).
     public static var batteryLevel: Self {

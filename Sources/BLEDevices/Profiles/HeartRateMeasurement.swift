@@ -19,7 +19,7 @@ public struct HeartRateMeasurement: Hashable, Sendable {
     public var time: ReceptionTime
 }
 
-extension TypedCharacteristic where Value == HeartRateMeasurement {
+extension CharacteristicKey where Self == TypedCharacteristic<HeartRateMeasurement> {
     /// Heart Rate Measurement, 2A37: notified about once a second.
     public static var heartRateMeasurement: Self {
         TypedCharacteristic(BluetoothUUID(0x2A37)) { reader throws(MalformedValue) in

@@ -15,7 +15,7 @@ extension Link {
     ///   - buffer: what happens to chunks that come faster than they are taken; one counts as one value.
     public func bytes(of serial: SerialService, buffer: BufferPolicy = .standard) -> LinkBytes {
         LinkBytes(
-            chunks: notifications(of: serial.incoming, in: serial.service, buffer: buffer),
+            chunks: notifications(of: .uuid(serial.incoming, in: serial.service), buffer: buffer),
             link: self,
             serial: serial
         )
@@ -56,7 +56,7 @@ public struct LinkBytes: AsyncSequence, Sendable {
     /// - Parameters:
     ///   - octets: what to write; of none nothing is sent.
     ///   - timeout: how long each piece may take; without it each request has the 30 s of the specification.
-    /// - Throws: as ``Link/write(_:to:in:_:timeout:)``; pieces before the one that failed have been written. When the
+    /// - Throws: as ``CharacteristicAccess/write(_:to:_:timeout:)``; pieces before the one that failed have been written. When the
     ///   task is cancelled, `CancellationError`, after a whole piece.
     public func write(_ octets: some Collection<UInt8>, timeout: Duration? = nil) async throws {
         let selector = CharacteristicSelector.uuid(serial.outgoing, service: serial.service)

@@ -2,24 +2,24 @@ public import BLEProtocol
 public import BLERadio
 internal import Synchronization
 
-/// The adapters of this machine as radios: those that are there, and each that is plugged in later.
+/// The adapters of this machine as radios: those present, and each one plugged in later.
 ///
-/// One that is pulled out keeps its radio, which says that it is absent; plugged in again it is the same one, whatever its
-/// number.
+/// An unplugged adapter keeps its radio, which reports that it is absent; plugged in again it is the same radio, under
+/// any number.
 public final class AdapterRoster: Sendable {
-    /// The time of all of them.
+    /// The timeline of all of them.
     public let timeline: any Timeline
 
     private let loop: EventLoop
     private let management: ManagementSocket
     private let radios = Mutex<[LinuxRadio]>([])
 
-    /// Begins to watch.
+    /// Begins to watch the adapters.
     ///
-    /// - Parameter mayBeMissing: whether the first may turn up later.
-    /// - Throws: ``BLEError/Code/adapterNotFound`` where there is none and one must be,
-    ///   ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel, ``BLEError/Code/permissionDenied`` where the
-    ///   system lets this program open no Bluetooth socket.
+    /// - Parameter mayBeMissing: whether the first may appear later.
+    /// - Throws: ``BLEError/Code/adapterNotFound`` if there is none and one is required,
+    ///   ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel, ``BLEError/Code/permissionDenied`` if the
+    ///   system doesn't let this program open Bluetooth sockets.
     public init(mayBeMissing: Bool) throws(BLEError) {
         let object = "all adapters"
         if try LinuxRadio.adapters().isEmpty, !mayBeMissing { throw .noAdapter(operation: "open", object: object) }
@@ -35,10 +35,10 @@ public final class AdapterRoster: Sendable {
         self.timeline = timeline
     }
 
-    /// Hands out the radio of each adapter that is there, before this returns, and later of each that is new, until the
-    /// activity is cancelled.
+    /// Calls the closure with the radio of each present adapter, before this returns, and later with that of each new
+    /// one, until the activity is cancelled.
     ///
-    /// - Parameter add: is called on the roster's own thread later; once for each adapter.
+    /// - Parameter add: called once for each adapter; later on the roster's own thread.
     public func observe(_ add: @escaping @Sendable (LinuxRadio) -> Void) -> RadioActivity {
         let sink = EventSink(add)
         let events = management.observe { [weak self] _ in self?.look(sink) }

@@ -253,7 +253,7 @@ extension Advertisement {
 
 extension BLEError {
     fileprivate static func advertisingIsOver(_ adapter: String) -> BLEError {
-        BLEError(.ended, operation: "advertise", object: adapter, cause: "it does not advertise any more")
+        BLEError(.ended, operation: "advertise", object: adapter, cause: "it no longer advertises")
     }
 
     fileprivate static func noFreeInstance(_ maximum: UInt8, _ adapter: String) -> BLEError {
@@ -261,7 +261,7 @@ extension BLEError {
             .busy,
             operation: "advertise",
             object: adapter,
-            cause: "all \(maximum) advertisements of \(adapter) are taken",
+            cause: "all \(maximum) advertisements of \(adapter) are in use",
             remedy: "End another program's advertisement, or remove all with \"sudo btmgmt clr-adv\"."
         )
     }
@@ -272,7 +272,7 @@ extension BLEError {
             .busy,
             operation: "advertise",
             object: adapter,
-            cause: "\(adapter) is connected to \(all), and its controller can't begin to advertise beside that link",
+            cause: "\(adapter) is connected to \(all), and its controller can't start advertising meanwhile",
             remedy: "Disconnect from \(all) first, or advertise on another adapter."
         )
     }

@@ -2,7 +2,7 @@ public import BLEProtocol
 public import BLERadio
 
 extension LinuxRadio {
-    /// Asks the kernel, through the management socket, which takes the capability `CAP_NET_ADMIN`.
+    /// Asks the kernel through the management socket, which requires the capability `CAP_NET_ADMIN`.
     ///
     /// The corresponding command is Get PHY Configuration (BlueZ, `doc/mgmt-protocol.rst`), Linux 4.19 and later.
     public func readPHYs(
@@ -16,8 +16,8 @@ extension LinuxRadio {
         return RadioActivity { sink.close() }
     }
 
-    /// Tells the kernel, through the management socket, which takes the capability `CAP_NET_ADMIN`, and an adapter that is
-    /// on. What the adapter has for classic Bluetooth stays.
+    /// Sets it in the kernel through the management socket, which requires the capability `CAP_NET_ADMIN` and an
+    /// adapter that is on. The adapter's settings for classic Bluetooth stay as they are.
     ///
     /// The corresponding command is Set PHY Configuration (BlueZ, `doc/mgmt-protocol.rst`), Linux 4.19 and later.
     public func selectPHYs(

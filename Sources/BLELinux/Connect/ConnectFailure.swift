@@ -17,7 +17,7 @@ struct ConnectFailure {
                 .busy,
                 operation: "connect",
                 object: object,
-                cause: "the attribute channel to it is taken: \(holder)",
+                cause: "the attribute channel to it is in use: \(holder)",
                 remedy: "Disconnect it there first: \"bluetoothctl disconnect \(peer)\"."
             )
         case .connectionRefused:
@@ -33,8 +33,8 @@ struct ConnectFailure {
                 .notSupported,
                 operation: "connect",
                 object: object,
-                cause: "\(adapter.name) can't do Low Energy",
-                remedy: "Use an adapter for Bluetooth 4.0 or later."
+                cause: "\(adapter.name) doesn't support Low Energy",
+                remedy: "Use an adapter with Bluetooth 4.0 or later."
             )
         case .addressFamilyNotSupported, .protocolNotSupported, .accessDenied, .notPermitted:
             return .noBluetooth(error, operation: "connect", object: object)
@@ -63,11 +63,11 @@ struct ConnectFailure {
     private func words(for error: SystemError) -> (cause: String, remedy: String) {
         switch error {
         case .timedOut, .hostDown:
-            ("it was heard but did not answer the connection request", "Move closer to it, then try again.")
+            ("it advertises but did not answer the connection request", "Move closer to it, then try again.")
         case .notImplemented:
             ("the connection was lost before it was established", "Try again; move closer to it if this happens often.")
         case .connectionRefused:
-            ("the connection was refused", "Check whether it is connected to another device, or try again later.")
+            ("the connection was refused", "Check that it is not connected to another device, or try again later.")
         case .tooManyLinks, .noMemory:
             (
                 "\(adapter.name) has no free connection slot: its controller manages no more connections",
@@ -75,8 +75,8 @@ struct ConnectFailure {
             )
         case .connectionReset:
             (
-                "it closed the connection at once",
-                "Check whether it accepts bonded devices only, or another device only."
+                "it closed the connection immediately",
+                "Check that it accepts connections from devices that are not bonded with it."
             )
         case .connectionAborted:
             ("another program on this host ended the attempt", "Try again.")
@@ -85,7 +85,7 @@ struct ConnectFailure {
         case .badExchange:
             ("it no longer has the keys of the bond", "Remove the bond on this side too, then pair again.")
         case .busy:
-            ("the controller is occupied", "Try again in a moment.")
+            ("the controller is busy", "Try again in a moment.")
         default:
             ("the kernel gave up: \(error)", "Try again.")
         }
@@ -93,8 +93,8 @@ struct ConnectFailure {
 
     /// Who is likely to have the channel that the kernel says is taken.
     private var holder: String {
-        let others = "this program or another one is connected to it already"
-        return RunningPrograms.include("bluetoothd") ? "bluetoothd, or else " + others : others
+        let others = "this program or another one is already connected to it"
+        return RunningPrograms.include("bluetoothd") ? "bluetoothd, or " + others : others
     }
 }
 

@@ -2,7 +2,7 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Glibc
 
-/// What keeps a program from using an adapter at all.
+/// Obstacles to using an adapter at all.
 extension BLEError {
     /// The kernel gave no Bluetooth socket.
     static func noBluetooth(_ error: SystemError, operation: String, object: String) -> BLEError {
@@ -23,7 +23,7 @@ extension BLEError {
                 .permissionDenied,
                 operation: operation,
                 object: object,
-                cause: "this system lets the program open no Bluetooth socket: \(error)",
+                cause: "this system doesn't let the program open Bluetooth sockets: \(error)",
                 remedy: "A service needs AF_BLUETOOTH in RestrictAddressFamilies; a container needs a seccomp profile "
                     + "that allows it."
             )
@@ -39,7 +39,7 @@ extension BLEError {
             .invalidArgument,
             operation: "open",
             object: "\"\(name)\"",
-            cause: "this is no adapter's name",
+            cause: "this is not the name of an adapter",
             remedy: "Adapters are called hci0, hci1 and so on; \"ls /sys/class/bluetooth\" lists them."
         )
     }
@@ -50,7 +50,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "this machine has no Bluetooth adapter",
-            remedy: "Plug one in, or try the simulated radio."
+            remedy: "Plug one in, or use the simulated radio."
         )
     }
 
@@ -70,8 +70,8 @@ extension BLEError {
             .notSupported,
             operation: operation,
             object: object,
-            cause: "the adapter \(name) can't do Bluetooth Low Energy",
-            remedy: "Use an adapter for Bluetooth 4.0 or later."
+            cause: "the adapter \(name) doesn't support Bluetooth Low Energy",
+            remedy: "Use an adapter with Bluetooth 4.0 or later."
         )
     }
 
@@ -97,7 +97,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "the adapter \(name) is starting",
-            remedy: "Wait until it has started; unplug it and plug it in again if that takes more than some seconds."
+            remedy: "Wait until it has started; if that takes more than some seconds, unplug it and plug it in again."
         )
     }
 
@@ -106,9 +106,9 @@ extension BLEError {
             .adapterNotReady,
             operation: operation,
             object: object,
-            cause: "the adapter \(name) has no address of its own yet, or is unconfigured otherwise",
-            remedy: "A service that starts with the machine may be about to give it one. What is missing is said by "
-                + "\"btmgmt --index \(name) config\"; one is given by \"btmgmt --index \(name) public-addr ADDRESS\"."
+            cause: "the adapter \(name) has no address yet, or is otherwise unconfigured",
+            remedy: "Wait for a boot service that may configure it. To see what is missing, run "
+                + "\"btmgmt --index \(name) config\"; for an address, \"btmgmt --index \(name) public-addr ADDRESS\"."
         )
     }
 
@@ -130,7 +130,7 @@ extension BLEError {
             .adapterPoweredOff,
             operation: "switch on",
             object: name,
-            cause: "the kernel says that it has switched \(name) on, and \(name) stays off",
+            cause: "the kernel reports that it has switched \(name) on, but \(name) stays off",
             remedy: "Reset it with `Central.reset()`, or unplug it and plug it in again."
         )
     }

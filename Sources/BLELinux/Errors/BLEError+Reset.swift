@@ -4,24 +4,24 @@ internal import BLEProtocol
 extension BLEError {
     /// It is no USB device.
     static func nothingToReset(_ adapter: String, _ bus: USBDevice.OtherBus) -> BLEError {
-        let way = bus.name.map { "its bus is \($0)" } ?? "it is a virtual one, which a program has made"
+        let way = bus.name.map { "its bus is \($0)" } ?? "it is a virtual controller made by a program"
         let remedy: String
         if bus.name == nil {
-            remedy = "Start the program again that has made it."
+            remedy = "Restart the program that made it."
         } else if let bus = bus.name, bus == "tty" {
-            remedy = "Start the program again that has attached it: hciattach, btattach."
+            remedy = "Restart the program that attached it: hciattach, btattach."
         } else if let name = bus.name, let device = bus.device, let driver = bus.driver {
             let folder = "/sys/bus/\(name)/drivers/\(driver)"
             remedy =
-                "Bind its driver anew: \"echo \(device) | sudo tee \(folder)/unbind\", then the same into \(folder)/bind."
+                "Rebind its driver: \"echo \(device) | sudo tee \(folder)/unbind\", then the same into \(folder)/bind."
         } else {
-            remedy = "Load its driver anew with modprobe, or start the machine again."
+            remedy = "Reload its driver with modprobe, or restart the machine."
         }
         return BLEError(
             .notSupported,
             operation: "reset",
             object: adapter,
-            cause: "it is no USB device, so there is nothing to reset: \(way)",
+            cause: "only USB devices can be reset, and this is not one: \(way)",
             remedy: remedy
         )
     }
@@ -38,7 +38,7 @@ extension BLEError {
                 .permissionDenied,
                 operation: "reset",
                 object: adapter,
-                cause: "this program may not write to \(node): \(error)",
+                cause: "this program has no permission to write to \(node): \(error)",
                 remedy: "Run it as root; or write the line SUBSYSTEM==\"usb\", \(which)GROUP=\"bluetooth\", "
                     + "MODE=\"0660\" into /etc/udev/rules.d/70-bluetooth-reset.rules, run \"sudo groupadd -f bluetooth\" and \"sudo udevadm "
                     + "control --reload && sudo udevadm trigger -s usb\", and add the program's user to that group."
@@ -48,8 +48,8 @@ extension BLEError {
                 .systemFailure,
                 operation: "reset",
                 object: adapter,
-                cause: "there is no \(node)",
-                remedy: "A container needs the host's: docker run -v /dev/bus/usb:/dev/bus/usb "
+                cause: "\(node) does not exist",
+                remedy: "In a container, mount the host's: docker run -v /dev/bus/usb:/dev/bus/usb "
                     + "--device-cgroup-rule='c 189:* rmw'."
             )
         default:
@@ -71,8 +71,8 @@ extension BLEError {
             .adapterNotFound,
             operation: "reset",
             object: adapter,
-            cause: "it went away and has not come back within \(time)",
-            remedy: "Unplug it and plug it in again; \"sudo dmesg\" tells what the kernel makes of it."
+            cause: "it disappeared and did not come back within \(time)",
+            remedy: "Unplug it and plug it in again; \"sudo dmesg\" shows the kernel's messages."
         )
     }
 }

@@ -16,7 +16,7 @@ extension BLEError {
             .permissionDenied,
             operation: operation,
             object: object,
-            cause: "it takes the capability \(capability.rawValue.uppercased()), which this program hasn't",
+            cause: "it requires the capability \(capability.rawValue.uppercased()), which this program lacks",
             remedy: "Grant it with \"sudo setcap '\(capability.rawValue)+ep' \(program)\", or run the program as root."
         )
     }

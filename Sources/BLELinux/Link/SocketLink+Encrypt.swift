@@ -70,30 +70,30 @@ extension BLEError {
             case .keyMissing? where hasForeignKey, .authenticationFailed? where hasForeignKey:
                 (
                     .securityFailed,
-                    "this adapter has other keys for the peripheral than this program's bond, and they don't fit: another "
-                        + "program, bluetoothd for one, has paired with it since, or given the adapter keys of before",
-                    "Remove its bond too, with \"bluetoothctl remove \(peer)\" where it is bluetoothd's. \(unpair)"
+                    "this adapter's keys for the peripheral differ from this program's bond and don't match: another "
+                        + "program, such as bluetoothd, has paired with it since, or has given the adapter older keys",
+                    "Remove its bond too, with \"bluetoothctl remove \(peer)\" if it is bluetoothd's. \(unpair)"
                 )
             case .keyMissing?:
                 (
                     .securityFailed,
-                    "the peripheral no longer has the keys of the bond: it was reset, or its bond removed there",
+                    "the peripheral no longer has the keys of the bond: it was reset, or its bond was removed there",
                     "Remove the bond with Peripheral.unpair(), then pair again."
                 )
             case .authenticationFailed?:
                 (
                     .securityFailed,
-                    "the peripheral has other keys than this machine: one of the two was paired anew, or a bond of before "
-                        + "was brought back",
+                    "the peripheral's keys differ from this machine's: one of the two has paired again, or an older "
+                        + "bond was restored",
                     unpair
                 )
             case let kind?:
                 (
                     .disconnected, "the link ended while it was being encrypted: \(kind.rawValue)",
-                    "Try again; where it happens each time, the peripheral may have lost the bond. \(unpair)"
+                    "Try again; if it happens each time, the peripheral may have lost the bond. \(unpair)"
                 )
             case nil:
-                (.securityFailed, "the peripheral no longer has the keys of the bond, or this machine hasn't", unpair)
+                (.securityFailed, "the peripheral or this machine no longer has the keys of the bond", unpair)
             }
         var error = BLEError(code, operation: "encrypt link", object: "with \(peer)", cause: cause, remedy: remedy)
         error.reason = reason

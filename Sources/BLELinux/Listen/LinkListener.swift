@@ -148,7 +148,7 @@ final class LinkListener: Sendable {
         }
         for activity in activities { activity.cancel() }
         for acceptor in acceptors { acceptor.cancel() }
-        // Given up last: whoever comes next finds nobody listening.
+        // Given up last: the next program finds that nothing is listening.
         _ = claim
     }
 }
@@ -213,8 +213,8 @@ extension BLEError {
             operation: "listen",
             object: adapter,
             cause: "the central \(central) was given to \(holder), which began to listen later; "
-                + "the next ones come here again",
-            remedy: "Connect it once more, or drop its link: \"bluetoothctl disconnect \(central)\"."
+                + "the next ones come to this program again",
+            remedy: "Connect it again, or drop its link: \"bluetoothctl disconnect \(central)\"."
         )
     }
 
@@ -223,8 +223,8 @@ extension BLEError {
             .busy,
             operation: "listen",
             object: adapter,
-            cause: "another peripheral is served on \(adapter) already, by this program or another one",
-            remedy: "Offer all services with one LocalPeripheral, or run the other one on an adapter of its own."
+            cause: "another peripheral is already served on \(adapter), by this program or another one",
+            remedy: "Offer all services with one LocalPeripheral, or run the other one on another adapter."
         )
     }
 
@@ -233,7 +233,7 @@ extension BLEError {
             .systemFailure,
             operation: "listen",
             object: adapter,
-            cause: "a central that connects can't be let in: \(error); it is tried again each second",
+            cause: "a connecting central can't be accepted: \(error); it is tried again every second",
             remedy:
                 "Close files and sockets that the program doesn't need, or raise its limit (ulimit -n, LimitNOFILE=)."
         )

@@ -2,7 +2,7 @@ public import BLEProtocol
 public import BLERadio
 
 extension LinuxRadio {
-    /// Asks the kernel, through the management socket, which everybody may ask.
+    /// Asks the kernel through the management socket, which needs no permission.
     public func readPrivacy(result: @escaping @Sendable (Result<Bool, BLEError>) -> Void) -> RadioActivity {
         let sink = EventSink(result)
         let (operation, name) = ("read privacy", adapter.name)
@@ -25,14 +25,15 @@ extension LinuxRadio {
         return RadioActivity { sink.close() }
     }
 
-    /// Has the kernel use resolvable private addresses, in its mode 1: always, also while the adapter is discoverable. It takes
-    /// the capability `CAP_NET_ADMIN`.
+    /// Makes the kernel use resolvable private addresses in its mode 1: always, even while the adapter is discoverable.
+    /// It requires the capability `CAP_NET_ADMIN`.
     ///
-    /// The kernel takes the setting only while the adapter is off. One that is on is switched off and on, unless somebody has
-    /// a link with it, an advertisement or an advertisement monitor. Where bluetoothd runs, which sets this by its own
-    /// configuration, it fails with ``BLEError/Code/notSupported``, unless it is as it is wished. The kernel makes another
-    /// address every 15 minutes (`rpa_timeout` in debugfs), and puts it off while it advertises or connects. Its keys outlast
-    /// the switching. Source: kernel, `net/bluetooth/mgmt.c`, `set_privacy`; `hci_sync.c`, `hci_set_random_addr_sync`.
+    /// The kernel accepts the setting only while the adapter is off. An adapter that is on is switched off and on,
+    /// unless it has a link, an advertisement or an advertisement monitor. If bluetoothd runs, which sets this from its
+    /// own configuration, it fails with ``BLEError/Code/notSupported``, unless the setting is already as requested. The
+    /// kernel makes a new address every 15 minutes (`rpa_timeout` in debugfs), but not while it advertises or connects.
+    /// Its keys outlast the switching. Source: kernel, `net/bluetooth/mgmt.c`, `set_privacy`; `hci_sync.c`,
+    /// `hci_set_random_addr_sync`.
     public func setPrivacy(
         _ privacy: AdapterPrivacy,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void

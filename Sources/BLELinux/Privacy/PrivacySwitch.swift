@@ -131,7 +131,7 @@ extension BLEError {
             .notSupported,
             operation: "set privacy",
             object: adapter,
-            cause: "bluetoothd runs, and sets it for all adapters by its own configuration",
+            cause: "bluetoothd is running, and sets it for all adapters from its own configuration",
             remedy:
                 "Write \"Privacy = \(isOn ? "device" : "off")\" below [General] in /etc/bluetooth/main.conf and run "
                 + "\"sudo systemctl restart bluetooth\"; or stop bluetoothd with \"sudo systemctl stop bluetooth\"."

@@ -2,10 +2,10 @@ public import BLEProtocol
 public import BLERadio
 
 extension LinuxRadio {
-    /// The adapters of this machine, whether they can be used or not, by number; everybody may ask.
+    /// The adapters of this machine, usable or not, by number; this needs no permission.
     ///
-    /// - Throws: ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel, ``BLEError/Code/permissionDenied``
-    ///   where the system lets this program open no Bluetooth socket.
+    /// - Throws: ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel,
+    ///   ``BLEError/Code/permissionDenied`` if the system doesn't let this program open Bluetooth sockets.
     public static func adapters() throws(BLEError) -> [AdapterInfo] {
         do throws(SystemError) {
             return try FileDescriptor.hciSocket().adapters().map { AdapterInfo($0, name: "hci\($0.number)") }
@@ -18,8 +18,8 @@ extension LinuxRadio {
         symptoms.observe(events)
     }
 
-    /// Switches the adapter through the management socket, which takes the capability `CAP_NET_ADMIN`. Switching on enables
-    /// Low Energy too.
+    /// Switches the adapter through the management socket, which requires the capability `CAP_NET_ADMIN`. Switching on
+    /// enables Low Energy too.
     public func setPowered(
         _ isOn: Bool,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
@@ -46,8 +46,8 @@ extension LinuxRadio {
         return RadioActivity { sink.close() }
     }
 
-    /// Switches the adapter off and on through the management socket, which takes the capability `CAP_NET_ADMIN`. Where the
-    /// program is killed in between, the next one of this library switches it on.
+    /// Switches the adapter off and on through the management socket, which requires the capability `CAP_NET_ADMIN`. If
+    /// the program is killed in between, the next program of this library switches it on.
     public func powerCycle(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
         loop.enqueue { [self] in
             guard let facts = adapter.facts else {
@@ -78,9 +78,9 @@ extension LinuxRadio {
         }
     }
 
-    /// Resets the adapter's USB device, which its driver is bound to anew, as if it was pulled out and plugged in; an adapter
-    /// that was on is switched on again. A device that does more than Bluetooth is reset as a whole. It takes the right to
-    /// write to the device's file below `/dev/bus/usb`, and `CAP_NET_ADMIN` for one that is on.
+    /// Resets the adapter's USB device, whose driver is bound again, as if it were unplugged and plugged in; an adapter
+    /// that was on is switched on again. A device with further functions is reset as a whole. It requires permission to
+    /// write to the device's file in `/dev/bus/usb`, and `CAP_NET_ADMIN` for an adapter that is on.
     ///
     /// Source: kernel, `Documentation/driver-api/usb/usb.rst`, `USBDEVFS_RESET`.
     public func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {

@@ -149,8 +149,8 @@ extension BLEError {
             .busy,
             operation: "scan",
             object: adapter,
-            cause: "this radio scans already",
-            remedy: "Use one scan for everything that wants its reports."
+            cause: "this radio is already scanning",
+            remedy: "Share the reports of one scan."
         )
     }
 }

@@ -18,25 +18,25 @@ enum KeyObstacle: Error, Hashable, Sendable {
         case .management(let failure): return failure.error(operation: operation, object: object, adapter: adapter)
         case .bluetoothd:
             cause =
-                "bluetoothd runs and has given the adapter its own keys, in the one list that the kernel "
-                + "has; keys that were made while it did not run are not among them"
+                "bluetoothd is running and has set the adapter's keys, in the one list that the kernel "
+                + "has; keys made while it was not running are not included"
             remedy =
-                "Remove the bond with Peripheral.unpair() and pair again while bluetoothd runs, which keeps the "
+                "Remove the bond with Peripheral.unpair() and pair again while bluetoothd runs, which stores the "
                 + "keys too; or stop it with \"sudo systemctl stop bluetooth\"; or run the program as root, which can "
                 + "add to the list where debugfs is mounted."
         case .perhapsBluetoothd:
             cause =
-                "bluetoothd may run outside of what this program can see, and the kernel has one list of "
-                + "keys, which would be replaced"
+                "bluetoothd may be running where this program can't see it, and the kernel has only one list of "
+                + "keys, which this program would replace"
             remedy =
                 "Let the program see the system bus (in a container: mount /run/dbus, and install libdbus-1-3) or "
                 + "the machine's processes (docker run --pid=host; without ProtectProc in a service)."
         case .anotherProgram:
             cause =
-                "another program of this library has given the adapter its keys, in the one list that the "
+                "another program that uses this library has set the adapter's keys, in the one list that the "
                 + "kernel has"
             remedy =
-                "Use one program, or one after the other; or run them as root, which can add to the list where "
+                "Run only one of the programs at a time, or run them as root, which can add to the list where "
                 + "debugfs is mounted."
         }
         return BLEError(.securityFailed, operation: operation, object: object, cause: cause, remedy: remedy)

@@ -52,8 +52,8 @@ extension BLEError {
             operation: "make out-of-band data",
             object: "on \(adapter)",
             cause:
-                "the kernel makes none for this controller, which can't do Secure Simple Pairing or LE Secure Connections",
-            remedy: "Give this device what the other one tells, or pair with a passkey or by comparing numbers."
+                "the kernel makes none for this controller, which lacks Secure Simple Pairing or LE Secure Connections",
+            remedy: "Use the other device's out-of-band data here, or pair with a passkey or by comparing numbers."
         )
     }
 
@@ -62,8 +62,8 @@ extension BLEError {
             .notSupported,
             operation: "make out-of-band data",
             object: "on \(adapter)",
-            cause: "it tells the adapter's address, and this adapter hides behind addresses that change",
-            remedy: "Let the other device tell its data, or show the address with Central.setPrivacy(false)."
+            cause: "the data includes the adapter's address, and this adapter uses private addresses",
+            remedy: "Use the other device's data here, or switch privacy off with Central.setPrivacy(false)."
         )
     }
 }

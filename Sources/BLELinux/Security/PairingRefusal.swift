@@ -46,7 +46,7 @@ extension BLEError {
             operation: "pair",
             object: "with \(peer)",
             cause: "the link ended before the pairing did: \(reason)",
-            remedy: "Pair again, near the peripheral; where it ends each time, put that into its pairing mode."
+            remedy: "Pair again, near the peripheral; if it ends each time, put the peripheral into its pairing mode."
         )
         error.reason = reason
         return error
@@ -59,13 +59,13 @@ extension BLEError {
             .securityFailed,
             operation: "pair",
             object: "with \(peer)",
-            cause: "bluetoothd, which is asked about every pairing, said no: it has no agent to ask, and this program "
-                + "could not become one, since \(why)",
+            cause: "bluetoothd, which decides about every pairing, refused: it has no agent, and this program "
+                + "could not register one: \(why)",
             remedy: "Run \"bluetoothctl\", enter \"agent NoInputNoOutput\" and \"default-agent\", keep it running and "
                 + "answer yes when it asks; or stop bluetoothd with \"sudo systemctl stop bluetooth\"."
         )
         if case .refused(let name, _)? = failure, name.hasSuffix(".AccessDenied") {
-            error.remedy += " Or let the program talk to org.bluez: /etc/dbus-1/system.d/bluetooth.conf says who may."
+            error.remedy += " Or allow the program to talk to org.bluez in /etc/dbus-1/system.d/bluetooth.conf."
         }
         error.pairingFailure = .refusedByBluetoothd
         return error
@@ -78,9 +78,9 @@ extension BLEError {
             .securityFailed,
             operation: "pair",
             object: "with \(peer)",
-            cause: "nobody here was asked: on a link that is encrypted already Linux pairs with what the adapter was "
-                + "set to when the link was made, and beside bluetoothd that is what bluetoothd's agent can do",
-            remedy: "Remove the bond with Peripheral.unpair() and pair anew, which bluetoothd has this program answer; "
+            cause: "nobody here was asked: on an encrypted link Linux pairs with the capability that the adapter "
+                + "had when the link was made; while bluetoothd runs, that is the capability of bluetoothd's agent",
+            remedy: "Remove the bond with Peripheral.unpair() and pair again, which lets this program answer; "
                 + "or stop bluetoothd with \"sudo systemctl stop bluetooth\"."
         )
         error.pairingFailure = .refusedByBluetoothd
@@ -94,10 +94,10 @@ extension BLEError {
             .securityFailed,
             operation: "pair",
             object: "with \(peer)",
-            cause: "bluetoothd, which is asked about every pairing, said no without asking its agent: it still has a "
-                + "bond with the \(other), which lost it",
-            remedy: "Remove that bond with \"bluetoothctl remove \(peer)\", then pair again; or allow it once and for "
-                + "all with \"JustWorksRepairing = always\" in /etc/bluetooth/main.conf."
+            cause: "bluetoothd, which decides about every pairing, refused without asking its agent: it still has a "
+                + "bond with the \(other), which has lost it",
+            remedy: "Remove that bond with \"bluetoothctl remove \(peer)\", then pair again; or allow it "
+                + "permanently with \"JustWorksRepairing = always\" in /etc/bluetooth/main.conf."
         )
         error.pairingFailure = .refusedByBluetoothd
         return error

@@ -121,9 +121,9 @@ extension BLEError {
             .securityFailed,
             operation: "encrypt link",
             object: "with \(peer)",
-            cause: "the other device asked for pairing or encryption, and that failed (\(status)); "
-                + "the link goes on as it was",
-            remedy: "Pair the two devices; where only one of them still has the bond, remove it there first."
+            cause: "the other device requested pairing or encryption, which failed (\(status)); "
+                + "the link stays as it was",
+            remedy: "Pair the two devices; if only one of them still has the bond, remove it there first."
         )
     }
 }

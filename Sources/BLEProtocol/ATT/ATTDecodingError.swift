@@ -16,7 +16,7 @@ package struct ATTDecodingError: Error, Hashable, Sendable {
         case invalidEntryLength = "the length of the list's entries is impossible"
         /// A list holds less than a whole number of entries.
         case incompleteEntry = "the list's length is not a multiple of its entries'"
-        /// A list holds fewer entries than the specification asks for.
+        /// A list holds fewer entries than the specification requires.
         case tooFewEntries = "the list has too few entries"
     }
 

@@ -1,4 +1,4 @@
-/// Reads the fields of a PDU behind its opcode; whatever is missing becomes an ``ATTDecodingError``.
+/// Reads the fields of a PDU after its opcode; a missing field becomes an ``ATTDecodingError``.
 package struct ATTParameterReader {
     private var reader: ByteReader
     private let opcode: ATTOpcode
@@ -48,7 +48,7 @@ package struct ATTParameterReader {
         return uuid
     }
 
-    /// Reads entries of `size` octets until nothing is left: one at least, and only whole ones.
+    /// Reads entries of `size` octets until none is left: at least one, and only whole ones.
     package mutating func entries<Entry>(
         of size: Int,
         _ decode: (inout ATTParameterReader) throws(ATTDecodingError) -> Entry

@@ -1,5 +1,5 @@
 extension ADType: CustomStringConvertible {
-    /// The type's name as it was assigned; `AD type 0x77` where there is none.
+    /// The type's assigned name; `AD type 0x77` if it has none.
     public var description: String {
         if let name = Self.names[rawValue] { return name }
         return "AD type 0x" + (rawValue < 16 ? "0" : "") + String(rawValue, radix: 16)

@@ -7,26 +7,27 @@
 /// )
 /// ```
 ///
-/// Fields stand in the advertisement, 31 octets with a length and a type for each, in the order of the declaration. What
-/// has no room there is moved to the scan response, another 31, which only active scanners get. What has no room in the two
-/// makes one extended advertisement, on an adapter with Bluetooth 5, of up to ``AdvertisingData/extendedLimit`` octets:
-/// scanners of Bluetooth 4 don't hear it. Else it is refused with ``BLEError/Code/overflow``; the error names the octets of
-/// each field, and what to leave out.
+/// The fields are placed in the advertisement (31 octets, including a length and a type for each field) in the order of
+/// the declaration. Fields that don't fit are moved to the scan response, another 31 octets, which only active scanners
+/// receive. If the two together are too small, the radio sends one extended advertisement of up to
+/// ``AdvertisingData/extendedLimit`` octets, on an adapter with Bluetooth 5; Bluetooth 4 scanners don't receive it.
+/// Otherwise the request is refused with ``BLEError/Code/overflow``; the error states the octets of each field and what
+/// to leave out.
 ///
-/// A field that has one meaning, such as the name, is there once in each of the two; data of services and companies may be
-/// repeated. Source: Core Specification Supplement, Part A, 1.
+/// A field with a single meaning, such as the name, may occur once in each of the two; service data and manufacturer
+/// data may be repeated. Source: Core Specification Supplement, Part A, 1.
 public struct AdvertiseRequest: Hashable, Sendable {
-    /// What is advertised, the most important first.
+    /// The fields to advertise, the most important first.
     public var fields: [AdvertisingField]
 
-    /// What stands in the scan response in any case; never the flags.
+    /// Fields that are always placed in the scan response; never the flags.
     public var scanResponse: [AdvertisingField]
 
     /// Whether centrals may connect.
     public var isConnectable: Bool
 
-    /// The time between two advertisements, without the random part of up to 10 ms: 20 ms to 10.24 s, of which the controller
-    /// chooses; `nil`: the radio's own, on Linux 1.28 s.
+    /// The time between two advertisements, without the random part of up to 10 ms: 20 ms to 10.24 s, from which the
+    /// controller chooses; `nil`: the radio's default, 1.28 s on Linux.
     public var interval: ClosedRange<Duration>?
 
     /// Declares what to advertise.
@@ -42,7 +43,7 @@ public struct AdvertiseRequest: Hashable, Sendable {
         self.interval = interval
     }
 
-    /// Declares what was received, or built, as octets: its AD structures, as far as they are whole.
+    /// Declares received or prebuilt octets: their complete AD structures.
     public init(
         data: AdvertisingData,
         scanResponse: AdvertisingData = AdvertisingData(bytes: []),

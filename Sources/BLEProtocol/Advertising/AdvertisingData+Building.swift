@@ -2,21 +2,20 @@ extension AdvertisingData {
     /// How many octets an advertisement of version 4 holds, and so does its scan response.
     public static let legacyLimit = 31
 
-    /// How many octets an extended advertisement holds, as far as Linux hands them on at once.
+    /// The largest extended advertisement, in octets, that Linux delivers in one report.
     public static let extendedLimit = 251
 
-    /// Puts an advertisement together.
+    /// Builds an advertisement.
     ///
     /// ```swift
     /// let advertisement = try AdvertisingData([.localName("Thermometer"), .services([.healthThermometer])])
     /// ```
     ///
     /// - Parameters:
-    ///   - fields: What it says, in this order.
-    ///   - limit: How many octets there is room for: ``legacyLimit``, or up to ``extendedLimit`` for an adapter that
-    ///     can advertise so much.
-    /// - Throws: ``BLEError`` with the code ``BLEError/Code/overflow``, naming the first field that finds no room and
-    ///   how many octets there are for it.
+    ///   - fields: its fields, in this order.
+    ///   - limit: the room in octets: ``legacyLimit``, or up to ``extendedLimit`` for an adapter that supports it.
+    /// - Throws: ``BLEError`` with the code ``BLEError/Code/overflow``, naming the first field that doesn't fit and how
+    ///   many octets are left for it.
     public init(_ fields: [AdvertisingField], limit: Int = legacyLimit) throws {
         var bytes: [UInt8] = []
         for field in fields {
@@ -29,9 +28,9 @@ extension AdvertisingData {
                     operation: "advertise",
                     object: field.name,
                     cause:
-                        "it takes \(size) octets with its length and type, and \(Swift.max(0, free)) of \(limit) are free",
+                        "it needs \(size) octets with length and type, and \(Swift.max(0, free)) of \(limit) are free",
                     remedy:
-                        "Shorten it by \(size - Swift.max(0, free)) octets, put it into the scan response where that has room, "
+                        "Shorten it by \(size - Swift.max(0, free)) octets, put it into the scan response if that has room, "
                         + "or leave it out."
                 )
             }

@@ -34,7 +34,7 @@ extension AdvertisingData {
 
     /// The features of the device's link layer, bit 0 first (Core Specification, Vol 6, Part B, 4.6).
     ///
-    /// The first 64 features; octets behind them are left out.
+    /// The first 64 features; further octets are left out.
     public var supportedFeatures: UInt64? {
         first(.supportedFeatures, atLeast: 1).map { Self.number($0.prefix(8)) }
     }

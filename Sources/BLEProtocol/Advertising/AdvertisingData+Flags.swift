@@ -21,7 +21,7 @@ extension AdvertisingData {
         public static let simultaneousHost = Flags(rawValue: 1 << 4)
     }
 
-    /// The flags; `nil` where the advertisement has none.
+    /// The flags; `nil` if the advertisement has none.
     public var flags: Flags? {
         first(.flags, atLeast: 1)?.first.map(Flags.init(rawValue:))
     }

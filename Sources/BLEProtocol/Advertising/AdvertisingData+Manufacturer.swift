@@ -3,7 +3,7 @@ extension AdvertisingData {
     public struct ManufacturerData: Hashable, Sendable {
         /// The company's number, from the list of company identifiers that the Bluetooth SIG keeps: 0x004C Apple.
         public let company: UInt16
-        /// The octets behind the company's number; what they mean is up to the company.
+        /// The octets after the company's number, in the company's own format.
         public let data: ArraySlice<UInt8>
     }
 

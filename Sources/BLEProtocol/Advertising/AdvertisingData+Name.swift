@@ -1,9 +1,9 @@
 extension AdvertisingData {
-    /// The device's name: the complete one where there is one, else the shortened one.
+    /// The device's name: the complete one if there is one, otherwise the shortened one.
     ///
-    /// The name ends before the first NUL and before the first octet that is no UTF-8, and blanks around it are taken
-    /// off, as BlueZ does; so it may be empty. The octets as they were received are in ``completeLocalNameOctets``
-    /// and ``shortenedLocalNameOctets``.
+    /// The name ends before the first NUL and before the first octet that is not UTF-8, and surrounding blanks are
+    /// removed, as in BlueZ; so it may be empty. The octets as received are in ``completeLocalNameOctets`` and
+    /// ``shortenedLocalNameOctets``.
     public var localName: String? {
         (completeLocalNameOctets ?? shortenedLocalNameOctets).map(Self.text)
     }

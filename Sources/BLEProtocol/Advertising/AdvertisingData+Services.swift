@@ -3,19 +3,19 @@ extension AdvertisingData {
     public struct ServiceData: Hashable, Sendable {
         /// The service.
         public let service: BluetoothUUID
-        /// The octets; what they mean is up to the service.
+        /// The octets, in the service's own format.
         public let data: ArraySlice<UInt8>
     }
 
     /// The services that the device lists, each once, in the order of the advertisement.
     ///
-    /// Lists of all widths are taken together, complete ones and incomplete ones. Octets at a list's end that are too
-    /// few for a UUID are passed over.
+    /// Lists of all widths are combined, complete and incomplete ones. Octets at the end of a list that are too few for
+    /// a UUID are ignored.
     public var serviceUUIDs: [BluetoothUUID] {
         uuids { $0.listedServiceWidth }
     }
 
-    /// Whether the device says of one of its lists that it is not all.
+    /// Whether the device marks one of its lists as incomplete.
     public var hasIncompleteServices: Bool {
         contains {
             $0.type == .incompleteServices16 || $0.type == .incompleteServices32 || $0.type == .incompleteServices128
@@ -37,12 +37,12 @@ extension AdvertisingData {
         contains(service) { $0.solicitedServiceWidth }
     }
 
-    /// What the advertisement carries for services, in the order of the advertisement.
+    /// The service data, in the order of the advertisement.
     public var serviceData: [ServiceData] {
         compactMap { type, data in Self.serviceData(type, data) }
     }
 
-    /// What the advertisement carries for one service: the first such structure; allocates nothing.
+    /// The data of one service: the first such structure; allocates nothing.
     public func serviceData(for service: BluetoothUUID) -> ArraySlice<UInt8>? {
         for (type, data) in self {
             if let found = Self.serviceData(type, data), found.service == service { return found.data }

@@ -1,9 +1,9 @@
 extension AdvertisingData {
     /// The connection intervals that a peripheral prefers (Core Specification Supplement, Part A, 1.9).
     public struct ConnectionIntervalRange: Hashable, Sendable {
-        /// The shortest, in steps of 1.25 ms; 7.5 ms to 4 s on air; `nil` where the device doesn't say.
+        /// The shortest, in steps of 1.25 ms; 7.5 ms to 4 s on air; `nil` if the device doesn't state it.
         public let minimum: Duration?
-        /// The longest, in steps of 1.25 ms; 7.5 ms to 4 s on air; `nil` where the device doesn't say.
+        /// The longest, in steps of 1.25 ms; 7.5 ms to 4 s on air; `nil` if the device doesn't state it.
         public let maximum: Duration?
 
         /// Makes a range; `nil` leaves an end open.

@@ -1,14 +1,14 @@
 /// The payload of an advertisement: a list of AD structures, kept as it was received.
 ///
-/// Walk it as a sequence of types and data, or ask for what the common types mean:
+/// Iterate it as a sequence of types and data, or use the properties for common types:
 ///
 /// ```swift
 /// for (type, data) in advertisement { print(type, data.count) }
 /// if advertisement.lists(.heartRate), let name = advertisement.localName { … }
 /// ```
 ///
-/// Nothing is parsed before it is asked for, and walking allocates nothing. A structure of length zero ends the list,
-/// and so does one that is longer than what is left; what stands before it counts. Where a type that stands for one
+/// Nothing is parsed until it is needed, and iterating allocates nothing. A structure of length zero ends the list, and
+/// so does one that is longer than the remaining octets; the structures before it are valid. If a type with a single
 /// value occurs more than once, the first occurrence that is long enough counts.
 ///
 /// Source: Core Specification, Vol 3, Part C, 11; the data types: Core Specification Supplement, Part A.
@@ -16,12 +16,12 @@ public struct AdvertisingData: Hashable, Sendable {
     /// The octets as they were received: advertising data, then scan response data where the radio merged them.
     public let bytes: [UInt8]
 
-    /// Wraps the octets of an advertisement; nothing is parsed before it is asked for.
+    /// Wraps the octets of an advertisement; nothing is parsed until it is needed.
     public init(bytes: [UInt8]) { self.bytes = bytes }
 }
 
 extension AdvertisingData: Sequence {
-    /// One AD structure: its type and the octets behind the type, which may be none.
+    /// One AD structure: its type and the octets after the type, possibly none.
     public typealias Element = (type: ADType, data: ArraySlice<UInt8>)
 
     /// Walks the AD structures from the first to the last.

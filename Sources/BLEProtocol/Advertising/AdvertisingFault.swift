@@ -1,10 +1,10 @@
 /// Why fields make no advertisement.
 package enum AdvertisingFault: Error, Hashable, Sendable {
-    /// There is no room for them.
+    /// The fields don't fit.
     case overflow(Overflow)
     /// One that may be there once is there twice.
     case repeated(ADType)
-    /// The flags are declared for the scan response, where they mean nothing.
+    /// The flags are declared for the scan response, where they have no meaning.
     case flagsInScanResponse
     /// No controller advertises so often or so seldom.
     case interval(ClosedRange<Duration>)
@@ -97,14 +97,14 @@ extension AdvertisingFault {
                 operation: "advertise",
                 object: adapter,
                 cause: "the advertisement has the field \(type) twice",
-                remedy: "Put all of it into one field."
+                remedy: "Combine them in one field."
             )
         case .flagsInScanResponse:
             BLEError(
                 .invalidArgument,
                 operation: "advertise",
                 object: adapter,
-                cause: "flags stand in the advertisement, not in the scan response",
+                cause: "flags belong in the advertisement, not in the scan response",
                 remedy: "Declare them among the fields of the advertisement."
             )
         case .interval(let interval):
@@ -115,7 +115,7 @@ extension AdvertisingFault {
                 cause: "an advertising interval is \(AdvertisingLayout.intervals.lowerBound) to "
                     + "\(AdvertisingLayout.intervals.upperBound), and this one is \(interval.lowerBound) to "
                     + "\(interval.upperBound)",
-                remedy: "Choose one between them."
+                remedy: "Choose an interval in that range."
             )
         }
     }

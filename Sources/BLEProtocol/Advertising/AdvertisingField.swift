@@ -1,4 +1,4 @@
-/// One thing that an advertisement says; what ``AdvertisingData`` is built from.
+/// One field of an advertisement, from which ``AdvertisingData`` is built.
 public struct AdvertisingField: Hashable, Sendable {
     /// What an error calls the field: `local name "Thermometer"`.
     let name: String
@@ -65,7 +65,7 @@ extension AdvertisingField {
         return Self("service data of \(service)", type, uuid + data)
     }
 
-    /// Data in a company's own format, behind the number that the Bluetooth SIG assigned to the company.
+    /// Data in a company's own format, after the number that the Bluetooth SIG assigned to the company.
     public static func manufacturerData(_ company: UInt16, _ data: some Collection<UInt8>) -> Self {
         Self("manufacturer data", .manufacturerData, littleEndian(UInt64(company), 2) + data)
     }

@@ -1,10 +1,10 @@
 /// Makes a btsnoop file of the ATT PDUs on some links and of advertisements, which btmon and Wireshark dissect.
 ///
-/// A socket hands over ATT PDUs alone. Each is wrapped in the L2CAP and HCI headers that it had on its way through
-/// the controller; the connection handles are made up, and so are the events that tell when a link began and ended,
-/// and those that tell of advertisements. The file says so in a note at its beginning.
+/// A socket delivers only ATT PDUs. Each is wrapped in the L2CAP and HCI headers that it had on its way through the
+/// controller; the connection handles are synthetic, and so are the events that begin and end a link or report an
+/// advertisement. A note at the beginning of the file says so.
 ///
-/// A value without I/O: every function gives back the octets to append to the file.
+/// A value without I/O: every function returns the octets to append to the file.
 package struct ATTCapture: Sendable {
     /// A link within the capture: its made-up connection handle.
     package struct LinkID: Hashable, Sendable {

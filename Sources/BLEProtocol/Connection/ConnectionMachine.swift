@@ -8,19 +8,19 @@
 /// └ waitingToReconnect(attempt, until)        ├ reading · writing · subscribing ─► notificationsEnabled
 ///                                             └ ready
 /// ```
-/// It goes by ``rules``, a table, from which the diagram of the documentation is made too. Time and chance come from
-/// outside: a state that waits says for how long, and the random bits come with the trigger.
+/// It follows ``rules``, a table from which the diagram of the documentation is generated too. Time and randomness come
+/// from outside: a waiting state says for how long, and the random bits come with the trigger.
 package struct ConnectionMachine: Sendable {
     /// What decides between another attempt and giving up.
     package struct Policy: Hashable, Sendable {
         /// How often and how soon to reconnect; `nil`: a link that is lost is a failure, and so is an adapter.
         package var reconnecting: RetryPolicy?
 
-        /// How often in a row an attempt is repeated at once when the connection failed to be established, which is
-        /// the commonest failure on air.
+        /// How often in a row an attempt is repeated immediately after the connection failed to be established, the
+        /// commonest failure on air.
         package var immediateAttempts: Int
 
-        /// Makes a policy; unless told otherwise it reconnects for ever.
+        /// Makes a policy; by default it reconnects forever.
         package init(reconnecting: RetryPolicy? = .exponential(), immediateAttempts: Int = 3) {
             self.reconnecting = reconnecting
             self.immediateAttempts = immediateAttempts
@@ -33,14 +33,14 @@ package struct ConnectionMachine: Sendable {
     /// What decides between another attempt and giving up; a change holds for what happens after it.
     package var policy: Policy
 
-    /// Whether it is known to whom to connect, without looking for it.
+    /// Whether the peer is known, so that no search is needed.
     package var isPeerKnown: Bool
 
     /// How many attempts have failed in a row. The count ends when a link that was ready for
     /// ``RetryPolicy/stableAfter`` or longer is lost.
     package private(set) var failures = 0
 
-    /// Whether the program has taken leave: nothing begins by itself before it asks to connect or to scan.
+    /// Whether the program has disconnected: the session does nothing until it is told to connect or scan.
     package private(set) var isHeld = false
 
     private var attempt = 0
@@ -60,13 +60,13 @@ package struct ConnectionMachine: Sendable {
         self.isPeerKnown = isPeerKnown
     }
 
-    /// Makes the transition that the table has for this trigger in this state.
+    /// Makes the table's transition for this trigger in the present state.
     ///
     /// - Parameters:
     ///   - random: 64 random bits, for the jitter of a pause.
-    ///   - now: the time on any clock that doesn't go back; from it comes for how long a link has been ready.
-    /// - Returns: what is to be done because of it, in this order.
-    /// - Throws: ``IllegalTrigger`` when the state doesn't accept the trigger; nothing has changed then.
+    ///   - now: the time on any clock that never goes back, to measure how long a link has been ready.
+    /// - Returns: the resulting effects, in this order.
+    /// - Throws: ``IllegalTrigger`` if the state doesn't accept the trigger; nothing changes then.
     @discardableResult
     package mutating func handle(
         _ trigger: SessionTrigger,
@@ -186,7 +186,7 @@ package struct ConnectionMachine: Sendable {
         case .failed:
             var error = trigger.error ?? .failed(because: trigger)
             // What is said of a link that is lost holds where there is to be another one.
-            if case .linkLost = trigger { error.remedy = "Call `Session.reset()` to begin anew." }
+            if case .linkLost = trigger { error.remedy = "Call `Session.reset()` to begin again." }
             return .failed(error)
         case .initial: return .disconnected(.initial)
         case .scanning: return .disconnected(.scanning)

@@ -12,7 +12,8 @@ public struct RetryPolicy: Hashable, Sendable {
     /// The longest pause, jitter not counted.
     public var longestDelay: Duration
 
-    /// How far a pause may lie from the computed one, as a part of it, 0 to 1: many devices then don't return at once.
+    /// How far a pause may deviate from the computed one, as a fraction of it, 0 to 1, so that many devices don't
+    /// return at once.
     public var jitter: Double
 
     /// For how long all must be well before the count of failures starts afresh.
@@ -39,8 +40,8 @@ public struct RetryPolicy: Hashable, Sendable {
         self.stableAfter = stableAfter
     }
 
-    /// Pauses that grow: 250 ms, 500 ms, 1 s … up to 30 s, each up to 20 % longer or shorter by chance, for ever. They
-    /// begin with the shortest one again once all has been well for ten seconds.
+    /// Pauses that grow: 250 ms, 500 ms, 1 s … up to 30 s, each randomly up to 20 % longer or shorter, forever. They
+    /// start again with the shortest one after ten seconds without a failure.
     public static func exponential(
         from firstDelay: Duration = .milliseconds(250),
         to longestDelay: Duration = .seconds(30),

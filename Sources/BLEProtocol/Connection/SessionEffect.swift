@@ -1,9 +1,9 @@
-/// What has to be done because of a transition, at once.
+/// An immediate effect of a transition.
 ///
-/// What takes time follows from the state alone, for as long as it lasts: `scanning` listens for advertisements,
-/// `connecting` makes a link, `waitingToReconnect` waits for what it says.
+/// Longer work follows from the state alone, while it lasts: `scanning` listens for advertisements, `connecting` makes
+/// a link, `waitingToReconnect` waits as it says.
 package enum SessionEffect: String, Hashable, Sendable, CaseIterable {
-    /// Drop the link: subscriptions first, where there is still time.
+    /// Drop the link, after its subscriptions if there is still time.
     case closeLink
     /// Forget what was kept of the peripheral's attributes.
     case dropCache

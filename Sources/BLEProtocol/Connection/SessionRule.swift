@@ -1,9 +1,9 @@
 /// One row of the table of transitions.
 package struct SessionRule: Hashable, Sendable {
-    /// What has to hold for a rule beyond state and trigger. Of several that hold the first one counts.
+    /// A condition of a rule in addition to state and trigger. If several rules match, the first one applies.
     package enum Condition: Hashable, Sendable {
         case always
-        /// It is known to whom to connect.
+        /// The peer is known.
         case peerKnown
         /// The connection failed to be established, and not for the last time in a row.
         case failedToEstablish
@@ -26,16 +26,16 @@ package struct SessionRule: Hashable, Sendable {
     package let from: SessionState.Kind
     /// What happens.
     package let trigger: SessionTrigger.Kind
-    /// What has to hold.
+    /// The condition in addition to state and trigger.
     package let condition: Condition
     /// The state after.
     package let to: SessionState.Kind
-    /// What is to be done beside what the state after is about.
+    /// The effects in addition to the work of the next state.
     package let effects: [SessionEffect]
 }
 
 extension SessionRule.Condition: CustomStringConvertible {
-    /// The condition in words, empty where there is none.
+    /// The condition in words; empty if there is none.
     package var description: String {
         switch self {
         case .always: ""
@@ -52,8 +52,8 @@ extension SessionRule.Condition: CustomStringConvertible {
 }
 
 extension ConnectionMachine {
-    /// The table: every transition that there is. Where two rules have one state and trigger, the first whose
-    /// condition holds counts.
+    /// The table of all transitions. If several rules have the same state and trigger, the first whose condition holds
+    /// applies.
     package static let rules: [SessionRule] = disconnectedRules + connectedRules + [rule(.failed, .reset, .initial)]
 
     /// What a state accepts, in the order of the table; under a condition or without.

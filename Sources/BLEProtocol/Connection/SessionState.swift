@@ -33,7 +33,7 @@ public enum SessionState: Sendable {
     public enum Connected: String, Hashable, Sendable, CaseIterable {
         /// The link is up and its MTU negotiated; nothing is under way.
         case idle
-        /// The peripheral is asked what it has.
+        /// The peripheral's services are being discovered.
         case discoveringServices
         /// What it has is known.
         case servicesReady
@@ -58,7 +58,7 @@ public enum SessionState: Sendable {
 }
 
 extension SessionState {
-    /// A state without what it carries: what the table of transitions is about.
+    /// A state without its associated values, as used in the table of transitions.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case initial, scanning, discovered, connecting, waitingToReconnect
         case idle, discoveringServices, servicesReady, discoveringCharacteristics, discoveredCharacteristic

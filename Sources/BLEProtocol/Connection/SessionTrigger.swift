@@ -6,7 +6,7 @@ public enum SessionTrigger: Sendable {
     case scan
     /// Make a link to it.
     case connect
-    /// Ask what it has; while ready: ask again.
+    /// Discover the services; while ready: discover them again.
     case discoverServices
     /// Look for a characteristic that is needed.
     case discoverCharacteristics
@@ -21,10 +21,10 @@ public enum SessionTrigger: Sendable {
     case unsubscribe(String)
     /// Everything that was asked for is done.
     case becomeReady
-    /// Take leave: switch notifications off, wait for that, drop the link, or give up what leads to one. Nothing begins
-    /// by itself from then on.
+    /// Disconnect: switch notifications off, wait for that, and drop the link, or give up the attempt to make one.
+    /// Nothing starts automatically afterwards.
     case disconnect
-    /// Begin anew after a failure.
+    /// Begin again after a failure.
     case reset
 
     // What went well.
@@ -58,15 +58,15 @@ public enum SessionTrigger: Sendable {
     case discoveryFailed(BLEError)
     /// It lacks a service or a characteristic.
     case notFound(BLEError)
-    /// A characteristic can't do what is asked of it.
+    /// A characteristic doesn't support the operation.
     case notSupported(BLEError)
     /// What the program does first on each link did not succeed.
     case initialisationFailed(BLEError)
-    /// A value could not be read or written; the link goes on.
+    /// A value could not be read or written; the link stays up.
     case operationFailed(BLEError)
     /// Notifications that the session can't do without could not be switched on.
     case subscriptionFailed(BLEError)
-    /// Notifications that one stream wanted could not be switched on; the session goes on without.
+    /// Notifications for one stream could not be switched on; the session continues without them.
     case subscriptionRefused(BLEError)
     /// The link ended.
     case linkLost(DisconnectReason)
@@ -75,7 +75,7 @@ public enum SessionTrigger: Sendable {
 }
 
 extension SessionTrigger {
-    /// A trigger without what it carries: what the table of transitions is about.
+    /// A trigger without its associated values, as used in the table of transitions.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case scan, connect, discoverServices, discoverCharacteristics, read, write, subscribe, unsubscribe, becomeReady
         case disconnect, reset
@@ -122,7 +122,7 @@ extension SessionTrigger {
         }
     }
 
-    /// The error that it brings, where it tells of a failure of the peripheral's or the adapter's.
+    /// Its error, if it reports a failure of the peripheral or the adapter.
     public var error: BLEError? {
         switch self {
         case .searchFailed(let error), .connectFailed(let error), .discoveryFailed(let error), .notFound(let error),
@@ -137,7 +137,7 @@ extension SessionTrigger {
 }
 
 extension SessionTrigger: CustomStringConvertible {
-    /// The trigger in words, with what it carries: `link lost: closed by the peer (HCI 0x13)`.
+    /// The trigger in words, with its associated values: `link lost: closed by the peer (HCI 0x13)`.
     public var description: String {
         switch self {
         case .discovered(let address): "discovered: \(address)"
@@ -168,7 +168,7 @@ extension BLEError {
             .disconnected,
             operation: "session",
             cause: "the link ended: \(reason)",
-            remedy: "The session connects again for as long as its policy has attempts left."
+            remedy: "Wait: the session connects again while its policy has attempts left."
         )
         error.reason = reason
         error.systemError = reason.systemError

@@ -20,7 +20,7 @@ public struct ATTError: Error, RawRepresentable, Hashable, Sendable {
     public static let insufficientAuthentication = ATTError(rawValue: 0x05)
     /// The server doesn't support the request.
     public static let requestNotSupported = ATTError(rawValue: 0x06)
-    /// The offset lies behind the end of the value.
+    /// The offset is beyond the end of the value.
     public static let invalidOffset = ATTError(rawValue: 0x07)
     /// The attribute needs the server's authorization.
     public static let insufficientAuthorization = ATTError(rawValue: 0x08)
@@ -38,7 +38,7 @@ public struct ATTError: Error, RawRepresentable, Hashable, Sendable {
     public static let unlikely = ATTError(rawValue: 0x0E)
     /// The attribute needs an encrypted link.
     public static let insufficientEncryption = ATTError(rawValue: 0x0F)
-    /// The attribute type is no grouping attribute.
+    /// The attribute type is not a grouping attribute.
     public static let unsupportedGroupType = ATTError(rawValue: 0x10)
     /// The server lacks resources.
     public static let insufficientResources = ATTError(rawValue: 0x11)

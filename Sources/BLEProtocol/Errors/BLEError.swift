@@ -1,6 +1,6 @@
-/// What every public call of the package throws: what was tried, on what, why it failed, and what to do.
+/// The error of every public call of the package: the operation, its object, the cause, and the remedy.
 ///
-/// Switch on ``code``; print the error itself for a person. Task cancellation is no `BLEError`: it stays
+/// Switch on ``code``; print the error itself for a person. Task cancellation is not a `BLEError`: it remains
 /// `CancellationError`.
 public struct BLEError: Error, Sendable {
     /// What kind of failure it is; what a program switches on.
@@ -43,13 +43,13 @@ public struct BLEError: Error, Sendable {
         public static let protocolViolation = Code("protocolViolation")
         /// The peer has no such service, characteristic or descriptor.
         public static let notFound = Code("notFound", isFinal: true)
-        /// The peer's services changed meanwhile: what was meant is not there any more, or its handle may mean something else.
+        /// The peer's services changed meanwhile: the attribute no longer exists, or its handle may mean another one.
         public static let servicesChanged = Code("servicesChanged")
         /// The characteristic, peer or adapter does not support the operation.
         public static let notSupported = Code("notSupported", isFinal: true)
         /// A value is too long, or a buffer with the policy `.fail` is full.
         public static let overflow = Code("overflow")
-        /// A value did not have the form that its type asks for.
+        /// A value did not have the format that its type requires.
         public static let malformedValue = Code("malformedValue")
         /// The stream ended before what was waited for came.
         public static let ended = Code("ended")
@@ -57,7 +57,8 @@ public struct BLEError: Error, Sendable {
         public static let verificationFailed = Code("verificationFailed", isFinal: true)
         /// A device did not take its new firmware; the cause has its own words.
         public static let updateFailed = Code("updateFailed", isFinal: true)
-        /// A task would wait for itself: a command for another one of its own queue, an operation for its own hold.
+        /// A task would wait for itself: a command for another one of its own queue, or an operation for its own
+        /// exclusive hold.
         public static let deadlock = Code("deadlock", isFinal: true)
         /// The system call or kernel failed in a way that no other code describes.
         public static let systemFailure = Code("systemFailure")
@@ -75,7 +76,7 @@ public struct BLEError: Error, Sendable {
     /// Why it failed, in words.
     public var cause: String
 
-    /// What to do about it, in words; empty where nothing can be said.
+    /// The remedy in words; empty if there is none.
     public var remedy: String
 
     /// The error that the peer answered with.
@@ -93,7 +94,7 @@ public struct BLEError: Error, Sendable {
     /// How long the operation had been under way.
     public var elapsed: Duration?
 
-    /// What had been received before the failure, so that nothing is lost: the part of a message, octets.
+    /// The octets received before the failure, such as part of a message, so that nothing is lost.
     public var received: [UInt8]?
 
     /// Whether trying the same again on the same object can't help: what `retry` doesn't retry.

@@ -1,33 +1,33 @@
-/// Why a pairing has failed, as far as that is known: what a program switches on beside the error's words.
+/// The reason why a pairing failed, as far as it is known, for a program to switch on in addition to the error's text.
 ///
-/// The radio of Linux tells no more of the peer's own reason than that there was one.
+/// On Linux the radio reports that the peer had a reason, but not which.
 public struct PairingFailure: Hashable, Sendable {
     private let name: String
 
     private init(_ name: String) { self.name = name }
 
-    /// The peripheral refused, or somebody there did: it isn't in its pairing mode, or the numbers differ.
+    /// The peripheral or its user refused: it isn't in its pairing mode, or the numbers differ.
     public static let refusedByPeripheral = PairingFailure("refusedByPeripheral")
-    /// The central refused, or somebody there did, or it gave up; or it insists on a passkey or a comparison that the two
-    /// devices can't have, and the adapter refuses that by itself.
+    /// The central or its user refused, or it gave up; or it requires a passkey or a comparison that the two devices
+    /// can't do, and the adapter refuses that automatically.
     public static let refusedByCentral = PairingFailure("refusedByCentral")
-    /// The passkey that was entered, on this device or on the other, is not the one that is shown, or none was entered there.
+    /// The passkey entered, on this device or on the other, differs from the one shown, or none was entered there.
     public static let wrongPasskey = PairingFailure("wrongPasskey")
-    /// Whoever was asked here said no, or entered nothing.
+    /// This device's user or program refused, or entered nothing.
     public static let refused = PairingFailure("refused")
-    /// What was entered here is no passkey: that has six digits, 0 to 999,999.
+    /// The value entered here is not a passkey, which has six digits, 0 to 999,999.
     public static let invalidPasskey = PairingFailure("invalidPasskey")
     /// Whoever was asked here did not answer in time.
     public static let unanswered = PairingFailure("unanswered")
-    /// The other device, or whoever was asked there, did not go on in time: each step may take 30 s. Linux ends the link then,
-    /// and doesn't tell that from a link which a program on this machine has dropped meanwhile.
+    /// The other device or its user did not continue in time: each step may take 30 s. Linux then ends the link, and
+    /// doesn't distinguish that from a link dropped by a program on this machine.
     public static let timedOut = PairingFailure("timedOut")
-    /// The other device wants something that the program gave nobody to answer: a passkey, or numbers compared.
+    /// The other device requires an answer for which the program has no closure: a passkey, or a comparison of numbers.
     public static let needsAnswers = PairingFailure("needsAnswers")
-    /// What the other device has told out of band isn't its own, or not any more.
+    /// The out-of-band data is not or no longer the other device's.
     public static let wrongOutOfBandData = PairingFailure("wrongOutOfBandData")
-    /// The other device wanted to replace a bond by a weaker one, such as one that somebody made sure of by one that nobody
-    /// did: anybody who claims its address could. It may again once that bond is removed here.
+    /// The other device tried to replace a bond by a weaker one, such as an authenticated bond by an unauthenticated
+    /// one, as any device that claims its address could. It can pair again once that bond is removed here.
     public static let wouldWeakenBond = PairingFailure("wouldWeakenBond")
     /// bluetoothd, which is asked about every pairing on this machine, said no, or what its agent can do counted and not what
     /// this program's answers can.

@@ -27,7 +27,7 @@ public struct CharacteristicProperties: OptionSet, Hashable, Sendable {
 }
 
 extension CharacteristicProperties: CustomStringConvertible {
-    /// The properties in words, separated by commas: `read, write without response`; `none` where there are none.
+    /// The properties in words, separated by commas: `read, write without response`; `none` if there are none.
     public var description: String {
         let named = Self.names.filter { contains($0.property) }.map(\.name)
         return named.isEmpty ? "none" : named.joined(separator: ", ")

@@ -1,4 +1,4 @@
-/// AES-CMAC: a code of 16 octets that only who has the key can make for a message. Source: RFC 4493.
+/// AES-CMAC: a code of 16 octets that only the holder of the key can make for a message. Source: RFC 4493.
 package struct AESCMAC: Sendable {
     private let cipher: AES128
 

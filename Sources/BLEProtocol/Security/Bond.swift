@@ -1,20 +1,20 @@
-/// What two devices keep of a pairing, so that their next link is encrypted without another one.
+/// The keys that two devices keep from a pairing, so that they can encrypt their next link without pairing again.
 ///
 /// Printing, interpolating or dumping it shows no key. Source: Core Specification, Vol 3, Part C, 9.4, and Part H, 2.4.
 public struct Bond: Hashable, Sendable {
     /// The peer's identity address.
     public var peer: BluetoothAddress
 
-    /// The adapter that the keys belong to: another one of the same machine is a stranger to the peer.
+    /// The adapter that the keys belong to: the peer doesn't recognise other adapters of the same machine.
     public var adapter: BluetoothAddress
 
     /// The keys that encrypt a link; two where both roles have one.
     package var encryptionKeys: [EncryptionKey]
 
-    /// The key that finds the peer behind its private addresses, where it gave one.
+    /// The key that resolves the peer's private addresses, if it gave one.
     package var identityKey: SecretKey?
 
-    /// The keys in whose place these were put on purpose, while a radio is told that: it may have them still. Not kept.
+    /// The keys that these have deliberately replaced, while a radio is told so: it may still hold them. Not stored.
     package var formerKeys: [EncryptionKey] = []
 
     package init(
@@ -29,7 +29,7 @@ public struct Bond: Hashable, Sendable {
         self.identityKey = identityKey
     }
 
-    /// Whether somebody made sure, with a passkey or by comparing numbers, that nobody stood between the two devices.
+    /// Whether the pairing was protected against a man in the middle, by a passkey or by comparing numbers.
     public var isAuthenticated: Bool { encryptionKeys.contains { $0.isAuthenticated } }
 
     /// Whether its keys were made by LE Secure Connections.

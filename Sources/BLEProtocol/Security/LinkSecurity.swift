@@ -1,14 +1,14 @@
 /// How well a link is protected (Core Specification, Vol 3, Part C, 10.2).
 public struct LinkSecurity: Hashable, Sendable {
-    /// Whether the link is encrypted. Somebody who has heard the two devices pair can read it all the same, unless they did so
-    /// by LE Secure Connections: the key of a legacy pairing can be worked out, with a passkey too.
+    /// Whether the link is encrypted. An attacker who has received the pairing can still read the link unless the
+    /// devices used LE Secure Connections: the key of a legacy pairing can be computed, even one with a passkey.
     public var isEncrypted: Bool
 
     /// Whether its keys were made with protection against a man in the middle.
     public var isAuthenticated: Bool
 
-    /// Whether its keys were made by LE Secure Connections, as far as the radio tells: Linux does where they are
-    /// authenticated too.
+    /// Whether its keys were made by LE Secure Connections, as far as the radio reports it: Linux does so only for
+    /// authenticated keys.
     public var isSecureConnections: Bool
 
     /// The length of the encryption key in octets, 7 to 16; 0 while not encrypted.
@@ -25,7 +25,7 @@ public struct LinkSecurity: Hashable, Sendable {
     /// A link without encryption.
     public static let none = LinkSecurity(isEncrypted: false, isAuthenticated: false, keySize: 0)
 
-    /// The level that this amounts to; `nil` while not encrypted.
+    /// The corresponding level; `nil` while not encrypted.
     public var level: SecurityLevel? {
         guard isEncrypted else { return nil }
         guard isAuthenticated else { return .encrypted }
@@ -33,16 +33,18 @@ public struct LinkSecurity: Hashable, Sendable {
     }
 }
 
-/// What can be demanded of a link's protection; each level has what those before it have.
+/// A level of protection that can be demanded of a link; each level includes those before it.
 ///
 /// Source: Core Specification, Vol 3, Part C, 10.2.1, LE security mode 1, levels 2 to 4.
 public enum SecurityLevel: String, Hashable, Sendable, CaseIterable {
-    /// Nobody listens, unless somebody stood between the two devices while they paired, or has heard a legacy pairing.
+    /// Encrypted against eavesdroppers, except an attacker who was in the middle of the pairing or received a legacy
+    /// pairing.
     case encrypted
-    /// Somebody has made sure, with a passkey or by comparing numbers, that nobody stood between them; who has heard a legacy
-    /// pairing listens all the same.
+    /// Also protected against a man in the middle, by a passkey or by comparing numbers; an attacker who has received a
+    /// legacy pairing can still read the link.
     case authenticated
-    /// That by LE Secure Connections, with a key of 16 octets: who has heard the pairing can't work out the key either.
+    /// The same by LE Secure Connections, with a key of 16 octets: even an attacker who has received the pairing can't
+    /// compute the key.
     case secureConnections
 }
 

@@ -1,11 +1,11 @@
-/// What a device tells another one by other means than Bluetooth, NFC or a printed code, so that the two can pair without
-/// asking anybody: whoever has got it has it from the device itself.
+/// The out-of-band data of a device, passed to another one by NFC or a printed code, so that the two can pair without
+/// questions: it proves that it came from the device itself.
 ///
-/// It is for LE Secure Connections. It holds for one pairing, or until the device makes another one; who reads it on its way
-/// may claim to be the one who was to read it. Printing, interpolating or dumping it shows the address alone. Source: Core
-/// Specification, Vol 3, Part H, 2.3.5.6.4, and Core Specification Supplement, Part A, 1.16 and 1.6.
+/// It is for LE Secure Connections. It is valid for one pairing, or until the device makes new data; anyone who
+/// intercepts it can impersonate the intended device. Printing, interpolating or dumping it shows the address alone.
+/// Source: Core Specification, Vol 3, Part H, 2.3.5.6.4, and Core Specification Supplement, Part A, 1.16 and 1.6.
 public struct OutOfBandData: Hashable, Sendable {
-    /// The address of the device that it is of, where it tells that.
+    /// The address of its device, if it contains one.
     public let address: BluetoothAddress?
 
     /// The commitment to the device's key, in the order of the octets on air.
@@ -20,10 +20,10 @@ public struct OutOfBandData: Hashable, Sendable {
         self.random = random
     }
 
-    /// Reads what a device has told: AD structures, as in an NFC record of the type `application/vnd.bluetooth.le.oob`.
+    /// Decodes a device's data: AD structures, as in an NFC record of the type `application/vnd.bluetooth.le.oob`.
     ///
-    /// - Returns: `nil` where the value of LE Secure Connections, 0x22 or 0x23, is missing, as it is from what a device tells
-    ///   that can only do legacy pairing.
+    /// - Returns: `nil` if a value of LE Secure Connections, 0x22 or 0x23, is missing, as in the data of a device that
+    ///   supports only legacy pairing.
     public init?(octets: [UInt8]) {
         let data = AdvertisingData(bytes: octets)
         guard
@@ -38,8 +38,8 @@ public struct OutOfBandData: Hashable, Sendable {
         self.init(address: address, confirmation: confirmation, random: random)
     }
 
-    /// What is to be told: AD structures with the address, where it is known, and the two values. They are the secret: whom
-    /// they are shown to may pair.
+    /// The octets to pass on: AD structures with the address, if known, and the two values. They are the secret: any
+    /// device that gets them can pair.
     public var octets: [UInt8] {
         var octets: [UInt8] = []
         if let address {
@@ -53,10 +53,10 @@ public struct OutOfBandData: Hashable, Sendable {
 }
 
 extension OutOfBandData: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The address, and nothing of the values.
+    /// The address, without the values.
     public var description: String { "out-of-band data" + (address.map { " of \($0)" } ?? "") }
     /// As ``description``.
     public var debugDescription: String { description }
-    /// The address, and nothing of the values.
+    /// The address, without the values.
     public var customMirror: Mirror { Mirror(self, children: ["address": address as Any]) }
 }

@@ -1,10 +1,10 @@
-/// What a pairing is answered. Printing, interpolating or dumping it shows no number.
+/// An answer to a question of a pairing. Printing, interpolating or dumping it shows no number.
 public enum PairingAnswer: Hashable, Sendable {
     /// The numbers are the same.
     case accept
     /// The passkey that the peer shows, 0 to 999,999.
     case passkey(UInt32)
-    /// No, and why: that is what the pairing then fails with.
+    /// Refuses, with the reason that the pairing then fails with.
     case refuse(PairingFailure)
 }
 

@@ -4,8 +4,8 @@ public enum PairingQuestion: Hashable, Sendable {
     case passkey
     /// Does the peer show the same number? 0 to 999,999, to be shown with six digits.
     case comparison(UInt32)
-    /// Show this passkey, with six digits, until the pairing ends; so many of them have been typed on the peer, where it
-    /// tells. It needs no answer, but may be refused.
+    /// Show this passkey, with six digits, until the pairing ends; `typed` counts the digits typed on the peer so far,
+    /// if it reports that. It needs no answer, but may be refused.
     case display(UInt32, typed: Int)
 }
 

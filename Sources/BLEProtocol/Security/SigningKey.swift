@@ -1,5 +1,5 @@
-/// The key by which a client signs what it writes without encryption: the Connection Signature Resolving Key that was
-/// exchanged while bonding.
+/// The key with which a client signs unencrypted writes: the Connection Signature Resolving Key that was exchanged
+/// while bonding.
 ///
 /// Printing, interpolating or dumping it shows no octet of it.
 /// Source: Core Specification, Vol 3, Part H, 2.4.5, and Part C, 10.4.

@@ -1,9 +1,9 @@
-/// An adapter: which one it is and whether it can be used.
+/// An adapter: its identity and whether it can be used.
 public struct AdapterInfo: Hashable, Sendable {
-    /// The system's name for it: `hci0`; of several that are joined the names of all: `hci0+hci1`.
+    /// The system's name for it: `hci0`; for joined adapters, the names of all of them: `hci0+hci1`.
     public var name: String
 
-    /// Its own address; `nil` while it is absent, and for several that are joined.
+    /// Its own address; `nil` while it is absent, and for joined adapters.
     public var address: BluetoothAddress?
 
     /// Whether it can be used.

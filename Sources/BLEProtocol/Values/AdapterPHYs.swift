@@ -38,7 +38,7 @@ public struct PHYSelection: Hashable, Sendable {
 }
 
 extension PHYSelection: CustomStringConvertible {
-    /// The modulations in words: `1M, 2M`; where the directions differ, both: `1M out, 1M, 2M in`.
+    /// The PHYs in words: `1M, 2M`; if the directions differ, both: `1M out, 1M, 2M in`.
     public var description: String {
         let (out, into) = (Self.words(sending), Self.words(receiving))
         return out == into ? out : "\(out) out, \(into) in"
@@ -50,10 +50,10 @@ extension PHYSelection: CustomStringConvertible {
     }
 }
 
-/// The modulations of an adapter's links: what its controller can do, and what it is to use.
+/// The PHYs of an adapter's links: those that its controller supports, and those selected.
 ///
-/// They are the adapter's, not a link's: which one a link gets the two controllers agree upon, from what both are to use.
-/// ``LinkConditions/sendingPHY`` and ``LinkConditions/receivingPHY`` tell what became of it.
+/// They apply to the adapter, not to a link: the two controllers of a link agree on one that both have selected.
+/// ``LinkConditions/sendingPHY`` and ``LinkConditions/receivingPHY`` report the result.
 public struct AdapterPHYs: Hashable, Sendable {
     /// What the controller can do.
     public var supported: PHYSelection
@@ -61,7 +61,7 @@ public struct AdapterPHYs: Hashable, Sendable {
     /// What of that may be chosen or left out; 1M can't be left out.
     public var configurable: PHYSelection
 
-    /// What it uses where the other side can.
+    /// Those that it uses if the other side supports them.
     public var selected: PHYSelection
 
     /// Describes an adapter's modulations.

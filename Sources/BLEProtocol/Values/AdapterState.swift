@@ -1,11 +1,11 @@
 /// Whether an adapter can be used, and why not.
 public enum AdapterState: String, Hashable, Sendable, CaseIterable {
-    /// It has not said yet what it is.
+    /// Its state is not known yet.
     case unknown
-    /// There is no such adapter; it may yet be plugged in.
+    /// It is not present; it may be plugged in later.
     case absent
-    /// The system doesn't let this program open any Bluetooth socket. One that may connect and not scan is another thing:
-    /// the scan says what it lacks.
+    /// The system doesn't let this program open Bluetooth sockets. A program that may connect but not scan is a
+    /// different case: the scan reports what is missing.
     case unauthorized
     /// It can't do Bluetooth Low Energy.
     case unsupported
@@ -13,14 +13,14 @@ public enum AdapterState: String, Hashable, Sendable, CaseIterable {
     case poweredOff
     /// A switch on the machine or rfkill blocks it.
     case blocked
-    /// It starts, or starts afresh after it hung; it will tell when that is done.
+    /// It is starting, or restarting after it hung; it reports when that is done.
     case resetting
     /// It is ready.
     case poweredOn
 }
 
 extension AdapterState {
-    /// Whether waiting is of no use: nothing that the adapter does by itself leads out of this state.
+    /// Whether waiting can't help: the adapter never leaves this state by itself.
     public var isFinal: Bool { self == .unauthorized || self == .unsupported }
 
     /// The state in words, to be said of an adapter: `switched off`.
@@ -37,11 +37,11 @@ extension AdapterState {
         }
     }
 
-    /// The error of an operation that the adapter can't be used for, with what to do about it; `nil` where it is on.
+    /// The error of an operation in this state, with its remedy; `nil` if the adapter is on.
     ///
     /// - Parameters:
-    ///   - operation: what was tried: `scan`.
-    ///   - object: what it was tried on: the adapter's name, an address.
+    ///   - operation: the operation: `scan`.
+    ///   - object: its object: the adapter's name, an address.
     public func error(operation: String, object: String = "") -> BLEError? {
         let (code, remedy): (BLEError.Code, String)
         switch self {

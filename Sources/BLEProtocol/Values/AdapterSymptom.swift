@@ -1,10 +1,11 @@
-/// What is seen of an adapter that claims to be on, and doesn't do its work.
+/// A symptom of an adapter that reports that it is on but doesn't work.
 public enum AdapterSymptom: Hashable, Sendable {
-    /// It scans, and hears nothing, or nothing any more; for how long at least.
+    /// It scans but receives nothing, or has stopped receiving; the value is the minimum duration so far.
     case deaf(Duration)
-    /// The controller, or the kernel for it, has not answered a command; its name.
+    /// The controller, or the kernel on its behalf, has not answered a command; the value is the command's name.
     case unanswered(String)
-    /// A scan of the kernel's that ends by itself after some seconds has not ended; after how long it should have.
+    /// A kernel scan that ends by itself after some seconds has not ended; the value is the time within which it should
+    /// have.
     case scanWithoutEnd(Duration)
 }
 

@@ -7,19 +7,19 @@ public struct BluetoothAddress: Hashable, Sendable {
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         /// Registered with the IEEE and burnt in, or an identity address of that kind.
         case `public`
-        /// Chosen by the device; ``BluetoothAddress/subkind-swift.property`` tells which way.
+        /// Chosen by the device; ``BluetoothAddress/subkind-swift.property`` says how.
         case random
     }
 
-    /// What an address tells about the device's identity.
+    /// What an address reveals about the device's identity.
     public enum Subkind: Hashable, Sendable {
-        /// A public address: identifies the device for ever.
+        /// A public address: identifies the device permanently.
         case `public`
         /// Random, and the same at least until the device restarts.
         case randomStatic
         /// Changes every few minutes; a bonded peer resolves it with the Identity Resolving Key.
         case resolvablePrivate
-        /// Changes every few minutes, and nobody can resolve it.
+        /// Changes every few minutes, and can't be resolved.
         case nonResolvablePrivate
         /// The two top bits have the one value that the specification reserves.
         case reserved
@@ -54,7 +54,7 @@ public struct BluetoothAddress: Hashable, Sendable {
         (0..<6).map { UInt8(truncatingIfNeeded: rawValue >> (8 * UInt64($0))) }
     }
 
-    /// What the address tells about the device's identity (Vol 6, Part B, 1.3.2).
+    /// What the address reveals about the device's identity (Vol 6, Part B, 1.3.2).
     public var subkind: Subkind {
         guard kind == .random else { return .public }
         switch rawValue >> 46 {
@@ -71,15 +71,15 @@ public struct BluetoothAddress: Hashable, Sendable {
 extension BluetoothAddress {
     /// Reads `C4:F2:17:1A:1D:BB/random` or `…/public`; upper or lower case; `nil` for anything else.
     ///
-    /// Without the part behind the slash the kind is unknown: see ``candidates(for:)``.
+    /// Without the part after the slash the kind is unknown: see ``candidates(for:)``.
     public init?(_ text: String) {
         let candidates = Self.candidates(for: text)
         guard candidates.count == 1, let only = candidates.first, text.contains("/") else { return nil }
         self = only
     }
 
-    /// The addresses that a text may mean: one with `/public` or `/random` behind it, one or two without, none when
-    /// the text is no address.
+    /// The addresses that a text may mean: one if it ends in `/public` or `/random`, one or two otherwise, none if it
+    /// is not an address.
     ///
     /// A bare `C4:F2:17:1A:1D:BB` may be random or public; both are returned, the likelier first.
     public static func candidates(for text: String) -> [BluetoothAddress] {

@@ -47,15 +47,16 @@ public struct BluetoothUUID: Hashable, Sendable {
         }
     }
 
-    /// The 16-bit form, where the UUID has one.
+    /// The 16-bit form, if the UUID has one.
     public var short: UInt16? { bits32.flatMap { UInt16(exactly: $0) } }
 
-    /// The 32-bit form, where the UUID has one.
+    /// The 32-bit form, if the UUID has one.
     public var bits32: UInt32? {
         low == Self.baseLow && high & 0xFFFF_FFFF == Self.baseHigh ? UInt32(truncatingIfNeeded: high >> 32) : nil
     }
 
-    /// The octets as the Attribute Protocol sends them: 2 where a 16-bit form exists, else 16; least significant first.
+    /// The octets as the Attribute Protocol sends them: 2 if a 16-bit form exists, otherwise 16; least significant
+    /// first.
     ///
     /// ATT knows no 32-bit UUIDs (Vol 3, Part F, 3.2.1).
     public var attOctets: [UInt8] {

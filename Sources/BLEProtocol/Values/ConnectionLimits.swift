@@ -1,15 +1,14 @@
-/// What a peripheral may make of a link by asking for other connection parameters.
+/// Limits for a link when its peripheral requests other connection parameters.
 ///
 /// ```swift
 /// let limits = try ConnectionLimits(interval: .milliseconds(15) ... .milliseconds(100))
 /// let central = try await Central.open(parameters: ConnectionParameters.balanced.limited(to: limits))
 /// ```
 ///
-/// Linux grants by itself whatever a peripheral asks for, as long as a link can have it, and lets no program answer. So
-/// the link is watched: when the peripheral has taken it beyond the limits, the program's own parameters are asked for
-/// again, at most ``corrections`` times in a row; then the link stays as the peripheral wants it.
-/// ``LinkConditions/breach`` tells of both.
-/// Source: kernel, `net/bluetooth/l2cap_core.c`, `l2cap_conn_param_update_req`.
+/// Linux grants every valid request of a peripheral and lets no program answer it. So the link is watched: when the
+/// peripheral's request has taken it beyond the limits, the program's own parameters are requested again, at most
+/// ``corrections`` times in a row; then the link stays as the peripheral wants it. ``LinkConditions/breach`` reports
+/// both. Source: kernel, `net/bluetooth/l2cap_core.c`, `l2cap_conn_param_update_req`.
 public struct ConnectionLimits: Hashable, Sendable {
     /// The time between two meetings.
     public let interval: ClosedRange<Duration>
@@ -20,18 +19,18 @@ public struct ConnectionLimits: Hashable, Sendable {
     /// The silence after which the link is lost.
     public let supervisionTimeout: ClosedRange<Duration>
 
-    /// How often the program's own parameters are asked for again. It is counted anew when the link has been within the
+    /// How often the program's own parameters are requested again. The count restarts when the link has been within the
     /// limits for a minute.
     public let corrections: Int
 
-    /// Sets limits; what isn't said is not limited.
+    /// Makes limits; omitted values are not limited.
     ///
     /// - Parameters:
     ///   - interval: within 7.5 ms to 4 s.
     ///   - latency: 0 to 499.
     ///   - supervisionTimeout: within 100 ms to 32 s.
-    ///   - corrections: how often to ask again; 0: breaches are only told.
-    /// - Throws: ``BLEError/Code/invalidArgument`` that says which of them is out of bounds, and what the bounds are.
+    ///   - corrections: how often to request again; 0: breaches are only reported.
+    /// - Throws: ``BLEError/Code/invalidArgument`` that states which of them is out of bounds, and the bounds.
     public init(
         interval: ClosedRange<Duration> = ConnectionParameters.possibleIntervals,
         latency: Int = ConnectionParameters.possibleLatencies.upperBound,
@@ -51,7 +50,7 @@ public struct ConnectionLimits: Hashable, Sendable {
             )
         }
         guard corrections >= 0 else {
-            throw .badLimits("\(corrections) corrections", remedy: "Choose a number from 0 on.")
+            throw .badLimits("\(corrections) corrections", remedy: "Choose a number of 0 or more.")
         }
         self.interval = interval
         self.latency = latency
@@ -74,16 +73,16 @@ public struct ConnectionLimits: Hashable, Sendable {
 }
 
 extension ConnectionParameters {
-    /// The same parameters, and what the peripheral may make of them.
+    /// The same parameters, with limits for the peripheral's requests.
     ///
-    /// Links within these limits are watched for as long as they are up. On Linux it takes `CAP_NET_RAW` to see what becomes
-    /// of a link, `CAP_NET_ADMIN` to ask for its parameters again, and Linux 6.11 for that to change it; what is missing
-    /// stands in ``LinkConditions/breach`` and ``LinkConditions/whyIncomplete``.
+    /// Links with these limits are watched while they are up. On Linux, seeing a link's changes requires `CAP_NET_RAW`,
+    /// requesting its parameters again requires `CAP_NET_ADMIN`, and Linux 6.11 for the request to take effect;
+    /// ``LinkConditions/breach`` and ``LinkConditions/whyIncomplete`` state what is missing.
     ///
-    /// - Throws: ``BLEError/Code/invalidArgument`` where the parameters themselves are beyond the limits.
+    /// - Throws: ``BLEError/Code/invalidArgument`` if the parameters themselves are beyond the limits.
     public func limited(to limits: ConnectionLimits) throws(BLEError) -> ConnectionParameters {
         guard limits.allow(self) else {
-            throw .badLimits("for \(self)", remedy: "Choose limits that allow the parameters which are asked for.")
+            throw .badLimits("for \(self)", remedy: "Choose limits that include the requested parameters.")
         }
         return with(limits)
     }
@@ -95,7 +94,7 @@ extension BLEError {
             .invalidArgument,
             operation: "connection limits",
             object: object,
-            cause: "no link could keep to them",
+            cause: "no link can satisfy them",
             remedy: remedy
         )
     }

@@ -1,18 +1,18 @@
-/// How often the two sides of a link meet, and how long a silence may last before the link is lost.
+/// How often the two sides of a link communicate, and how long a silence may last before the link is lost.
 ///
 /// ```swift
 /// let services = try await peripheral.withLink(parameters: .fast) { link in try await link.discover() }
 /// let patient = try ConnectionParameters(interval: .milliseconds(30) ... .milliseconds(50), supervisionTimeout: .seconds(10))
 /// ```
 ///
-/// Short intervals make a link fast, long ones spare both sides' batteries. They are what a central asks for: the
-/// controller chooses an interval within the range, and the peripheral may ask for others later.
-/// Source: Core Specification, Vol 6, Part B, 4.5.1 and 4.5.2.
+/// Short intervals make a link fast, long ones save both sides' batteries. They are a central's request: the controller
+/// chooses an interval within the range, and the peripheral may request others later. Source: Core Specification, Vol
+/// 6, Part B, 4.5.1 and 4.5.2.
 public struct ConnectionParameters: Hashable, Sendable {
     /// The time between two meetings; in steps of 1.25 ms, rounded up.
     public let interval: ClosedRange<Duration>
 
-    /// How many meetings the peripheral may miss in a row while it has nothing to say.
+    /// How many connection events in a row the peripheral may skip while it has nothing to send.
     public let latency: Int
 
     /// The silence after which the link is lost; in steps of 10 ms, rounded up.
@@ -93,8 +93,8 @@ extension ConnectionParameters {
 
     /// For most programs: an interval of 30 to 50 ms; the link is lost after 5 s of silence.
     ///
-    /// It is what an adapter of this machine asks for unless told otherwise. Linux by itself has the same interval, and
-    /// loses a link after 420 ms.
+    /// The default for an adapter of this machine. Linux's own default has the same interval, but loses a link after
+    /// 420 ms.
     public static let balanced = ConnectionParameters(
         unchecked: .milliseconds(30) ... .milliseconds(50),
         0,

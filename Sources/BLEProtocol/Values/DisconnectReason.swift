@@ -30,10 +30,10 @@ public struct DisconnectReason: Sendable {
     /// What happened.
     public var kind: Kind
 
-    /// The HCI status octet, where the radio tells it (Core Specification, Vol 1, Part F).
+    /// The HCI status octet, if the radio reports it (Core Specification, Vol 1, Part F).
     public var hciStatus: UInt8?
 
-    /// The `errno` by which the kernel told it.
+    /// The `errno` that the kernel reported.
     public var systemError: Int32?
 
     /// Makes a reason, with what the radio or kernel reported.

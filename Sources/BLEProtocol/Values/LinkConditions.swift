@@ -1,8 +1,8 @@
-/// What a link is like now: how often its sides meet, how it is modulated, how strong it is.
+/// The present conditions of a link: its timing, its PHYs, its signal strength.
 ///
-/// Each value is `nil` where this program can't know it; ``whyIncomplete`` then says why. On Linux the signal strength and
-/// the power take the capability `CAP_NET_ADMIN`, all else `CAP_NET_RAW`, and that the link was made while this radio was
-/// in use; PHYs and packet lengths are known once the controller has told of a change.
+/// A value is `nil` if this program can't know it; ``whyIncomplete`` then says why. On Linux the signal strength and
+/// the power require the capability `CAP_NET_ADMIN`, the others `CAP_NET_RAW` and a link made while this radio was in
+/// use; PHYs and packet lengths are known once the controller has reported a change.
 public struct LinkConditions: Hashable, Sendable {
     /// How a radio modulates its signal (Core Specification, Vol 6, Part A, 3).
     public enum PHY: String, Hashable, Sendable, CaseIterable {
@@ -44,10 +44,10 @@ public struct LinkConditions: Hashable, Sendable {
     /// What the peripheral has made of the link beyond the program's limits; `nil` where it is within them, or there are none.
     public var breach: LimitBreach?
 
-    /// Why some of the values are `nil`, with what to do about it; `nil` where the radio has no more to tell.
+    /// Why some of the values are `nil`, with a remedy; `nil` if the radio has no more to report.
     public var whyIncomplete: BLEError?
 
-    /// Conditions of which nothing is known.
+    /// Makes conditions without any known value.
     public init() {}
 
     /// Whether the values are the same; the words about those that aren't known don't count.
@@ -72,13 +72,13 @@ public struct LinkConditions: Hashable, Sendable {
     }
 }
 
-/// A link is beyond the ``ConnectionLimits`` of the program: what is done about it.
+/// A link is beyond the ``ConnectionLimits`` of the program, with the corrections so far.
 public struct LimitBreach: Hashable, Sendable {
     /// How often the program's own parameters have been asked for again, since the link was last within the limits for a
     /// minute.
     public var corrections: Int
 
-    /// Whether nothing more is done about it.
+    /// Whether it is no longer corrected.
     public var isFinal: Bool
 
     /// Why the parameters couldn't be asked for; `nil` where they were.

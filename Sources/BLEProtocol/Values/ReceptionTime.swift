@@ -1,6 +1,6 @@
-/// When octets were received, and who took the time.
+/// When octets were received, and the source of that time.
 public struct ReceptionTime: Hashable, Sendable {
-    /// Who took the time.
+    /// The source of the time.
     public enum Source: String, Hashable, Sendable {
         /// The kernel, when it put the PDU into the socket's queue.
         case kernel
@@ -13,7 +13,7 @@ public struct ReceptionTime: Hashable, Sendable {
     /// The time since 1970-01-01 00:00:00 UTC.
     public var sinceEpoch: Duration
 
-    /// Who took the time.
+    /// The source of the time.
     public var source: Source
 
     /// Makes a time from the duration since 1970-01-01 00:00:00 UTC.

@@ -3,11 +3,11 @@ import Synchronization
 /// Something that ends once, with a reason: a wish, a link, the time of a caller. The end may come before what is to be done
 /// then is known, as a cancellation may come before what it cancels.
 ///
-/// - The first end counts; all who want to know hear of it once, each the same reason.
-/// - Who came before the end is called by whoever ends it, in the order in which they came; who comes later is called at
-///   once.
-/// - Who has taken the wish back isn't called, unless that was under way.
-/// - No lock is held while anybody is called, and none while a closure that isn't needed any more is let go.
+/// - The first end counts; each observer is called once, with the same reason.
+/// - Observers added before the end are called by the caller of `end(_:)`, in the order in which they were added;
+///   observers added later are called immediately.
+/// - A removed observer isn't called, unless its call was already under way.
+/// - No lock is held while an observer is called, nor while a closure that is no longer needed is released.
 package final class Ending<Reason: Sendable>: Sendable {
     private struct State {
         var reason: Reason?

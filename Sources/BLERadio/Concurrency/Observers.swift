@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Who wants to hear of something; a value, kept under its owner's lock together with what is told.
+/// The observers of something; a value, kept under its owner's lock together with what is observed.
 ///
-/// - They stand in the order in which they came, and are told in that order.
-/// - A number stands for one observer in the whole program: taking it out twice, or of a table that has taken another's
-///   place meanwhile, does nothing.
-/// - Whoever is taken out is handed back, to be let go outside the lock: what a closure holds may end with it, and come
-///   back here.
+/// - Observers are kept, and called, in the order in which they were added.
+/// - A number identifies one observer in the whole program: removing it twice, or from a table that has replaced the
+///   original, does nothing.
+/// - Removed observers are returned, to be released outside the lock: releasing a closure may release what it holds,
+///   which may call back into this table.
 package struct Observers<Observer> {
     package typealias ID = Int
 
@@ -21,7 +21,7 @@ package struct Observers<Observer> {
     @inlinable
     package var count: Int { entries.count }
 
-    /// All of them, to be told once the lock is left.
+    /// All observers, to be called once the lock is released.
     @inlinable
     package var all: [Observer] { entries.map(\.observer) }
 
@@ -48,7 +48,7 @@ package struct Observers<Observer> {
         return all
     }
 
-    /// Takes out those of whom the closure says so.
+    /// Removes the observers for which the closure returns true.
     @inlinable
     package mutating func removeAll(where isGoing: (Observer) -> Bool) -> [Observer] {
         let going = entries.filter { isGoing($0.observer) }
@@ -88,6 +88,7 @@ extension Observers: Sendable where Observer: Sendable {}
 
 private let lastObserverNumber = Atomic(0)
 
-/// Rises with each call, so that in one table, which is changed under a lock, those who come later have higher numbers.
+/// Increases with each call, so that within one table, which is changed under a lock, later observers have higher
+/// numbers.
 @usableFromInline
 func nextObserverNumber() -> Int { lastObserverNumber.add(1, ordering: .relaxed).newValue }

@@ -4,10 +4,10 @@ public import Synchronization
 
 /// Waits in an `async` function for a result that arrives through a closure.
 ///
-/// - There is one result: whichever comes first of what `start` brings, the limit and the caller's cancellation.
-/// - The caller returns at once when it is cancelled or the limit has passed, and `start`'s undo is then called, once;
-///   also where that was known only afterwards.
-/// - A success that nobody waits for any more goes to `unwanted`, and is not lost.
+/// - There is one result: the first of `start`'s result, the limit and the caller's cancellation.
+/// - The caller returns immediately when it is cancelled or the limit has passed; `start`'s undo is then called once,
+///   even if `start` returns it only afterwards.
+/// - A success that arrives too late is passed to `unwanted`, and is not lost.
 /// - No lock is held while any of the closures runs.
 ///
 /// - Parameters:
@@ -26,7 +26,7 @@ package func reply<Success: Sendable>(
     return try await withTaskCancellationHandler {
         // Captured, it makes the closure the actor's: else a wait on the main actor takes two changes of thread more.
         _ = actor
-        // Unchecked: it is the box that sees to it that there is one result.
+        // Unchecked: the box ensures that there is one result.
         return try await withUnsafeThrowingContinuation { continuation in
             if let early = box.begin(continuation) { return continuation.resume(with: early) }
             let undo = start { result in box.finish(result) }
@@ -62,7 +62,7 @@ package func undisturbedReply<Success: Sendable>(
     }
 }
 
-/// The one result of one wait; whoever comes first has it.
+/// The one result of one wait; the first one counts.
 @usableFromInline
 final class ReplyBox<Success: Sendable, Failure: Error>: Sendable {
     @usableFromInline
@@ -114,7 +114,7 @@ final class ReplyBox<Success: Sendable, Failure: Error>: Sendable {
             return (state.continuation.take(), state.timer.take(), state.undo.take())
         }
         timer?.cancel()
-        // Let go of outside the lock: what it holds may end with it.
+        // Released outside the lock: what it holds may be deallocated with it.
         withExtendedLifetime(undo) {}
         if let continuation {
             continuation.resume(with: result)

@@ -1,8 +1,8 @@
-/// Whose turn it is; a value without I/O.
+/// The order of turns; a value without I/O.
 ///
 /// - At most ``width`` are inside at a time.
-/// - The more urgent come first, and of one urgency those who came first; nobody who is inside is overtaken.
-/// - Whoever is taken out while waiting never has a turn.
+/// - More urgent entries come first, and earlier ones within one urgency; an entry that has its turn keeps it.
+/// - An entry removed while waiting never gets a turn.
 package struct TurnOrder {
     package typealias ID = Int
 
@@ -18,7 +18,7 @@ package struct TurnOrder {
     private var lastID: ID = 0
 
     package init(width: Int = 1) {
-        precondition(width > 0, "somebody has to have a turn")
+        precondition(width > 0, "the width must be at least 1")
         self.width = width
     }
 

@@ -1,12 +1,13 @@
 import Synchronization
 
-/// Lets so many at a time do something, the others in the order in which they came; carries out what ``TurnOrder`` says.
+/// Lets a limited number of callers in at a time, the others in the order in which they came; carries out what
+/// ``TurnOrder`` decides.
 ///
-/// - Whoever lines up is let in once, at once or later, unless it has left before.
-/// - Leaving is idempotent, whether one waits or has a turn, and lets the next one in.
-/// - Where turns are limited, whoever has had one for that long is asked to make room, once somebody else waits; it leaves,
-///   and may line up again. Nobody is asked while nobody waits.
-/// - No lock is held while anybody is let in or asked.
+/// - Each caller is let in once, immediately or later, unless it leaves first.
+/// - Leaving is idempotent, while waiting or during a turn, and lets the next caller in.
+/// - If turns are limited, a caller whose turn has lasted that long is asked to make room once another one waits; it
+///   leaves, and may line up again.
+/// - No lock is held while a caller is let in or asked to leave.
 package final class Turns: Sendable {
     /// For how long one who has a turn is left alone.
     package struct Limit: Sendable {
@@ -45,8 +46,8 @@ package final class Turns: Sendable {
     /// Lines up.
     ///
     /// - Parameters:
-    ///   - grant: called once when it is one's turn, perhaps at once.
-    ///   - revoke: called when somebody else is to have it.
+    ///   - grant: called once when the turn begins, perhaps immediately.
+    ///   - revoke: called when another caller needs the turn.
     /// - Returns: a closure that leaves.
     package func enter(
         grant: @escaping @Sendable () -> Void,
@@ -84,7 +85,7 @@ package final class Turns: Sendable {
     }
 
     private func leave(_ id: TurnOrder.ID) {
-        // Let go of outside the lock: what it holds may end with it.
+        // Released outside the lock: what it holds may be deallocated with it.
         let caller = state.withLock { state in
             state.order.remove(id)
             return state.callers.removeValue(forKey: id)

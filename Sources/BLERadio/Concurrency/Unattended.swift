@@ -1,4 +1,4 @@
-/// Begins an activity that goes on to its answer, whoever waits for that, and keeps it until then.
+/// Begins an activity that runs to its answer even if no caller waits for it, and keeps it until then.
 ///
 /// - Parameters:
 ///   - begin: begins it; its answer comes once, perhaps before it returns.

@@ -1,11 +1,11 @@
 public import BLEProtocol
 
-/// What a simulated adapter is doing: a test asserts on it that nothing was left behind.
+/// The activities of a simulated adapter, for a test to assert that nothing was left behind.
 public struct AdapterActivity: Hashable, Sendable {
     /// Whether a scan is under way.
     public var isScanning = false
 
-    /// How many advertisements were started and not ended; one pauses while a central is connected.
+    /// How many advertisements were started and have not ended; an advertisement pauses while a central is connected.
     public var advertisementCount = 0
 
     /// How many listeners accept links.
@@ -17,6 +17,6 @@ public struct AdapterActivity: Hashable, Sendable {
     /// The peers that it has a link with, in either role, in the order of the links.
     public var links: [BluetoothAddress] = []
 
-    /// Whether nothing is going on.
+    /// Whether nothing is under way.
     public var isIdle: Bool { self == AdapterActivity() }
 }

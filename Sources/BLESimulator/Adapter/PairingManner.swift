@@ -1,15 +1,15 @@
 internal import BLERadio
 
-/// What a simulated peripheral does when a central pairs with it. One that wants more than Just Works refuses a central that
-/// can't do its part.
+/// What a simulated peripheral does when a central pairs with it. With more than Just Works, it refuses a central that
+/// lacks the capability.
 public enum PairingManner: Hashable, Sendable {
-    /// It asks nobody: Just Works; unless the program that runs the peripheral answers.
+    /// Just Works, unless the program that runs the peripheral answers.
     case justWorks
-    /// It shows a passkey, 0 to 999,999, as one that is printed on the device; the central must enter it.
+    /// It shows a passkey, 0 to 999,999, like one printed on the device; the central must enter it.
     case showsPasskey(UInt32)
-    /// Somebody types the passkey that the central shows, a digit each half second; correctly or not.
+    /// Its user types the passkey that the central shows, a digit each half second, correctly or not.
     case entersPasskey(correctly: Bool = true)
-    /// It shows a number, and somebody says whether the central shows the same.
+    /// It shows a number, and its user says whether the central shows the same.
     case comparesNumbers(agrees: Bool = true)
 
     var capability: PairingCapability {

@@ -18,16 +18,17 @@ struct AdapterAilment: Sendable {
 }
 
 extension SimulatedAdapter {
-    /// Makes it deaf, as controllers get after hours: it scans and connects as before, and hears no advertisement.
+    /// Makes it deaf, as controllers become after hours: it scans and connects as before but receives no advertisement.
     ///
-    /// - Parameter untilPowerCycle: whether it takes switching it off and on to cure it; else a scan that begins does.
+    /// - Parameter untilPowerCycle: whether only switching it off and on cures it; otherwise a new scan does.
     public func goDeaf(untilPowerCycle: Bool) {
         core.perform { $0.adapters[id].ailment = AdapterAilment(kind: .deaf, isCuredByScan: !untilPowerCycle) }
     }
 
-    /// Makes it hang, as a controller's firmware does: it hears nothing, and answers no command, until it was switched off.
+    /// Makes it hang, as a controller's firmware does: it receives nothing and answers no command until it is switched
+    /// off.
     ///
-    /// - Parameter powerCycles: how often it must be switched off before it is well; `.max`: only a reset helps.
+    /// - Parameter powerCycles: how often it must be switched off before it works again; `.max`: only a reset helps.
     public func hang(powerCycles: Int = 1) {
         core.perform { $0.adapters[id].ailment = AdapterAilment(kind: .hung, powerCycles: max(powerCycles, 1)) }
     }
@@ -46,8 +47,8 @@ extension SimulatedAdapter {
         }
     }
 
-    /// Switches it as ``powerOn()`` and ``powerOff()`` do, unless it is blocked or unplugged. Who watches the adapter is told
-    /// before the result comes, as on Linux.
+    /// Switches it as ``powerOn()`` and ``powerOff()`` do, unless it is blocked or unplugged. Observers of the adapter
+    /// are called before the result, as on Linux.
     public func setPowered(
         _ isOn: Bool,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
@@ -62,8 +63,8 @@ extension SimulatedAdapter {
         return RadioActivity { isGivenUp.end() }
     }
 
-    /// Unplugs it as ``unplug()`` does, and plugs it in a second later, on or off as it was and well again, unless
-    /// it was plugged in meanwhile.
+    /// Unplugs it as ``unplug()`` does, and plugs it in a second later, on or off as before and working, unless it was
+    /// plugged in meanwhile.
     public func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
         let isGivenUp = Ending<Void>()
         let error = core.perform { state in
@@ -128,7 +129,7 @@ extension BLEError {
             .notSupported,
             operation: "reset",
             object: adapter,
-            cause: "it is no USB device, so there is nothing to reset",
+            cause: "only USB devices can be reset, and this is not one",
             remedy: "Set `AdapterSettings.canBeReset`."
         )
     }

@@ -2,7 +2,8 @@ public import BLEProtocol
 public import BLERadio
 
 extension SimulatedAdapter {
-    /// Makes some, with which the other device's pairing succeeds and is authenticated; nothing is enciphered.
+    /// Makes out-of-band data with which the other device's pairing succeeds and is authenticated; nothing is
+    /// encrypted.
     public func makeOutOfBandData(
         result: @escaping @Sendable (Result<OutOfBandData, BLEError>) -> Void
     ) -> RadioActivity {

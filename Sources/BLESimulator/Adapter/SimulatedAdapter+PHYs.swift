@@ -2,7 +2,7 @@ public import BLEProtocol
 public import BLERadio
 
 extension SimulatedAdapter {
-    /// What ``AdapterSettings/phys`` says, and what was selected; all of it unless a program has.
+    /// The PHYs of ``AdapterSettings/phys``, and the selected ones: all of them unless a program has selected some.
     public func readPHYs(
         result: @escaping @Sendable (Result<AdapterPHYs, BLEError>) -> Void
     ) -> RadioActivity {
@@ -15,8 +15,8 @@ extension SimulatedAdapter {
         return timeline.schedule(after: .zero) { result(outcome) }
     }
 
-    /// Selects for the links that are made from then on: a link whose two ends haven't both selected 2M is on 1M, whatever
-    /// ``LinkTiming/phy`` says.
+    /// Selects PHYs for later links: a link is on 1M unless both ends have selected 2M, whatever ``LinkTiming/phy``
+    /// says.
     public func selectPHYs(
         _ selection: PHYSelection,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void

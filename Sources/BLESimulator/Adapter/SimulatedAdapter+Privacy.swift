@@ -13,8 +13,8 @@ extension SimulatedAdapter {
         return timeline.schedule(after: .zero) { result(outcome) }
     }
 
-    /// Has it hide behind a private address, which it keeps until ``renewPrivateAddress()``. As on Linux it is switched off and
-    /// on for that, unless somebody has a link with it or advertises.
+    /// Gives it a private address, which it keeps until ``renewPrivateAddress()``. As on Linux it is switched off and
+    /// on for that, unless it has a link or advertises.
     public func setPrivacy(
         _ privacy: AdapterPrivacy,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
@@ -23,10 +23,10 @@ extension SimulatedAdapter {
         return timeline.schedule(after: .zero) { result(outcome) }
     }
 
-    /// The address that is on air: its own, or the private one behind which it hides now.
+    /// The address on air: its own, or its present private one.
     public var addressOnAir: BluetoothAddress { core.perform { $0.addressOnAir(of: id) } }
 
-    /// Has one that is private take another address at once, as such devices do every quarter of an hour; its links stay, and
-    /// attempts to connect to the former one wait in vain.
+    /// Changes its private address immediately, as such devices do every quarter of an hour; its links stay up, and
+    /// attempts to connect to the former address wait in vain.
     public func renewPrivateAddress() { core.perform { $0.renewPrivateAddress(of: id) } }
 }

@@ -2,9 +2,9 @@ public import BLEProtocol
 public import BLERadio
 internal import Synchronization
 
-/// One adapter of a ``SimulatedAir``: a complete radio in both roles, and the switches that a test plays with.
+/// One adapter of a ``SimulatedAir``: a complete radio in both roles, with controls for tests.
 ///
-/// Scans hear every advertiser in range; ``ScanRequest/services`` is left to whoever asked.
+/// Scans receive every advertiser in range; filtering by ``ScanRequest/services`` is left to the caller.
 public final class SimulatedAdapter: Sendable {
     /// The system's name for it.
     public let name: String
@@ -22,7 +22,7 @@ public final class SimulatedAdapter: Sendable {
         self.address = address
     }
 
-    /// How it behaves; a change holds for what begins after it.
+    /// How it behaves; a change applies to activities that begin after it.
     public var settings: AdapterSettings {
         get { core.perform { $0.adapters[id].settings } }
         set { core.perform { $0.adapters[id].settings = newValue } }
@@ -39,24 +39,24 @@ public final class SimulatedAdapter: Sendable {
     /// Switches it on, whatever its state was; an unplugged one is plugged in.
     public func powerOn() { setState(.poweredOn) }
 
-    /// Switches it off: everything that it does fails with ``BLEError/Code/adapterPoweredOff``, its links end with
+    /// Switches it off: all its activities fail with ``BLEError/Code/adapterPoweredOff``, and its links end with
     /// ``DisconnectReason/Kind/adapterOff``, for the peers with ``DisconnectReason/Kind/closedByPeer``.
     public func powerOff() { setState(.poweredOff) }
 
     /// Blocks it as rfkill does: everything fails with ``BLEError/Code/adapterBlocked``, and the peers of its links
-    /// hear nothing more, until their supervision timeout.
+    /// receive nothing more, until their supervision timeout.
     public func block() { setState(.blocked) }
 
-    /// Unplugs it: everything fails with ``BLEError/Code/adapterNotFound``, and the peers of its links hear nothing
+    /// Unplugs it: everything fails with ``BLEError/Code/adapterNotFound``, and the peers of its links receive nothing
     /// more, until their supervision timeout.
     public func unplug() { setState(.absent) }
 
     /// Plugs it in again, switched on.
     public func plugIn() { setState(.poweredOn) }
 
-    /// Puts it into any state. One that is starting (``AdapterState/resetting``) forgets its links as one that hangs does:
-    /// the peers hear nothing more, until their supervision timeout. What it does fails with the error of the state, see
-    /// ``AdapterState/error(operation:object:)``.
+    /// Puts it into any state. A starting adapter (``AdapterState/resetting``) forgets its links like one that hangs:
+    /// the peers receive nothing more, until their supervision timeout. Its activities fail with the error of the
+    /// state, see ``AdapterState/error(operation:object:)``.
     public func setState(_ state: AdapterState) {
         core.perform {
             $0.adapters[id].isSwitchedOffHere = false
@@ -66,8 +66,8 @@ public final class SimulatedAdapter: Sendable {
 }
 
 extension SimulatedAdapter {
-    /// As a peripheral, asks a central that is connected to it for other connection parameters. The central's system
-    /// grants them by itself, as Linux does; what the central's program makes of them are its ``ConnectionLimits``.
+    /// As a peripheral, requests other connection parameters from a connected central. The central's system grants them
+    /// automatically, as Linux does; the central's program can limit them with its ``ConnectionLimits``.
     ///
     /// - Returns: whether there is such a link.
     @discardableResult
@@ -101,7 +101,7 @@ extension SimulatedAdapter: Radio {
         connect(to: peer, parameters: nil, result: result)
     }
 
-    /// Connects; without parameters with the timing of its ``AdapterSettings/linkTiming``.
+    /// Connects; without parameters, it uses the timing of its ``AdapterSettings/linkTiming``.
     public func connect(
         to peer: BluetoothAddress,
         parameters: ConnectionParameters?,
@@ -134,7 +134,7 @@ extension SimulatedAdapter: Radio {
         }
     }
 
-    /// Pairs as the peer's ``AdapterSettings/pairing`` has it, where it accepts that.
+    /// Pairs as the peer's ``AdapterSettings/pairing`` says, if the peer accepts pairing.
     public func pair(
         with peer: BluetoothAddress,
         asking interview: PairingInterview,
@@ -143,7 +143,8 @@ extension SimulatedAdapter: Radio {
         activity(core.perform { $0.startPairing(with: peer, on: id, asking: interview, result: result) })
     }
 
-    /// Answers the pairings of centrals, where ``AdapterSettings/pairing`` leaves that to the program: ``PairingManner/justWorks``.
+    /// Answers the pairings of centrals, if ``AdapterSettings/pairing`` leaves that to the program:
+    /// ``PairingManner/justWorks``.
     public func receivePairings(
         _ reception: PairingReception,
         events: @escaping @Sendable (PairingReceptionEvent) -> Void
@@ -167,7 +168,7 @@ extension SimulatedAdapter: Radio {
         return timeline.schedule(after: .zero) { result(.success(hadKey)) }
     }
 
-    /// Loses the keys of all bonds, as a device does that is reset to what it was when it left the factory.
+    /// Loses the keys of all bonds, like a device after a factory reset.
     public func forgetBonds() {
         core.perform { ($0.adapters[id].keys, $0.adapters[id].identityKeys) = ([:], [:]) }
     }

@@ -58,7 +58,7 @@ extension AirState {
         guard let adapter = activities[id]?.adapter,
             let index = adapters[adapter].advertisements.firstIndex(where: { $0.activity == id })
         else {
-            return .failure(BLEError(.ended, operation: "advertise", cause: "it does not advertise any more"))
+            return .failure(BLEError(.ended, operation: "advertise", cause: "it no longer advertises"))
         }
         do throws(AdvertisingFault) {
             let layout = try request.layout()

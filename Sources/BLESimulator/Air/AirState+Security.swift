@@ -1,8 +1,8 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// Pairing and encryption, as far as a program sees them: who has a key of whom, and when a link is encrypted. Nothing
-/// is enciphered.
+/// Pairing and encryption, as far as a program sees them: which device has whose key, and when a link is encrypted.
+/// Nothing is actually encrypted.
 extension AirState {
     /// How many connection events the messages take that start the encryption.
     private static let encryptionEvents = 3
@@ -169,7 +169,7 @@ extension BLEError {
             .securityFailed,
             operation: "encrypt link",
             object: "with \(peer)",
-            cause: "it asked for encryption, and there is no bond with it",
+            cause: "it requested encryption, but there is no bond with it",
             remedy: "Pair with it: Link.pair(answers:timeout:)."
         )
     }
@@ -180,12 +180,12 @@ extension BLEError {
             .securityFailed,
             operation: "encrypt link",
             object: "with \(central)",
-            cause: "it wanted to pair, and that failed",
-            remedy: "Pair again, from the central."
+            cause: "its pairing failed",
+            remedy: "Pair again from the central."
         )
         if failure == .refusedByPeripheral {
-            error.cause = "it wanted to pair, and this adapter's settings refuse that"
-            error.remedy = "Set acceptsPairing in the settings of this adapter."
+            error.cause = "its pairing was refused by this adapter's settings"
+            error.remedy = "Set acceptsPairing to true in the settings of this adapter."
         }
         error.pairingFailure = failure
         return error
@@ -196,8 +196,8 @@ extension BLEError {
         var error = notEncrypted(peer)
         error.cause =
             reason.kind == .keyMissing
-            ? "the peripheral no longer has the keys of the bond: it was reset, or its bond removed there"
-            : "the peripheral has other keys than this adapter: one of the two was paired anew"
+            ? "the peripheral no longer has the keys of the bond: it was reset, or its bond was removed there"
+            : "the peripheral's keys differ from this adapter's: one of the two has paired again"
         error.remedy = "Remove the bond with Peripheral.unpair(), then pair again."
         error.reason = reason
         return error
@@ -208,7 +208,7 @@ extension BLEError {
             .securityFailed,
             operation: "encrypt link",
             object: peer.map { "with \($0)" } ?? "",
-            cause: "one of the two devices has no key of the other, or another one",
+            cause: "one of the two devices has no key for the other, or a different one",
             remedy: "Unpair, then pair again."
         )
     }

@@ -39,7 +39,7 @@ extension BLEError {
                 operation: operation,
                 object: object,
                 cause: state == .unknown
-                    ? "it is not known yet what the simulated adapter \(adapter) is"
+                    ? "the state of the simulated adapter \(adapter) is not known yet"
                     : "the simulated adapter \(adapter) is \(state.words)",
                 remedy: "Call powerOn() on it."
             )
@@ -51,8 +51,8 @@ extension BLEError {
             .busy,
             operation: "listen",
             object: adapter,
-            cause: "another peripheral is served on the simulated adapter \(adapter) already",
-            remedy: "Offer all services with one LocalPeripheral, or run the other one on an adapter of its own."
+            cause: "another peripheral is already served on the simulated adapter \(adapter)",
+            remedy: "Offer all services with one LocalPeripheral, or run the other one on another adapter."
         )
     }
 
@@ -103,7 +103,7 @@ extension BLEError {
             .connectionFailed,
             operation: "connect",
             object: "\(peer)",
-            cause: "\(reason.rawValue), as the air's fault plan asked",
+            cause: "\(reason.rawValue), as the air's fault plan demands",
             remedy: "Try again."
         )
         error.reason = DisconnectReason(onAir: reason)

@@ -1,7 +1,7 @@
 public import BLEProtocol
 public import BLERadio
 
-/// A place in which simulated adapters hear each other: advertising, scanning, links and what goes wrong with them.
+/// A simulated radio environment that connects simulated adapters: advertising, scanning, links and their faults.
 ///
 /// ```swift
 /// let air = SimulatedAir(time)                        // or SimulatedAir(), in real time
@@ -10,17 +10,17 @@ public import BLERadio
 /// air.faults.add(.dropLink(after: 12, .notifications), on: sensor)
 /// ```
 ///
-/// Each adapter is a complete ``Radio`` in both roles, so a program under test and a simulated peripheral meet with
-/// real ATT bytes between them. In virtual time (``VirtualTime``) a run is decided by its seed.
+/// Each adapter is a complete ``Radio`` in both roles, so a program under test and a simulated peripheral exchange real
+/// ATT bytes. In virtual time (``VirtualTime``) the seed determines a run.
 ///
-/// An air lives as long as anybody holds it, one of its adapters or a link.
+/// An air lives as long as there is a reference to it, to one of its adapters or to a link.
 public final class SimulatedAir: Sendable {
     let core: AirCore
 
-    /// Makes an empty air, in real time unless told otherwise.
+    /// Makes an empty air, by default in real time.
     public init(_ timeline: any Timeline = RealTimeline()) { core = AirCore(timeline: timeline) }
 
-    /// The time and chance by which everything on this air happens.
+    /// The source of time and randomness of this air.
     public var timeline: any Timeline { core.timeline }
 
     // MARK: - Adapters
@@ -28,9 +28,9 @@ public final class SimulatedAir: Sendable {
     /// Adds an adapter, plugged in and switched on.
     ///
     /// - Parameters:
-    ///   - name: The system's name for it; `sim0`, `sim1` and so on unless told otherwise.
-    ///   - address: Its address, which must be new on this air; a random static one unless told otherwise.
-    ///   - settings: How it behaves.
+    ///   - name: the system's name for it; by default `sim0`, `sim1` and so on.
+    ///   - address: its address, which must be new on this air; by default a random static one.
+    ///   - settings: how it behaves.
     public func adapter(
         name: String? = nil,
         address: BluetoothAddress? = nil,
@@ -45,7 +45,7 @@ public final class SimulatedAir: Sendable {
 
     // MARK: - Signals
 
-    /// How well adapters hear each other where nothing else was set; -60 dBm to begin with.
+    /// The default signal strength between adapters; initially -60 dBm.
     public var defaultSignal: SignalStrength {
         get { core.perform { $0.defaultSignal } }
         set {
@@ -56,7 +56,7 @@ public final class SimulatedAir: Sendable {
         }
     }
 
-    /// Sets how well two adapters hear each other, from now on.
+    /// Sets the signal strength between two adapters, from now on.
     public func setSignal(
         _ signal: SignalStrength,
         between first: SimulatedAdapter,
@@ -68,16 +68,16 @@ public final class SimulatedAir: Sendable {
         }
     }
 
-    /// How well two adapters hear each other now, faults considered.
+    /// The present signal strength between two adapters, including faults.
     public func signal(between first: SimulatedAdapter, and second: SimulatedAdapter) -> SignalStrength {
         core.perform { $0.signal(first.id, second.id) }
     }
 
     // MARK: - Security
 
-    /// Sets how links between two adapters are protected, those that stand included; unprotected to begin with.
+    /// Sets the protection of links between two adapters, including existing ones; initially none.
     ///
-    /// It is what a server sees and asks for, as if the two had paired; nothing is encrypted.
+    /// A server sees it as if the two had paired; nothing is encrypted.
     public func setSecurity(
         _ security: LinkSecurity,
         between first: SimulatedAdapter,
@@ -88,18 +88,23 @@ public final class SimulatedAir: Sendable {
 
     // MARK: - Faults and traces
 
-    /// What goes wrong on this air.
+    /// The faults of this air.
     public var faults: FaultPlan { FaultPlan(core: core) }
 
-    /// How many records ``trace`` keeps, the newest; 0 to begin with: none.
+    /// How many records ``trace`` keeps, the newest ones; initially 0.
     public var traceCapacity: Int {
         get { core.perform { $0.trace.capacity } }
         set { core.perform { $0.trace.capacity = max(newValue, 0) } }
     }
 
-    /// What went over the air, oldest first: links made, PDUs, ends. Set ``traceCapacity`` before.
+    /// The events on the air, oldest first: links made, PDUs, ends. Set ``traceCapacity`` first.
     public var trace: [AirRecord] { core.perform { $0.trace.records } }
 
-    /// Throws away what ``trace`` has kept so far.
+    /// Has each record told as it is made; the closure must not block, nor ask anything of the air.
+    package func observeTrace(_ observer: (@Sendable (AirRecord) -> Void)?) {
+        core.perform { $0.trace.observer = observer }
+    }
+
+    /// Discards the records of ``trace`` so far.
     public func clearTrace() { core.perform { $0.trace.removeAll() } }
 }

@@ -1,6 +1,6 @@
 public import BLEProtocol
 
-/// Something that goes wrong on a simulated air, as a rule that says what, to which PDUs or links, and how often.
+/// A fault of a simulated air: a rule that says what happens, to which PDUs or links, and how often.
 ///
 /// ```swift
 /// let central = air.adapter(), sensor = air.adapter(name: "sensor")
@@ -11,7 +11,7 @@ public import BLEProtocol
 /// air.faults.add(.outOfRange(after: .seconds(10), lasting: .seconds(3)), on: sensor)
 /// ```
 ///
-/// Chance comes from the air's timeline: in virtual time, the same seed gives the same faults.
+/// Randomness comes from the air's timeline: in virtual time, the same seed gives the same faults.
 public struct Fault: Sendable {
     enum Action: Sendable {
         case pdu(PDUFilter, PDUFault)
@@ -44,27 +44,36 @@ public struct Fault: Sendable {
     let action: Action
     private(set) var limit: Int?
     private(set) var skipped = 0
+    /// Is told when it strikes.
+    private(set) var mark: StrikeMark?
 
     private init(_ action: Action, limit: Int? = nil) {
         self.action = action
         self.limit = limit
     }
 
-    /// The same fault, but it strikes at most so many times.
+    /// The same fault, but it strikes at most this many times.
     public func times(_ count: Int) -> Fault {
         var copy = self
         copy.limit = max(count, 0)
         return copy
     }
 
-    /// The same fault, but it strikes whenever it can, for ever.
+    /// The same fault, but it strikes every time.
     public func always() -> Fault {
         var copy = self
         copy.limit = nil
         return copy
     }
 
-    /// The same fault, but the first occasions pass unharmed.
+    /// The same fault, but it says so when it strikes.
+    func marking(_ mark: StrikeMark) -> Fault {
+        var copy = self
+        copy.mark = mark
+        return copy
+    }
+
+    /// The same fault, but it skips the first occasions.
     public func skipping(_ count: Int) -> Fault {
         var copy = self
         copy.skipped = max(count, 0)
@@ -75,9 +84,9 @@ public struct Fault: Sendable {
 // MARK: - Links that end
 
 extension Fault {
-    /// Drops the link when so many of these PDUs have arrived on it; 0: as soon as it stands. Strikes once.
+    /// Drops the link when this many of these PDUs have arrived on it; 0: as soon as it is up. Strikes once.
     ///
-    /// Both sides hear the reason. What arrived before is delivered first.
+    /// Both sides get the reason. PDUs that arrived before are delivered first.
     public static func dropLink(
         after count: Int,
         _ pdus: PDUFilter = .any,
@@ -94,7 +103,7 @@ extension Fault {
         Fault(.pdu(pdus, .dropLink(DisconnectReason(onAir: reason))), limit: 1)
     }
 
-    /// Drops the link so long after it was made; one that stands already, so long after now. Strikes once.
+    /// Drops the link this long after it was made; an existing one, this long from now. Strikes once.
     public static func dropLink(
         after time: Duration,
         reason: DisconnectReason.Kind = .supervisionTimeout
@@ -102,7 +111,7 @@ extension Fault {
         Fault(.dropLinkAfterTime(time, DisconnectReason(onAir: reason)), limit: 1)
     }
 
-    /// Drops links by chance, each after this time on average. Strikes always.
+    /// Drops links at random, each after this time on average. Strikes always.
     public static func loseLinks(
         every mean: Duration,
         reason: DisconnectReason.Kind = .supervisionTimeout
@@ -119,18 +128,18 @@ extension Fault {
     /// ```
     ///
     /// - Parameters:
-    ///   - count: how many of each `total` links that are made, the first ones.
-    ///   - total: how many links are counted before it begins anew.
+    ///   - count: how many of each `total` links, the first ones.
+    ///   - total: the number of links after which the count restarts.
     public static func neverEstablish(_ count: Int = 1, of total: Int = 1) -> Fault {
         Fault(.neverEstablish(max(count, 0), of: max(total, 1)))
     }
 
-    /// Makes the peers deaf to each other: no reports, no connections, and links fall silent, until the supervision
-    /// timeout ends them or the time is over. Begins so long after the fault is added; strikes once.
+    /// Puts the peers out of range of each other: no reports, no connections, and links fall silent, until the
+    /// supervision timeout ends them or the time is over. Begins this long after the fault is added; strikes once.
     ///
     /// - Parameters:
-    ///   - delay: When it begins, from now.
-    ///   - duration: How long it lasts; `nil`: until the fault is removed.
+    ///   - delay: the time from now until it begins.
+    ///   - duration: how long it lasts; `nil`: until the fault is removed.
     public static func outOfRange(after delay: Duration = .zero, lasting duration: Duration? = nil) -> Fault {
         Fault(.outOfRange(after: delay, lasting: duration), limit: 1)
     }
@@ -139,11 +148,11 @@ extension Fault {
 // MARK: - Connections and advertisements
 
 extension Fault {
-    /// Lets the next attempts to connect fail, without a link.
+    /// Makes the next attempts to connect fail, without a link.
     ///
     /// - Parameters:
     ///   - count: how many.
-    ///   - reason: why; ``DisconnectReason/Kind/failedToEstablish`` is the commonest failure on air, and worth another try.
+    ///   - reason: why; ``DisconnectReason/Kind/failedToEstablish`` is the commonest failure on air, and worth a retry.
     public static func refuseConnections(
         _ count: Int = 1,
         reason: DisconnectReason.Kind = .failedToEstablish
@@ -151,7 +160,7 @@ extension Fault {
         Fault(.connection(.refuse(reason)), limit: max(count, 0))
     }
 
-    /// The peer advertises, and never answers an attempt to connect. Strikes always.
+    /// The peer advertises but never answers an attempt to connect. Strikes always.
     public static let ignoreConnections = Fault(.connection(.ignore))
 
     /// Makes attempts to connect take this much longer. Strikes always.
@@ -159,7 +168,7 @@ extension Fault {
         Fault(.connection(.delay(delay)))
     }
 
-    /// Each advertisement is missed with this probability, 0 to 1, by scans and by attempts to connect.
+    /// Scans and attempts to connect miss each advertisement with this probability, 0 to 1.
     public static func missAdvertisements(_ probability: Double) -> Fault {
         Fault(.missAdvertisements(min(max(probability, 0), 1)))
     }
@@ -168,40 +177,39 @@ extension Fault {
 // MARK: - PDUs
 
 extension Fault {
-    /// Takes such PDUs off the air: a peer that never answers. Strikes always.
+    /// Loses such PDUs, like a peer that never answers. Strikes always.
     public static func swallow(_ pdus: PDUFilter) -> Fault { Fault(.pdu(pdus, .swallow)) }
 
-    /// Drops such PDUs at the receiver as a full receive queue does: it is told how many. Strikes always.
+    /// Drops such PDUs at the receiver like a full receive queue, which reports how many. Strikes always.
     public static func overflow(_ pdus: PDUFilter) -> Fault { Fault(.pdu(pdus, .overflow)) }
 
-    /// Lets such PDUs arrive several times. Strikes always.
+    /// Delivers such PDUs several times. Strikes always.
     public static func duplicate(_ pdus: PDUFilter, copies: Int = 1) -> Fault {
         Fault(.pdu(pdus, .duplicate(max(copies, 0))))
     }
 
-    /// Lets such PDUs arrive later; what is sent behind them passes by. Strikes always.
+    /// Delivers such PDUs later; PDUs sent after them overtake them. Strikes always.
     public static func delay(_ pdus: PDUFilter, by delay: Duration) -> Fault {
         Fault(.pdu(pdus, .delay(delay)))
     }
 
-    /// Holds such a PDU back until others, sent behind it in the same direction, have arrived; when they don't come
-    /// it arrives after `limit`. Strikes always.
+    /// Holds such a PDU back until others, sent after it in the same direction, have arrived, at most for `limit`.
+    /// Strikes always.
     public static func hold(_ pdus: PDUFilter, behind count: Int, atMost limit: Duration = .seconds(1)) -> Fault {
         Fault(.pdu(pdus, .hold(behind: max(count, 1), atMost: limit)))
     }
 
-    /// Puts other octets in the place of such PDUs. Strikes always.
+    /// Replaces such PDUs by other octets. Strikes always.
     public static func replace(_ pdus: PDUFilter, with octets: [UInt8]) -> Fault {
         replace(pdus) { _ in octets }
     }
 
-    /// Changes such PDUs. The closure gets the octets, opcode first; it must not block, nor ask anything of the air.
-    /// Strikes always.
+    /// Changes such PDUs. The closure gets the octets, opcode first; it must not block or call the air. Strikes always.
     public static func replace(_ pdus: PDUFilter, by change: @escaping @Sendable ([UInt8]) -> [UInt8]) -> Fault {
         Fault(.pdu(pdus, .replace(change)))
     }
 
-    /// Flips one bit of such PDUs, by chance. Strikes always.
+    /// Flips one random bit of such PDUs. Strikes always.
     public static func corrupt(_ pdus: PDUFilter) -> Fault { Fault(.pdu(pdus, .corrupt)) }
 }
 

@@ -1,25 +1,25 @@
 internal import Synchronization
 
-/// One fault that was added to a plan.
+/// Identifies a fault that was added to a plan.
 public struct FaultID: Hashable, Sendable {
     let number: Int
 }
 
-/// What goes wrong on an air: rules, added and removed at any time. A handle; copies are the same plan.
+/// The faults of an air: rules that can be added and removed at any time. A handle; copies are the same plan.
 ///
-/// Where several rules match one PDU, the one that was added first decides what becomes of it.
+/// If several rules match one PDU, the one added first applies.
 public struct FaultPlan: Sendable {
     let core: AirCore
 
-    /// Adds a fault that concerns every adapter.
+    /// Adds a fault that applies to every adapter.
     @discardableResult
     public func add(_ fault: Fault) -> FaultID { add(fault, .everywhere) }
 
-    /// Adds a fault that concerns whatever one adapter does, in either role.
+    /// Adds a fault that applies to one adapter, in either role.
     @discardableResult
     public func add(_ fault: Fault, on adapter: SimulatedAdapter) -> FaultID { add(fault, .adapter(adapter.id)) }
 
-    /// Adds a fault that concerns two adapters and nobody else.
+    /// Adds a fault that applies only between two adapters.
     @discardableResult
     public func add(
         _ fault: Fault,
@@ -29,10 +29,10 @@ public struct FaultPlan: Sendable {
         add(fault, .pair(AdapterPair(first.id, second.id)))
     }
 
-    /// Takes a fault back. PDUs that it holds back stay so until their time has come.
+    /// Removes a fault. PDUs that it holds back stay held until their time.
     public func remove(_ fault: FaultID) { _ = core.perform { $0.removeFault(fault) } }
 
-    /// Takes all faults back.
+    /// Removes all faults.
     public func removeAll() { _ = core.perform { $0.removeAllFaults() } }
 
     /// How often a fault has struck; 0 after it was removed.

@@ -6,6 +6,7 @@ struct FaultRules: Sendable {
         let id: FaultID
         let action: Fault.Action
         let scope: FaultScope
+        let mark: StrikeMark?
         var remaining: Int?
         var toSkip: Int
         var strikes = 0
@@ -32,7 +33,14 @@ struct FaultRules: Sendable {
         let id = FaultID(number: nextNumber)
         nextNumber += 1
         rules.append(
-            Rule(id: id, action: fault.action, scope: scope, remaining: fault.limit, toSkip: fault.skipped)
+            Rule(
+                id: id,
+                action: fault.action,
+                scope: scope,
+                mark: fault.mark,
+                remaining: fault.limit,
+                toSkip: fault.skipped
+            )
         )
         return id
     }
@@ -66,6 +74,7 @@ struct FaultRules: Sendable {
         }
         if let remaining = rules[index].remaining { rules[index].remaining = remaining - 1 }
         rules[index].strikes += 1
+        rules[index].mark?.strike()
         return true
     }
 

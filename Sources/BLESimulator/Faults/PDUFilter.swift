@@ -1,6 +1,6 @@
 internal import BLEProtocol
 
-/// Which PDUs a fault is for.
+/// Selects the PDUs that a fault applies to.
 ///
 /// `.notifications`, `.writeRequests(to: 0x0011)`, `.opcode(0x0B)`, `.any.sent(by: .peripheral)`, `.where { … }`.
 public struct PDUFilter: Sendable {
@@ -18,20 +18,20 @@ public struct PDUFilter: Sendable {
     /// PDUs with this opcode (Core Specification, Vol 3, Part F, 3.4.8).
     public static func opcode(_ opcode: UInt8) -> PDUFilter { PDUFilter { $0.first == opcode } }
 
-    /// PDUs with this opcode that name this handle directly behind it, as reads, writes and notifications do.
+    /// PDUs with this opcode followed directly by this handle, as in reads, writes and notifications.
     public static func opcode(_ opcode: UInt8, handle: UInt16) -> PDUFilter {
         PDUFilter {
             $0.count >= 3 && $0[0] == opcode && UInt16($0[1]) | UInt16($0[2]) << 8 == handle
         }
     }
 
-    /// PDUs for which a closure says so. It gets the octets, opcode first; it must not block, nor ask anything of the
-    /// air, which is busy carrying the PDU.
+    /// PDUs for which the closure returns true. It gets the octets, opcode first; it must not block or call the air,
+    /// which is carrying the PDU.
     public static func `where`(_ matches: @escaping @Sendable ([UInt8]) -> Bool) -> PDUFilter {
         PDUFilter(matches)
     }
 
-    /// The same PDUs, but only those that the one side sends.
+    /// The same PDUs, but only those sent by one side.
     public func sent(by sender: LinkRole) -> PDUFilter { PDUFilter(sender: sender, matches) }
 
     func matches(_ pdu: [UInt8], from role: LinkRole) -> Bool {
@@ -40,7 +40,7 @@ public struct PDUFilter: Sendable {
 }
 
 extension PDUFilter {
-    /// Requests of any kind: what a server must answer.
+    /// Requests of any kind, which a server must answer.
     public static let requests = PDUFilter { $0.kind == .request }
     /// Responses of any kind, errors included.
     public static let responses = PDUFilter { $0.kind == .response }
@@ -54,7 +54,7 @@ extension PDUFilter {
     }
     /// Read responses.
     public static let readResponses = opcode(ATTOpcode.readResponse.rawValue)
-    /// Write requests: writes that are answered, and the subscribing to values.
+    /// Write requests: writes with response, including subscriptions.
     public static let writeRequests = opcode(ATTOpcode.writeRequest.rawValue)
     /// Write requests to one attribute.
     public static func writeRequests(to handle: UInt16) -> PDUFilter {

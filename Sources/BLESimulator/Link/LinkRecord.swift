@@ -1,14 +1,14 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// The part that a device plays on a link.
+/// The role of a device on a link.
 public enum LinkRole: String, Hashable, Sendable, CaseIterable {
     /// It made the connection.
     case central
-    /// It advertised, and was connected to.
+    /// It advertised and accepted the connection.
     case peripheral
 
-    /// The other part.
+    /// The other role.
     public var opposite: LinkRole { self == .central ? .peripheral : .central }
 }
 

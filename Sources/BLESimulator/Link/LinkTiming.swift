@@ -2,9 +2,9 @@ internal import BLEProtocol
 
 /// How fast a link carries PDUs: a model of the link layer's connection events.
 ///
-/// A link wakes once in each ``connectionInterval``. In that event both sides exchange link layer packets of up to
-/// ``dataLength`` octets, as many as fit into the interval or as ``packetsPerEvent`` allows. A PDU arrives in the
-/// event that carries its last packet; an answer to it leaves in a later one, so a request and its response take two
+/// A link has one event in each ``connectionInterval``, in which both sides exchange link layer packets of up to
+/// ``dataLength`` octets, as many as fit into the interval or as ``packetsPerEvent`` allows. A PDU arrives in the event
+/// that carries its last packet; an answer to it leaves in a later one, so a request and its response take two
 /// intervals, as they do on air. Source: Core Specification, Vol 6, Part B, 4.5.
 public struct LinkTiming: Hashable, Sendable {
     /// The radio's modulation.
@@ -15,8 +15,7 @@ public struct LinkTiming: Hashable, Sendable {
         case le2M
     }
 
-    /// The time between two connection events: 7.5 ms to 4 s on air; zero: PDUs arrive as soon as possible, as many
-    /// as there are.
+    /// The time between two connection events: 7.5 ms to 4 s on air; zero: all PDUs arrive as soon as possible.
     public var connectionInterval: Duration
 
     /// The packets that each side may send in one event; `nil`: as many as fit into the interval.
@@ -28,10 +27,10 @@ public struct LinkTiming: Hashable, Sendable {
     /// The payload of one link layer packet, 27 to 251 octets.
     public var dataLength: Int
 
-    /// The connection events that the peripheral may sleep through while it has nothing to send, 0 to 499.
+    /// The connection events that the peripheral may skip while it has nothing to send, 0 to 499.
     public var peripheralLatency: Int
 
-    /// The silence after which a link is given up, 100 ms to 32 s.
+    /// The silence after which a link is lost, 100 ms to 32 s.
     public var supervisionTimeout: Duration
 
     /// Describes a link's timing. Values beyond what a radio can do are allowed, except intervals below zero and data
@@ -55,20 +54,20 @@ public struct LinkTiming: Hashable, Sendable {
         self.supervisionTimeout = supervisionTimeout
     }
 
-    /// What Linux asks for when nobody chooses: an interval of 30 ms, a timeout of 420 ms; six packets in an event.
+    /// The default of Linux: an interval of 30 ms, a timeout of 420 ms; six packets in an event.
     public static let linux = LinkTiming(connectionInterval: .milliseconds(30), packetsPerEvent: 6)
 
     /// As fast as a radio goes: an interval of 7.5 ms on the 2 Mbit/s PHY.
     public static let fast = LinkTiming(connectionInterval: .microseconds(7500), phy: .le2M)
 
-    /// No waiting for connection events: what is sent arrives as soon as possible. For tests that aren't about time.
+    /// Without connection events: PDUs arrive as soon as possible. For tests that don't concern time.
     public static let immediate = LinkTiming(connectionInterval: .zero)
 }
 
 extension LinkTiming {
-    /// The most that one direction carries while the other only acknowledges, in octets of PDUs a second.
+    /// The most that one direction carries while the other only acknowledges, in octets of PDUs per second.
     ///
-    /// `nil` for an ``immediate`` link, which knows no bound.
+    /// `nil` for an ``immediate`` link, which has no bound.
     public func throughput(pduSize: Int) -> Double? {
         guard connectionInterval > .zero, pduSize > 0 else { return nil }
         // Packets of a long row of PDUs; only the last packet of each is short.

@@ -1,14 +1,14 @@
 internal import CLibrary
 
-/// How well two adapters hear each other.
+/// The signal strength between two adapters.
 public struct SignalStrength: Hashable, Sendable {
-    /// The received level in dBm; `nil` where the radio can't tell.
+    /// The received level in dBm; `nil` if the radio can't measure it.
     public var level: Int?
 
-    /// How far a single measurement may be off, in dB, either way.
+    /// The largest deviation of a single measurement, in dB, either way.
     public var jitter: Int
 
-    /// Whether anything is heard at all.
+    /// Whether anything is received at all.
     public var isInRange: Bool
 
     private init(level: Int?, jitter: Int, isInRange: Bool) {
@@ -17,7 +17,7 @@ public struct SignalStrength: Hashable, Sendable {
         self.isInRange = isInRange
     }
 
-    /// A level in dBm, -127 to 20, each measurement up to `jitter` dB off, by chance.
+    /// A level in dBm, -127 to 20, each measurement with a random deviation of up to `jitter` dB.
     public static func dBm(_ level: Int, jitter: Int = 0) -> SignalStrength {
         SignalStrength(level: min(max(level, -127), 20), jitter: max(jitter, 0), isInRange: true)
     }
@@ -28,10 +28,10 @@ public struct SignalStrength: Hashable, Sendable {
         return .dBm(Int((-59 - loss).rounded()), jitter: jitter)
     }
 
-    /// Heard, by a radio that can't tell how loud.
+    /// In range of a radio that can't measure the level.
     public static let unknown = SignalStrength(level: nil, jitter: 0, isInRange: true)
 
-    /// Not heard: no report, no connection, and links end with the supervision timeout.
+    /// Out of range: no reports, no connections, and links end with the supervision timeout.
     public static let outOfRange = SignalStrength(level: nil, jitter: 0, isInRange: false)
 
     /// One measurement, as a radio reports it.

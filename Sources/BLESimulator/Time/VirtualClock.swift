@@ -7,7 +7,7 @@ public struct VirtualClock: Clock {
         /// The time since the run began.
         public var offset: Duration
 
-        /// Makes the moment that lies so long after the beginning of the run.
+        /// Makes the moment this long after the beginning of the run.
         public init(offset: Duration) { self.offset = offset }
 
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
@@ -21,9 +21,9 @@ public struct VirtualClock: Clock {
 
     public var minimumResolution: Duration { .nanoseconds(1) }
 
-    /// Sleeps until the moment has come.
+    /// Sleeps until a moment.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled, or when the run has ended.
+    /// - Throws: `CancellationError` if the task is cancelled or the run has ended.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         try Task.checkCancellation()
         let sleeper = Sleeper()

@@ -29,6 +29,8 @@ struct VirtualScheduler: Sendable {
     private var ready = ReadyQueue<Work>()
     private var agenda = Agenda<TimerID>()
     private var timers: [TimerID: Action] = [:]
+    /// Jobs that run late, by the number of their place on the agenda.
+    private var lateJobs: [TimerID: UnownedJob] = [:]
     private var nextTimer: TimerID = 0
     private var holds = 0
     private var limit: Duration
@@ -58,8 +60,20 @@ struct VirtualScheduler: Sendable {
     // MARK: - What comes in; each answers whether somebody must start to take steps
 
     mutating func add(_ job: UnownedJob) -> Bool {
-        ready.append(.job(job))
+        if let delay = lateness() {
+            lateJobs[nextTimer] = job
+            agenda.insert(nextTimer, due: now + delay)
+            nextTimer &+= 1
+        } else {
+            ready.append(.job(job))
+        }
         return wakeUp()
+    }
+
+    /// How late a job runs; `nil`: as soon as it can.
+    private mutating func lateness() -> Duration? {
+        guard case .delayed(let limit) = order, !hasEnded, limit > .zero, choice.next() & 15 == 0 else { return nil }
+        return limit * (Double(choice.next() >> 11) + 1) / Double(1 << 53)
     }
 
     mutating func add(_ action: Action, after delay: Duration) -> (id: TimerID, mustStart: Bool)? {
@@ -75,11 +89,12 @@ struct VirtualScheduler: Sendable {
         return (id, wakeUp())
     }
 
-    /// Answers the action, so that it is let go of outside the lock.
+    /// Returns the action, so that it is released outside the lock.
     mutating func cancel(_ id: TimerID) -> Action? {
         let action = timers.removeValue(forKey: id)
         if agenda.count > 64, agenda.count > 2 * timers.count {
-            agenda.removeAll { timers[$0] == nil }
+            let (timers, lateJobs) = (timers, lateJobs)
+            agenda.removeAll { timers[$0] == nil && lateJobs[$0] == nil }
         }
         return action
     }
@@ -94,10 +109,12 @@ struct VirtualScheduler: Sendable {
     /// Lets time go on behind the limit, for so long, after it was reached.
     mutating func extendLimit(by duration: Duration) { limit = now + duration }
 
-    /// Drops all timers; answers them.
+    /// Drops all timers; answers them. Jobs that are late run now.
     mutating func end() -> [Action] {
         hasEnded = true
         agenda.removeAll()
+        for id in lateJobs.keys.sorted() { lateJobs[id].map { ready.append(.job($0)) } }
+        lateJobs = [:]
         defer { timers = [:] }
         return timers.keys.sorted().compactMap { timers[$0] }
     }
@@ -117,6 +134,7 @@ struct VirtualScheduler: Sendable {
                 return .run(job)
             case .timer(let id):
                 if let action = timers.removeValue(forKey: id) { return .perform(action) }
+                if let job = lateJobs.removeValue(forKey: id) { return .run(job) }
             case nil:
                 if holds > 0 || hasEnded { return rest(isFinal: false) }
                 dropCancelled()
@@ -133,14 +151,16 @@ struct VirtualScheduler: Sendable {
 
     private mutating func pop() -> Work? {
         switch order {
-        case .shuffled: ready.popAny(using: &choice)
+        case .shuffled, .delayed: ready.popAny(using: &choice)
         case .firstInFirstOut: ready.popFirst()
         }
     }
 
     private mutating func dropCancelled() {
-        while let first = agenda.first, timers[first] == nil { _ = agenda.popFirst() }
+        while let first = agenda.first, !isExpected(first) { _ = agenda.popFirst() }
     }
+
+    private func isExpected(_ id: TimerID) -> Bool { timers[id] != nil || lateJobs[id] != nil }
 
     private mutating func advance(to due: Duration) {
         now = due

@@ -105,7 +105,7 @@ extension VirtualTime {
         }
         if isHopeless {
             fatalError(
-                "virtual time: the body was cancelled and does not end: it waits without heeding cancellation. "
+                "virtual time: the body was cancelled and does not end: it ignores cancellation. "
                     + "\(kind.rawValue), at \(now), with seed \(seed)"
             )
         }

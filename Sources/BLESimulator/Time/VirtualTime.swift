@@ -3,7 +3,7 @@ public import BLERadio
 @preconcurrency internal import Dispatch
 internal import Synchronization
 
-/// Time that passes only when nobody has anything left to do: tests of hours run in milliseconds, and always alike.
+/// Time that passes only when no job is runnable: tests of hours run in milliseconds, and always the same way.
 ///
 /// ```swift
 /// try await VirtualTime.run(seed: 7) { time in
@@ -13,20 +13,20 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// It is a task executor: the body, its child tasks and the actors they call run on it, one job at a time. When
-/// several jobs could run, the seed chooses; ``randomBits()`` comes from the same seed. So a run with the same seed
-/// and the same code does the same again, and a seed that failed once fails always.
+/// It is a task executor: the body, its child tasks and the actors they call run on it, one job at a time. If several
+/// jobs are runnable, the seed chooses; ``randomBits()`` uses the same seed. So a run with the same seed and the same
+/// code is repeatable, and a seed that failed once always fails.
 ///
-/// **When the clock goes on.** Only when no job is runnable on this executor: then it jumps to the next timer. Jobs
-/// that leave it aren't seen while they are away: those on the main actor, on an actor with an executor of its own, in
-/// `Task { }` and `Task.detached`, and real waiting such as `Task.sleep`, files and processes. Timers may fire
-/// meanwhile. Use none of these in the body, or wrap them in ``holding(_:)``, which makes the clock stand still.
+/// **When the clock advances.** Only when no job is runnable on this executor: then it jumps to the next timer. It
+/// doesn't see jobs elsewhere: those on the main actor, on an actor with an executor of its own, in `Task { }` and
+/// `Task.detached`, and real waiting such as `Task.sleep`, files and processes. Timers may fire meanwhile. Don't use
+/// these in the body, or wrap them in ``holding(_:)``, which stops the clock.
 ///
 /// **When a run is given up.** When nothing is runnable, no timer is left and the body hasn't ended, and this stays so
-/// for `patience` of real time; when virtual time reaches `limit`; or when jobs run for twelve times `patience`
-/// without time passing. Then the body is cancelled, and ``run(seed:order:limit:patience:_:)`` throws a
-/// ``VirtualTimeError`` once the body has ended. A body that doesn't even end then can't be abandoned: the process is
-/// stopped, with a message that names the seed.
+/// for `patience` of real time; when virtual time reaches `limit`; or when jobs run for twelve times `patience` without
+/// time passing. Then the body is cancelled, and ``run(seed:order:limit:patience:_:)`` throws a ``VirtualTimeError``
+/// once the body has ended. A body that doesn't end even then can't be abandoned: the process is stopped, with a
+/// message that states the seed.
 public final class VirtualTime: TaskExecutor, Timeline {
     /// The wall time at which every run begins: 2024-01-01 00:00:00 UTC.
     public static let beginning = ReceptionTime(sinceEpoch: .seconds(1_704_067_200), source: .simulation)
@@ -47,17 +47,17 @@ public final class VirtualTime: TaskExecutor, Timeline {
 
     /// Runs a body in virtual time, and returns what it returns.
     ///
-    /// What is still scheduled when the body ends never happens; who still sleeps then is woken with
-    /// `CancellationError`. Cancelling the calling task cancels the body.
+    /// Work still scheduled when the body ends never runs; sleepers are then woken with `CancellationError`. Cancelling
+    /// the calling task cancels the body.
     ///
     /// - Parameters:
-    ///   - seed: Decides the order of jobs, and all chance.
-    ///   - order: Whether the seed chooses among runnable jobs, or the oldest runs first.
-    ///   - limit: The virtual time after which the run is given up; one day unless told otherwise.
-    ///   - patience: The real time for which a run may be at a dead end before it is given up. Raise it for a body
-    ///     that waits for the main actor or for real things.
-    ///   - body: What to run. It gets the time, to be handed to a ``SimulatedAir`` and to sleep on.
-    /// - Throws: What the body throws; ``VirtualTimeError`` when the run was given up.
+    ///   - seed: determines the order of jobs, and all randomness.
+    ///   - order: whether the seed chooses among runnable jobs, or the oldest runs first.
+    ///   - limit: the virtual time after which the run is given up; one day by default.
+    ///   - patience: the real time for which a run may be stalled before it is given up. Raise it for a body that waits
+    ///     for the main actor or for real events.
+    ///   - body: the code to run. It gets the time, to pass to a ``SimulatedAir`` and to sleep on.
+    /// - Throws: what the body throws; ``VirtualTimeError`` if the run was given up.
     @concurrent
     public static func run<Value: Sendable>(
         seed: UInt64 = 1,
@@ -88,9 +88,9 @@ public final class VirtualTime: TaskExecutor, Timeline {
         try await clock.sleep(until: clock.now.advanced(by: duration))
     }
 
-    /// Makes the clock stand still while a closure runs: for work that leaves this executor, such as the main actor's.
+    /// Stops the clock while a closure runs: for work that leaves this executor, such as the main actor's.
     ///
-    /// While any closure is held, no timer fires and no dead end is looked for.
+    /// Meanwhile no timer fires, and a stall isn't detected.
     public func holding<Value>(_ work: () async throws -> Value) async rethrows -> Value {
         scheduler.withLock { $0.hold() }
         defer { release() }
@@ -107,6 +107,9 @@ public final class VirtualTime: TaskExecutor, Timeline {
     }
 
     public func randomBits() -> UInt64 { scheduler.withLock { $0.randomBits() } }
+
+    /// How many timers are scheduled: what is left behind keeps one, or more.
+    package var timerCount: Int { scheduler.withLock { $0.timerCount } }
 
     // MARK: - Timers
 

@@ -1,24 +1,24 @@
 public import BLEProtocol
 
-/// Something that happened on a simulated air, as ``SimulatedAir/trace`` keeps it.
+/// An event on a simulated air, as kept by ``SimulatedAir/trace``.
 ///
 /// Its description names opcodes and sizes, never values.
 public struct AirRecord: Hashable, Sendable {
-    /// What became of a PDU.
+    /// The outcome of a PDU.
     public enum Fate: String, Hashable, Sendable, CaseIterable {
         /// It arrived.
         case delivered
         /// It arrived late, because of the fault plan.
         case delayed
-        /// It arrived behind PDUs that were sent after it, because of the fault plan.
+        /// It arrived after PDUs that were sent after it, because of the fault plan.
         case overtaken
-        /// It arrived with other octets than were sent, because of the fault plan; the record has those that arrived.
+        /// It arrived with changed octets, because of the fault plan; the record has those that arrived.
         case altered
         /// It arrived once more, because of the fault plan.
         case duplicated
         /// The fault plan took it off the air.
         case swallowed
-        /// It arrived at an adapter without room, because of the fault plan; the receiver was told the count.
+        /// It arrived at an adapter without room, because of the fault plan; the receiver got the count.
         case overflowed
     }
 
@@ -26,9 +26,9 @@ public struct AirRecord: Hashable, Sendable {
     public enum Event: Hashable, Sendable {
         /// A link was made.
         case connected(central: BluetoothAddress, peripheral: BluetoothAddress)
-        /// A PDU went over the air, sent by the one side.
+        /// A PDU, sent by one side.
         case pdu([UInt8], from: LinkRole, fate: Fate)
-        /// The link ended for the one side.
+        /// The link ended for one side.
         case ended(LinkRole, DisconnectReason)
     }
 
@@ -46,7 +46,7 @@ public struct AirRecord: Hashable, Sendable {
         if case .pdu(let octets, _, _) = event { octets } else { nil }
     }
 
-    /// Who sent the PDU; `nil` for other events.
+    /// The sender of the PDU; `nil` for other events.
     public var sender: LinkRole? {
         if case .pdu(_, let sender, _) = event { sender } else { nil }
     }

@@ -5,6 +5,9 @@ struct TraceBuffer: Sendable {
     private var ring: [AirRecord] = []
     private var oldest = 0
 
+    /// Hears of each record as it is made, kept or not.
+    var observer: (@Sendable (AirRecord) -> Void)?
+
     /// How many are kept.
     var capacity = 0 {
         didSet {
@@ -34,7 +37,9 @@ struct TraceBuffer: Sendable {
 
 extension AirState {
     mutating func note(_ link: LinkRecord, _ event: AirRecord.Event) {
-        guard trace.capacity > 0 else { return }
-        trace.append(AirRecord(time: now, link: Int(link.id.number), event: event))
+        guard trace.capacity > 0 || trace.observer != nil else { return }
+        let record = AirRecord(time: now, link: Int(link.id.number), event: event)
+        if trace.capacity > 0 { trace.append(record) }
+        trace.observer?(record)
     }
 }

@@ -11,35 +11,35 @@ import Synchronization
 /// try await capture.close()
 /// ```
 ///
-/// ATT PDUs and their times are as they were sent and received, and so are advertising data, their senders and signal
-/// strengths. What lies below them the operating system keeps to itself, so connection handles and the events that begin
-/// and end a link or tell of an advertisement are made up; the file says so in a note. An advertisement that the system
-/// has merged with its scan response is one event.
+/// ATT PDUs and their times are recorded as sent and received, and so are advertising data with their senders and
+/// signal strengths. The operating system doesn't reveal the layers below, so connection handles, and the events that
+/// begin and end a link or report an advertisement, are synthetic; a note in the file says so. An advertisement that
+/// the system has merged with its scan response is one event.
 ///
 /// Recording never waits for the disk: octets are written in the background, within half a second, and the rest by
-/// ``close()``. Where the disk can't follow, PDUs are left out, and a note in the file says how many.
+/// ``close()``. If the disk is too slow, PDUs are left out, and a note in the file states how many.
 public final class Capture: Sendable {
-    /// Where the recording goes.
+    /// The path of the file.
     public let path: String
 
     let file: CaptureFile
     private let adapters = Mutex<UInt16>(0)
     private static let header = BTSnoopHeader(datalink: .linuxMonitor).encoded
 
-    /// Begins a recording; a file that is there already is overwritten.
+    /// Begins a recording; an existing file is overwritten.
     ///
-    /// - Throws: ``BLEError/Code/systemFailure`` with the `errno` when the file can't be written.
+    /// - Throws: ``BLEError/Code/systemFailure`` with the `errno` if the file can't be written.
     public init(file path: String) throws {
         self.path = path
         file = try CaptureFile(path)
         file.append(Self.header)
     }
 
-    /// Ends the recording: writes what is left, and closes the file. Not disturbed by cancellation; again it does
+    /// Ends the recording: writes the rest, and closes the file. Cancellation doesn't interrupt it; further calls do
     /// nothing.
     ///
-    /// - Throws: ``BLEError/Code/systemFailure`` with the first error that the file met with; everything before it is
-    ///   in the file.
+    /// - Throws: ``BLEError/Code/systemFailure`` with the first error in writing the file; everything before it is in
+    ///   the file.
     public func close() async throws { try await file.close() }
 
     /// The records that introduce one more adapter, and what makes the records of its links.
@@ -59,7 +59,7 @@ public final class Capture: Sendable {
 }
 
 extension AdapterChoice {
-    /// The same adapter, with the ATT traffic of all its links and the advertisements that it hears recorded.
+    /// The same adapter, recording the ATT traffic of all its links and the advertisements it receives.
     public func captured(in capture: Capture) -> AdapterChoice {
         let (makeRadio, awaitRadio) = (makeRadio, awaitRadio)
         return AdapterChoice(

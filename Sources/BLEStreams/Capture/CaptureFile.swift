@@ -149,7 +149,7 @@ extension BLEError {
             operation: "capture",
             object: "to \(path)",
             cause: String(cString: strerror(number)),
-            remedy: "Check that the folder exists, that you may write to it, and that the disk has room."
+            remedy: "Check that the folder exists and is writable, and that the disk has room."
         )
         error.systemError = number
         return error

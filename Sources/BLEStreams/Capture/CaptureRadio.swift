@@ -1,15 +1,15 @@
 package import BLEProtocol
 package import BLERadio
 
-/// A radio whose ATT traffic and advertisements are recorded; everything else is as with the radio behind it.
+/// A radio that records its ATT traffic and advertisements; everything else is passed on to the radio it wraps.
 ///
-/// Most programs have it made by ``AdapterChoice/captured(in:)``.
+/// Most programs use ``AdapterChoice/captured(in:)``, which makes it.
 package final class CaptureRadio: Radio {
     fileprivate let radio: any Radio
     private let recorder: CaptureRecorder
     private let adapterState: RadioActivity
 
-    /// Records the links that are made from now on, in either role, and what scans report.
+    /// Records links made from now on, in either role, and scan reports.
     package init(_ radio: any Radio, capture: Capture) {
         self.radio = radio
         recorder = CaptureRecorder(capture, timeline: radio.timeline)

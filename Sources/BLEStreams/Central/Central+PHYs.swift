@@ -2,13 +2,13 @@ public import BLEProtocol
 import BLERadio
 
 extension Central {
-    /// The modulations that the adapter's controller can do, and those that it uses for links.
+    /// The PHYs that the adapter's controller supports, and those that it uses for links.
     ///
-    /// They are the adapter's, for all programs of the machine; ``Link/conditions()`` tells what one link has. Of adapters
-    /// that are joined it is what each of them has.
+    /// They apply to all programs of the machine; ``Link/conditions()`` reports those of one link. For joined adapters,
+    /// the result contains what all of them have.
     ///
     /// - Throws: ``BLEError/Code/permissionDenied`` with the command that grants `CAP_NET_ADMIN`;
-    ///   ``BLEError/Code/notSupported`` where the kernel is older than 4.19, or the radio knows of no modulations;
+    ///   ``BLEError/Code/notSupported`` if the kernel is older than 4.19 or the radio doesn't report PHYs;
     ///   ``BLEError/Code/adapterNotFound``; `CancellationError`.
     public func adapterPHYs() async throws -> AdapterPHYs {
         let core = core
@@ -18,20 +18,20 @@ extension Central {
         }
     }
 
-    /// Has the adapter use these modulations for its links, where the other side can: for all programs of the machine.
+    /// Selects the PHYs that the adapter uses for its links if the peer supports them; for all programs of the machine.
     ///
     /// ```swift
     /// try await central.selectPHYs(PHYSelection([.le1M, .leCoded]))    // for long distances
     /// ```
     ///
-    /// What can't be left out, 1M, is selected in any case. It is for the links that are made from then on; the controllers
-    /// agree upon one, and a link that is up may stay as it is. An adapter that was plugged out has to be told again.
-    /// Adapters that are joined are all told.
+    /// 1M is mandatory and always selected. The selection applies to later links, for which the controllers agree on
+    /// one PHY; a link that is up may stay as it is. After an adapter was unplugged, select again. For joined adapters,
+    /// the selection applies to all of them.
     ///
-    /// - Throws: ``BLEError/Code/notSupported`` where the controller can't do one of them, with those that it can do;
-    ///   ``BLEError/Code/permissionDenied`` with the command that grants `CAP_NET_ADMIN`;
-    ///   ``BLEError/Code/adapterPoweredOff``, ``BLEError/Code/adapterNotFound``; `CancellationError`: it may be selected all
-    ///   the same.
+    /// - Throws: ``BLEError/Code/notSupported`` if the controller doesn't support one of them, with those that it
+    ///   supports; ``BLEError/Code/permissionDenied`` with the command that grants `CAP_NET_ADMIN`;
+    ///   ``BLEError/Code/adapterPoweredOff``, ``BLEError/Code/adapterNotFound``; `CancellationError`; the selection may
+    ///   still take effect.
     public func selectPHYs(_ selection: PHYSelection) async throws {
         let core = core
         try await reply(on: core.timeline) { finish in

@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 
 extension Central {
-    /// Opens an adapter, runs the closure with it, and leaves nothing behind: on return, on throw and on cancellation.
+    /// Opens an adapter, runs the closure with it, and cleans up: on return, on throw and on cancellation.
     ///
     /// ```swift
     /// try await Central.with { central in
@@ -12,15 +12,16 @@ extension Central {
     /// exit(0)
     /// ```
     ///
-    /// A stream that has ended leaves its link to go down by itself, and what was learned of a peripheral reaches the disk
-    /// a moment later; what was taken back while the kernel was still at it is undone when its answer comes. A program that
-    /// ends at once would cut all that short: this waits until no link of the central is up and the kernel has answered, for
-    /// five seconds at most each, and until its store's files are written. Cancellation doesn't shorten that.
+    /// When a stream ends, its link goes down in the background, and what was learned of a peripheral is written to
+    /// disk a moment later; a request cancelled while the kernel was still working on it is undone when the kernel
+    /// answers. A program that exits at once would cut this short. This function therefore waits until no link of the
+    /// central is up and the kernel has answered, for five seconds at most each, and until the files of its store are
+    /// written. Cancellation doesn't shorten the wait.
     ///
     /// - Parameters:
-    ///   - choice: which adapter; the first one that is switched on unless told otherwise.
-    ///   - store: where bonds and what else is known of peers are kept; as in ``open(_:store:)``.
-    ///   - recovery: what is done about an adapter that hears nothing; as in ``open(_:store:)``.
+    ///   - choice: which adapter; by default the first one that is switched on.
+    ///   - store: where bonds and other knowledge of peers are kept; as in ``open(_:store:)``.
+    ///   - recovery: what to do about an adapter that receives nothing; as in ``open(_:store:)``.
     ///   - body: what to do with the central.
     /// - Returns: what the closure returns.
     /// - Throws: what ``open(_:store:)`` throws; what the closure throws.
@@ -33,11 +34,11 @@ extension Central {
         try await open(choice, store: store, recovery: recovery).scope(body)
     }
 
-    /// The same, once the adapter is on.
+    /// The same, after waiting until the adapter is on.
     ///
     /// - Parameters:
-    ///   - choice: which adapter; the first one that is switched on unless told otherwise.
-    ///   - store: where bonds and what else is known of peers are kept; as in ``open(_:store:)``.
+    ///   - choice: which adapter; by default the first one that is switched on.
+    ///   - store: where bonds and other knowledge of peers are kept; as in ``open(_:store:)``.
     ///   - timeout: how long to wait for the adapter; `nil`: for as long as it takes.
     ///   - body: what to do with the central.
     /// - Returns: what the closure returns.

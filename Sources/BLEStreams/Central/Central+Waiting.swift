@@ -2,26 +2,28 @@ import BLEProtocol
 import BLERadio
 
 extension Central {
-    /// Opens an adapter for the central role once it is on: for a program that is started when the machine is, before its
-    /// adapters are there.
+    /// Opens an adapter for the central role once it is on: for a program that starts at boot, before the adapters are
+    /// ready.
     ///
     /// ```swift
     /// let central = try await Central.open(waitingFor: .seconds(60))
     /// let patient = try await Central.open(.adapter("hci1"), waitingFor: nil)
     /// ```
     ///
-    /// An adapter that is absent, switched off, blocked or starting is waited for, on the radio's clock; where none was
-    /// chosen it is the first one that is on, or else the first that there is or that turns up. Nothing is switched on.
+    /// It waits, on the radio's clock, for an adapter that is absent, switched off, blocked or starting. If no adapter
+    /// is chosen, it opens the first one that is on, otherwise the first one present or the first to appear. It
+    /// switches nothing on.
     ///
     /// - Parameters:
-    ///   - choice: which adapter; the first one that is switched on unless told otherwise.
-    ///   - store: where bonds and what else is known of peers are kept; as in ``open(_:store:parameters:pairing:recovery:)``.
-    ///   - parameters: what its links are to be like, as there.
+    ///   - choice: which adapter; by default the first one that is switched on.
+    ///   - store: where bonds and other knowledge of peers are kept; as in
+    ///     ``open(_:store:parameters:pairing:recovery:)``.
+    ///   - parameters: the parameters of its links, as there.
     ///   - pairing: who answers when an operation needs a more secure link, as there.
-    ///   - recovery: what is done about an adapter that doesn't do its work, as there.
+    ///   - recovery: what to do about an adapter that doesn't work, as there.
     ///   - timeout: how long to wait; `nil`: for as long as it takes.
-    /// - Throws: the error of the adapter's state when the time is over, see ``AdapterState/error(operation:object:)``, with
-    ///   ``BLEError/elapsed``; at once where waiting is of no use (``AdapterState/isFinal``,
+    /// - Throws: the error of the adapter's state when the time is over, see ``AdapterState/error(operation:object:)``,
+    ///   with ``BLEError/elapsed``; immediately if waiting can't help (``AdapterState/isFinal``,
     ///   ``BLEError/Code/unsupportedSystem``); `CancellationError`.
     public static func open(
         _ choice: AdapterChoice = .default,
@@ -65,7 +67,7 @@ extension Radio {
                 operation,
                 object: info.name,
                 after: limit,
-                waitingFor: "the adapter did not say that it is on"
+                waitingFor: "the adapter was not on"
             )
         error.elapsed = limit
         return error

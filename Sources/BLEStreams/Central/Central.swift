@@ -9,7 +9,7 @@ import Synchronization
 /// let sensor = try await central.scan(for: .service(.heartRate), .rssi(atLeast: -80)).timeout(.seconds(10)).first()
 /// ```
 ///
-/// A central holds nothing while nobody iterates one of its streams or uses a link.
+/// A central holds no resources while no stream of it is iterated and no link is in use.
 public final class Central: Sendable {
     let core: CentralCore
 
@@ -18,17 +18,17 @@ public final class Central: Sendable {
     /// Opens an adapter for the central role.
     ///
     /// - Parameters:
-    ///   - choice: which adapter; the first one that is switched on unless told otherwise.
-    ///   - store: where bonds and what else is known of peers are kept; `nil`: ``PeerStore/standard`` for an adapter
-    ///     of this machine, memory for ``AdapterChoice/radio(_:)``.
-    ///   - parameters: what its links are to be like where nothing else is said, for a link, by a session's plan, or by
-    ///     ``Peripheral/prefer(_:)``; `nil`: as the radio likes it, ``ConnectionParameters/balanced`` on Linux.
-    ///   - pairing: who answers when an operation turns out to need a more secure link, which is then encrypted, or paired with,
-    ///     and the operation repeated; `nil`: nobody, such an operation fails. See ``PairingAnswers``.
-    ///   - recovery: what is done about an adapter that doesn't do its work; its scan is begun again unless said otherwise.
-    /// - Throws: ``BLEError/Code/adapterNotFound``, ``BLEError/Code/unsupportedSystem`` or another `BLEError` that says
-    ///   what is missing. An adapter that is switched off can be opened: watch ``adapterStates``, or open it with
-    ///   ``open(_:store:parameters:pairing:recovery:waitingFor:)``.
+    ///   - choice: which adapter; by default the first one that is switched on.
+    ///   - store: where bonds and other knowledge of peers are kept; `nil`: ``PeerStore/standard`` for an adapter of
+    ///     this machine, memory for ``AdapterChoice/radio(_:)``.
+    ///   - parameters: the parameters of its links unless a link, a session's plan or ``Peripheral/prefer(_:)``
+    ///     specifies others; `nil`: the radio's default, ``ConnectionParameters/balanced`` on Linux.
+    ///   - pairing: who answers when an operation requires a more secure link: the library then encrypts the link or
+    ///     pairs, and repeats the operation; `nil`: such an operation fails. See ``PairingAnswers``.
+    ///   - recovery: what to do about an adapter that doesn't work; by default its scan is restarted.
+    /// - Throws: ``BLEError/Code/adapterNotFound``, ``BLEError/Code/unsupportedSystem`` or another `BLEError` that
+    ///   states what is missing. An adapter that is switched off can be opened: watch ``adapterStates``, or open it
+    ///   with ``open(_:store:parameters:pairing:recovery:waitingFor:)``.
     public static func open(
         _ choice: AdapterChoice = .default,
         store: PeerStore? = nil,
@@ -46,24 +46,24 @@ public final class Central: Sendable {
     /// The adapter as it is now.
     public var adapter: AdapterInfo { core.radio.adapterInfo }
 
-    /// The thread on which this adapter's links are read, for tasks that do little else than talk to peripherals.
+    /// The thread that reads this adapter's links, for tasks that do little but talk to peripherals.
     ///
-    /// An answer reaches a task there without a change of thread, which is most of what a read costs on this side of the
-    /// air: reads one after the other have about 1.6 times the rate.
+    /// An answer reaches a task there without a change of thread, which is most of a read's cost on this side of the
+    /// air: successive reads run at about 1.6 times the rate.
     ///
     /// ```swift
     /// try await withTaskExecutorPreference(central.executor) {
-    ///     for handle in UInt16(0x20)...0x2F { print(try await link.read(handle: handle)) }
+    ///     for handle in UInt16(0x20)...0x2F { print(try await link.read(.handle(handle))) }
     /// }
     /// ```
     ///
-    /// What runs there holds up all links of the adapter: it must not block, nor compute for long. Actors, the main one
-    /// too, stay where they are.
+    /// Code that runs there delays all links of the adapter: it must not block or compute for long. Actors, including
+    /// the main actor, keep their executors.
     ///
-    /// - Returns: `nil` where the radio has no thread of its own, as in a simulation; the task then runs as it did.
+    /// - Returns: `nil` if the radio has no thread of its own, as in a simulation; the task then runs as before.
     public var executor: (any TaskExecutor)? { core.radio.executor }
 
-    /// The state of the adapter: the present one, then each change. It never ends by itself.
+    /// The adapter's state: the present one, then each change. The stream never ends by itself.
     ///
     /// ```swift
     /// _ = try await central.adapterStates.first { $0 == .poweredOn }
@@ -84,18 +84,20 @@ public final class Central: Sendable {
         }
     }
 
-    /// Scans for peripherals, for as long as the stream is iterated.
+    /// Scans for peripherals while the stream is iterated.
     ///
-    /// Several scans at once share one scan of the radio. A peripheral with a bond that hides behind private addresses comes
-    /// under its identity, whichever of them it has at the moment.
+    /// Concurrent scans share one scan of the radio. A bonded peripheral that uses private addresses is reported under
+    /// its identity address, whichever private address it has at the moment.
     ///
     /// - Parameters:
-    ///   - filters: what to look for; none: everything. See ``ScanFilter`` for how they combine.
-    ///   - duplicates: whether each advertisement is an element; else each peripheral comes once an iteration.
-    ///   - mode: whether scan responses are asked for.
-    ///   - buffer: what happens when advertisements come faster than they are taken; the newest 4096 are kept.
-    /// - Returns: a stream that never ends by itself. What the kernel dropped of advertisements counts as dropped here,
-    ///   see ``BLEStream/counters``, whether or not the filters would have let it pass.
+    ///   - filters: what to find; none: everything. See ``ScanFilter`` for how they combine.
+    ///   - duplicates: whether each advertisement is an element; otherwise each peripheral is reported once per
+    ///     iteration.
+    ///   - mode: whether the scan requests scan responses.
+    ///   - buffer: what happens when advertisements arrive faster than they are consumed; by default the newest 4096
+    ///     are kept.
+    /// - Returns: a stream that never ends by itself. Advertisements that the kernel dropped count as dropped, see
+    ///   ``BLEStream/counters``, whether or not the filters would have matched them.
     /// - Throws (in the loop): ``BLEError/Code/permissionDenied`` with the command that grants the permission,
     ///   ``BLEError/Code/adapterPoweredOff``, or another `BLEError` of the adapter.
     public func scan(
@@ -148,16 +150,15 @@ public final class Central: Sendable {
         }
     }
 
-    /// A peripheral by its address; nothing is sent before it is used.
+    /// The peripheral with an address; nothing is sent until it is used.
     public func peripheral(_ address: BluetoothAddress) -> Peripheral { Peripheral(core: core, address: address) }
 
-    /// A peripheral by its address as text: `C4:F2:17:1A:1D:BB`, with `/public` or `/random` behind it where known.
+    /// The peripheral with an address as text: `C4:F2:17:1A:1D:BB`, followed by `/public` or `/random` if known.
     ///
-    /// Without it the kind is found out when the peripheral is connected to: its advertisements tell it. Where this program
-    /// may not scan, or none is heard, the two take turns of some seconds, the likelier first, and the one that answers is
-    /// it.
+    /// Without the suffix, the library determines the kind when it connects, from the peripheral's advertisements. If
+    /// the program may not scan, or receives none, it tries both kinds in turns of some seconds, the likelier first.
     ///
-    /// - Throws: ``BLEError/Code/invalidArgument`` when the text is no address.
+    /// - Throws: ``BLEError/Code/invalidArgument`` if the text is not an address.
     public func peripheral(_ text: String) throws -> Peripheral {
         let candidates = BluetoothAddress.candidates(for: text)
         guard let address = candidates.first else {
@@ -166,7 +167,7 @@ public final class Central: Sendable {
                 operation: "address",
                 object: "'\(text)'",
                 cause: "it is not six octets in hexadecimal with colons between them",
-                remedy: "Write it like C4:F2:17:1A:1D:BB, with /public or /random behind it where you know which."
+                remedy: "Write it like C4:F2:17:1A:1D:BB, followed by /public or /random if you know the kind."
             )
         }
         return Peripheral(core: core, address: address, alternatives: Array(candidates.dropFirst()))
@@ -181,7 +182,7 @@ extension Central {
     public static func adapters() throws -> [AdapterInfo] { try MachineRadio.adapters() }
 }
 
-/// Which adapter to use.
+/// The adapter to use.
 public struct AdapterChoice: Sendable {
     /// Whether it is one of this machine's: what is learned of its peers is worth keeping.
     let isOfThisMachine: Bool
@@ -199,15 +200,15 @@ public struct AdapterChoice: Sendable {
         self.awaitRadio = awaitRadio ?? makeRadio
     }
 
-    /// The first adapter that is switched on, or else the first one that there is.
+    /// The first adapter that is switched on, otherwise the first one present.
     public static let `default` = AdapterChoice(
         isOfThisMachine: true,
         awaitRadio: { try MachineRadio.await(nil) },
         makeRadio: { try MachineRadio.open(nil) }
     )
 
-    /// The adapter with this name: `hci1`. Once seen it is known by its address, which may be written while it is there: plugged
-    /// in again it is found under another name too.
+    /// The adapter with this name: `hci1`. Once found, it is identified by its address, so after being plugged in again
+    /// it is found under another name too. Rewriting its address while it is plugged in changes nothing.
     public static func adapter(_ name: String) -> AdapterChoice {
         AdapterChoice(
             isOfThisMachine: true,
@@ -216,17 +217,17 @@ public struct AdapterChoice: Sendable {
         )
     }
 
-    /// A radio that is open already, such as an adapter of a simulated air.
+    /// A radio that is already open, such as an adapter of a simulated air.
     public static func radio(_ radio: any Radio) -> AdapterChoice {
         AdapterChoice(isOfThisMachine: false) { radio }
     }
 }
 
-/// How a scan listens.
+/// Whether a scan requests scan responses.
 public enum ScanMode: Hashable, Sendable {
-    /// Asks each peripheral for its scan response.
+    /// Requests each peripheral's scan response.
     case active
-    /// Only listens: peripherals don't notice.
+    /// Only listens: it transmits nothing.
     case passive
 }
 

@@ -9,12 +9,13 @@ extension Peripheral {
     /// try await peripheral.prefer(.lowPower)
     /// ```
     ///
-    /// Their ``ConnectionParameters/limits`` replace those of the link, if any. What a single call of ``withLink(timeout:parameters:pairing:_:)`` or a session's plan says comes before it. It holds for this
-    /// ``Central`` and as long as that is there.
+    /// Their ``ConnectionParameters/limits`` replace those of the link, if any. Parameters of a single
+    /// ``withLink(timeout:parameters:pairing:_:)`` call or of a session's plan take precedence. The preference applies
+    /// to this ``Central``, for its lifetime.
     ///
-    /// - Parameter parameters: what links are to be like; `nil`: as the central prefers, from the next link on.
-    /// - Throws: ``BLEError/Code/notSupported`` where a link is up that the radio can't change: Linux before 6.11; the
-    ///   parameters then hold from the next one on. ``BLEError/Code/permissionDenied`` without `CAP_NET_ADMIN`.
+    /// - Parameter parameters: the parameters of its links; `nil`: those of the central, from the next link on.
+    /// - Throws: ``BLEError/Code/notSupported`` if the radio can't change the link that is up, as on Linux before 6.11;
+    ///   the parameters then apply from the next link on. ``BLEError/Code/permissionDenied`` without `CAP_NET_ADMIN`.
     ///   `CancellationError`.
     public func prefer(_ parameters: ConnectionParameters?) async throws {
         core.preferences.set(parameters, for: address)
@@ -33,22 +34,24 @@ extension Peripheral {
         link.conditionWatch.keep(parameters, haveBeenAskedFor: true)
     }
 
-    /// Says who answers when an operation on this peripheral turns out to need a more secure link: the link is then encrypted
-    /// with the keys of a bond, or paired with, and the operation repeated.
+    /// Sets who answers when an operation on this peripheral requires a more secure link: the library then encrypts the
+    /// link with the keys of a bond, or pairs, and repeats the operation.
     ///
     /// ```swift
     /// peripheral.allowPairing(.passkey(123_456))
     /// let state = try await peripheral.withLink { link in try await link.read(BluetoothUUID(0xFFF1)) }
     /// ```
     ///
-    /// It holds for links that are up, too, and comes before what was said for the central; what a single call of
-    /// ``withLink(timeout:parameters:pairing:_:)`` says comes before it. It lasts as long as this ``Central`` is there.
+    /// It also applies to links that are up, and takes precedence over the central's answers; the answers of a single
+    /// ``withLink(timeout:parameters:pairing:_:)`` call take precedence over it. It lasts for the lifetime of this
+    /// ``Central``.
     ///
-    /// - Parameter answers: who answers; `nil`: as it was said for the central.
+    /// - Parameter answers: who answers; `nil`: the central's answers.
     public func allowPairing(_ answers: PairingAnswers?) { core.preferences.set(answers, for: address) }
 
-    /// Demands that a characteristic is used over links of a level only, whatever the peripheral itself asks for: a link that
-    /// has less is raised before the first request that names it leaves, as by ``Link/secure(to:answers:timeout:)``.
+    /// Requires a security level for a characteristic, whatever the peripheral itself requires: a link below the level
+    /// is raised before the first request that names the characteristic is sent, as by
+    /// ``Link/secure(to:answers:timeout:)``.
     ///
     /// ```swift
     /// let code = BluetoothUUID(0xFFF2)
@@ -57,21 +60,20 @@ extension Peripheral {
     /// try await peripheral.withLink { link in try await link.write([1, 2, 3, 4], to: code) }
     /// ```
     ///
-    /// So what is secret is told to nobody who only has the peripheral's address. It holds for reads, writes of each kind,
-    /// subscriptions and descriptors, in links, sessions and queues, and lasts as long as this ``Central`` is there. For an
-    /// operation that names a handle, and for a read of all attributes of a type, ``Link/readAll(_:in:timeout:)``, the services
-    /// are discovered first: one that brings descriptors of this characteristic is held to it, too. An operation for which the
-    /// link could not be raised fails with the error of that, and sends nothing.
+    /// So a device that merely has the peripheral's address never receives a secret. The requirement applies to reads,
+    /// writes of each kind, subscriptions and descriptors, in links, sessions and queues, for the lifetime of this
+    /// ``Central``. For an operation that names a handle, and for a read of all attributes of a type,
+    /// ``Link/readAll(_:in:timeout:)``, the services are discovered first: the requirement also applies to one that
+    /// returns descriptors of this characteristic. If the link can't be raised, the operation fails with that error and
+    /// sends nothing.
     ///
     /// - Parameters:
-    ///   - characteristic: its type.
-    ///   - level: what is needed; `nil`: nothing any more.
-    public func secure(_ characteristic: BluetoothUUID, to level: SecurityLevel?) {
-        core.preferences.demand(level, for: characteristic, of: address)
-    }
-
-    /// The same for a characteristic whose value has a type. See ``secure(_:to:)-(BluetoothUUID,_)``.
-    public func secure<Value>(_ characteristic: TypedCharacteristic<Value>, to level: SecurityLevel?) {
-        secure(characteristic.uuid, to: level)
+    ///   - key: the characteristic, named by its type: the requirement applies to all that the peripheral has of that type.
+    ///   - level: the required level; `nil` removes the requirement.
+    public func secure(_ key: some CharacteristicKey, to level: SecurityLevel?) {
+        guard let uuid = key.reference.uuid else {
+            preconditionFailure("a demand names a characteristic by its type, not by a handle")
+        }
+        core.preferences.demand(level, for: uuid, of: address)
     }
 }

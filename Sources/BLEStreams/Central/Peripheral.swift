@@ -5,7 +5,7 @@ import BLERadio
 public struct Peripheral: Sendable {
     let core: CentralCore
 
-    /// Its address; where the kind is not known yet, the likelier one.
+    /// Its address; if its kind is not known yet, with the likelier kind.
     public let address: BluetoothAddress
 
     /// Other addresses that it may have instead: the same octets with the other kind.
@@ -19,7 +19,7 @@ public struct Peripheral: Sendable {
 
     /// Its connection to this central: the present state, then each transition; none is merged away.
     ///
-    /// It never ends by itself, and connects nothing.
+    /// The stream never ends by itself, and doesn't connect.
     public var connectionStates: BLEStream<ConnectionState> {
         let (core, address) = (core, address)
         let subject = StreamSubject(operation: "connection states", object: "of \(address)")
@@ -30,30 +30,30 @@ public struct Peripheral: Sendable {
 
     /// Connects, runs the closure with the link, and drops the link: on return, on throw and on cancellation.
     ///
-    /// Connecting includes the negotiation of the MTU; a peripheral that refuses it, or leaves it unanswered for 5 s, is
-    /// used with 23. Where Linux still has the connection of an earlier program, that one is taken over as it is; what the
-    /// peripheral still answers to the earlier program is never taken for an answer to this one.
+    /// Connecting includes the negotiation of the MTU; a peripheral that refuses it, or leaves it unanswered for 5 s,
+    /// is used with 23. If Linux still has the connection of an earlier program, this call takes it over as it is; an
+    /// answer to the earlier program is never taken for an answer to this one.
     ///
-    /// A connection that failed to be established, the commonest failure on air, is tried again for as long as the time
-    /// limit lasts: three times at once, then after pauses of 250 ms to 4 s. So is a link that was lost before anything
-    /// was heard on it; once the closure has the link nothing is repeated. Before the link is dropped, subscriptions that
-    /// the closure left behind are switched off, for at most two seconds.
+    /// A connection that failed to be established, the commonest failure on air, is retried within the time limit:
+    /// three times immediately, then after pauses of 250 ms to 4 s. So is a link that was lost before anything was
+    /// received on it; nothing is repeated once the closure has the link. Before the link is dropped, subscriptions
+    /// that the closure left on are switched off, for at most two seconds.
     ///
-    /// A peripheral has one link at a time. Where a stream, a session or another `withLink` of this central has one, the
-    /// closure runs on that, at once, and the link is dropped when the last of them has ended. Their operations take turns;
-    /// ``Link/exclusively(_:)`` keeps some together; what is done there must not wait for a stream of the same peripheral,
-    /// which waits until it is over.
+    /// A peripheral has one link at a time. If a stream, a session or another `withLink` of this central has one, the
+    /// closure runs on that link immediately, and the link is dropped when the last of them has ended. Their operations
+    /// take turns; ``Link/exclusively(_:)`` keeps several together. Its closure must not wait for a stream of the same
+    /// peripheral, which waits until the closure is over.
     ///
     /// - Parameters:
-    ///   - timeout: for how long to try, on the radio's clock; 30 s unless said otherwise.
-    ///   - parameters: what the link is to be like, where it is this call that makes it; `nil`: what is preferred for the
-    ///     peripheral (``prefer(_:)``), or by the central.
-    ///   - pairing: who answers when an operation of this call turns out to need a more secure link; `nil`: as it was said for
+    ///   - timeout: for how long to try, on the radio's clock; 30 s by default.
+    ///   - parameters: the parameters of the link, if this call makes it; `nil`: the preference for the peripheral
+    ///     (``prefer(_:)``), or the central's.
+    ///   - pairing: who answers when an operation of this call requires a more secure link; `nil`: the answers set for
     ///     the peripheral (``allowPairing(_:)``), or for the central. See ``PairingAnswers``.
     ///   - body: what to do with the link; the link is of no use after it has returned.
     /// - Returns: what the closure returns.
     /// - Throws: ``BLEError/Code/timedOut``, ``BLEError/Code/busy``, ``BLEError/Code/connectionFailed`` or an error of
-    ///   the adapter when no link could be made; what the closure throws; `CancellationError`.
+    ///   the adapter if no link could be made; what the closure throws; `CancellationError`.
     public func withLink<Output>(
         timeout: Duration = .seconds(30),
         parameters: ConnectionParameters? = nil,
@@ -74,9 +74,10 @@ public struct Peripheral: Sendable {
 
     /// A stream over a link: connects when it is iterated, and drops the link when the iteration ends.
     ///
-    /// A peripheral has one link at a time. Streams that are iterated together share it, with ``withLink(timeout:parameters:pairing:_:)`` too:
-    /// the first one connects, the others wait for that, each for as long as its own `timeout` says, and the link is
-    /// dropped with the last one. When it is lost all of them are told, and those that retry share the next one:
+    /// A peripheral has one link at a time. Streams iterated at the same time share it, also with
+    /// ``withLink(timeout:parameters:pairing:_:)``: the first one connects, the others wait for it, each within its own
+    /// `timeout`, and the link is dropped with the last one. When the link is lost, all of them fail, and those that
+    /// retry share the next one:
     ///
     /// ```swift
     /// let beats = sensor.stream { $0.notifications(of: .heartRateMeasurement) }.retry().map { "\($0.beatsPerMinute)" }
@@ -84,11 +85,11 @@ public struct Peripheral: Sendable {
     /// for try await line in beats.merge(with: charge) { print(line) }
     /// ```
     ///
-    /// The loop goes on as soon as it has ended; the link is down a moment later, when ``connectionStates`` says so. A
-    /// new attempt to connect waits for that by itself.
+    /// The loop returns as soon as the iteration has ended; the link is down a moment later, when ``connectionStates``
+    /// reports it. A new attempt to connect waits for that automatically.
     ///
     /// When the link is lost the stream throws ``BLEError/Code/disconnected``; ``BLEStream/retry(_:when:)`` then
-    /// connects again, so this follows a sensor for as long as it lives:
+    /// connects again, so this follows a sensor indefinitely:
     ///
     /// ```swift
     /// for try await beat in sensor.stream({ $0.notifications(of: .heartRateMeasurement) }).retry(.exponential()) {
@@ -98,8 +99,8 @@ public struct Peripheral: Sendable {
     ///
     /// - Parameters:
     ///   - timeout: for how long to try to connect.
-    ///   - parameters: what the link is to be like; as in ``withLink(timeout:parameters:pairing:_:)``.
-    ///   - pairing: who answers when the stream turns out to need a more secure link, as there.
+    ///   - parameters: the parameters of the link; as in ``withLink(timeout:parameters:pairing:_:)``.
+    ///   - pairing: who answers when the stream requires a more secure link, as there.
     ///   - body: the stream to iterate on the link; called once for each connection.
     public func stream<Element: Sendable>(
         timeout: Duration = .seconds(30),

@@ -1,19 +1,19 @@
 import BLEProtocol
 import BLERadio
 
-/// All who want a link to one peripheral, and what is done so that they get one; a value.
+/// The callers that want a link to one peripheral, and the steps to make one; a value.
 ///
-/// One thing is under way at a time, a ``Step``; it bears a number, and what reports under another number is of the past.
-/// Each who waits has a limit of its own, and is answered once: with the link, which they share, or with why there is none.
-/// The machine makes one link: who comes when that is lost begins another machine.
+/// One ``Step`` is under way at a time; it has a number, and reports with another number are stale. Each waiting caller
+/// has its own limit, and is answered once: with the link, which they share, or with the reason why there is none. The
+/// machine makes one link: a caller that comes after it is lost begins another machine.
 ///
-/// A link on which nothing was heard was none: another one is made, at the ``ConnectPace``, for those who persist. Nobody
-/// has seen such a link.
+/// A link on which nothing was received doesn't count: another one is made, at the ``ConnectPace``, for callers that
+/// persist. No caller sees such a link.
 ///
-/// Where the kind of the address is not known the peripheral's own advertisements tell it. What can't be listened for, or
-/// isn't heard, is tried: the kinds take turns, and never wait side by side: Linux tells connections that are being made to
-/// one address apart by its octets alone. It gives the link to the wrong one of two sockets then, and 6.1 connects to nobody
-/// any more once the other one is closed.
+/// If the kind of the address is unknown, the peripheral's own advertisements reveal it. If the program can't scan, or
+/// receives none, both kinds are tried in turns, never at the same time: Linux distinguishes pending connections to one
+/// address by its octets alone. With two, it gives the link to the wrong socket, and Linux 6.1 no longer connects to
+/// any device once the other socket is closed.
 struct ConnectMachine: Equatable {
     /// What takes time.
     enum Step: Equatable {
@@ -177,7 +177,7 @@ struct ConnectMachine: Equatable {
         if waiters.isEmpty { abandon(&output) } else { setAlarm(&output) }
     }
 
-    /// Answers those for whom there is an outcome; they wait no more.
+    /// Answers the waiting callers that have an outcome, and removes them.
     mutating func answer(_ output: inout Output, _ outcome: (Waiter) -> Output.Outcome?) {
         let asked = waiters
         waiters = []

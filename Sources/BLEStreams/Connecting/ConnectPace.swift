@@ -1,11 +1,11 @@
 import BLEProtocol
 
-/// When a connection that failed is tried for again, and when that is of no use.
+/// When a failed connection is retried, and when a retry can't help.
 ///
-/// A connection of which nothing is heard in its first six events is lost, and was never established (Core Specification,
-/// Vol 6, Part B, 4.5). That is the commonest failure on air and passes, in most cases at once: so three further tries
-/// follow without a pause, and then others whose pauses grow, for as long as the caller has time. What failed otherwise
-/// fails again.
+/// A connection on which nothing is received in its first six events is lost and was never established (Core
+/// Specification, Vol 6, Part B, 4.5). That is the commonest failure on air and is transient, mostly very short: so
+/// three retries follow without a pause, and then others with growing pauses, within the caller's time limit. Other
+/// failures are not retried.
 struct ConnectPace: Equatable {
     /// What became of a try.
     struct Failure: Equatable {

@@ -2,9 +2,9 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// The connection states of all peripherals of a central, and who watches them.
+/// The connection states of all peripherals of a central, and their watchers.
 ///
-/// An entry exists only while it says something: the peripheral isn't idle, or somebody watches.
+/// An entry exists only while the peripheral isn't idle or is being watched.
 final class ConnectionBoard: Sendable {
     private struct Entry {
         var state = ConnectionState.disconnected(nil)
@@ -26,6 +26,9 @@ final class ConnectionBoard: Sendable {
     }
 
     private let state = Mutex(State())
+
+    /// Whether no peripheral is other than idle, and nobody watches one.
+    var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
 
     func current(_ address: BluetoothAddress) -> ConnectionState {
         state.withLock { $0.entries[address.rawValue]?.state ?? .disconnected(nil) }

@@ -2,7 +2,7 @@ public import BLEProtocol
 
 /// How a peripheral is connected to this central.
 public enum ConnectionState: Hashable, Sendable {
-    /// Not connected; with the reason why the last link ended, if there was one.
+    /// Not connected; with the reason for the end of the last link, if there was one.
     case disconnected(DisconnectReason?)
     /// An attempt to connect is under way.
     case connecting

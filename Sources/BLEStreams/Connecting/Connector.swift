@@ -2,15 +2,16 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Makes the links of one central: drives a ``ConnectMachine`` for each peripheral that somebody wants a link to, or has one.
+/// Makes the links of one central: drives a ``ConnectMachine`` for each peripheral to which a caller wants or has a
+/// link.
 ///
-/// Everyone who wants a link comes here: closures, streams, queues and sessions. A peripheral has one link at a time, which
-/// all share, and it is dropped when the last one leaves. As on the board of connection states, the octets of an address
-/// tell a peripheral from others, whatever its kind.
+/// Closures, streams, queues and sessions all get their links here. A peripheral has one link at a time, which all
+/// share, and which is dropped when the last one leaves. As on the board of connection states, the octets of an address
+/// identify a peripheral, whatever the address kind.
 ///
-/// It holds no policy: everything arrives as one ``change(_:_:)``, the machine decides under the one lock there is, and what
-/// it says is carried out when that is left, by one thread at a time and in the order in which it was said: what comes
-/// meanwhile, from outside or from what is being carried out, waits its turn.
+/// It holds no policy: every event arrives as a ``change(_:_:)``, the machine decides under the only lock, and its
+/// output is carried out after the lock is released, by one thread at a time and in order: events that arrive
+/// meanwhile, from outside or from carrying out an output, wait their turn.
 final class Connector: Sendable {
     typealias Answer = @Sendable (Result<Link, BLEError>) -> Void
 
@@ -94,6 +95,9 @@ final class Connector: Sendable {
         let failure: BLEError?
     }
 
+    /// So many peripherals are connected to side by side.
+    static let width = 16
+
     let timeline: any Timeline
     /// How many peripherals the radio is asked for side by side.
     let turns: Turns
@@ -101,7 +105,7 @@ final class Connector: Sendable {
 
     init(timeline: any Timeline) {
         self.timeline = timeline
-        turns = Turns(width: 16, limit: Turns.Limit(.seconds(5), on: timeline))
+        turns = Turns(width: Self.width, limit: Turns.Limit(.seconds(5), on: timeline))
     }
 
     // MARK: - Coming
@@ -171,7 +175,7 @@ final class Connector: Sendable {
             return state.entries[number]?.askers.removeValue(forKey: id)
         }
         carryOut()
-        // Let go of outside the lock: what it holds may end with it.
+        // Released outside the lock: what it holds may be deallocated with it.
         withExtendedLifetime(asker) {}
     }
 
@@ -198,7 +202,7 @@ final class Connector: Sendable {
             else { return nil }
             return state.retire(number, key)
         }
-        // Let go of outside the lock: what it holds may end with it.
+        // Released outside the lock: what it holds may be deallocated with it.
         withExtendedLifetime(gone) {}
     }
 

@@ -2,9 +2,10 @@ import BLEProtocol
 import BLERadio
 
 extension BLEError {
-    /// No link to a peripheral came about within a limit; where the radio knows what kept it from trying, that is said.
+    /// No link to a peripheral was made within a limit; the cause includes what kept the radio from trying, if it knows
+    /// that.
     ///
-    /// - Parameter failures: how many connections were made, and never established.
+    /// - Parameter failures: how many connections were made but never established.
     static func connectTimedOut(_ peripheral: Peripheral, after limit: Duration, failures: Int = 0) -> BLEError {
         guard failures == 0 else { return neverEstablished(peripheral, failures, within: limit) }
         let obstacle = peripheral.core.radio.connectObstacle
@@ -12,11 +13,11 @@ extension BLEError {
             .timedOut,
             operation: "connect",
             object: "to \(peripheral.address)",
-            cause: obstacle.map { "it could not be tried within \(limit): \($0.cause)" }
+            cause: obstacle.map { "no attempt was possible within \(limit): \($0.cause)" }
                 ?? "the peripheral did not accept a connection within \(limit)",
             remedy: obstacle?.remedy
-                ?? "Check that it is switched on, near, advertising, and not connected to another central. "
-                + "Where a scan hears nothing at all, switch the adapter off and on with `Central.powerCycle()`."
+                ?? "Check that it is switched on, in range, advertising, and not connected to another central. "
+                + "If a scan finds no device at all, switch the adapter off and on with `Central.powerCycle()`."
         )
         error.elapsed = limit
         return error
@@ -33,8 +34,8 @@ extension BLEError {
             operation: "connect",
             object: "to \(peripheral.address)",
             cause: "the connection failed to be established, \(times) within \(limit): "
-                + "it accepts one, and is not heard on it",
-            remedy: "Move closer to it, and away from other radios, then try again. Where it is near, restart it."
+                + "the peripheral accepts it, but nothing is received from it",
+            remedy: "Move closer to it, and away from other radios, then try again. If it is near, restart it."
         )
         error.reason = DisconnectReason(.failedToEstablish)
         error.elapsed = limit

@@ -2,11 +2,11 @@ import BLEProtocol
 import BLERadio
 
 extension BLEError {
-    /// A failure of a procedure, with what was tried and on what.
+    /// A failure of a procedure, with the operation and its object.
     ///
     /// - Parameters:
-    ///   - security: how the link is secured, which says what is missing where that is not enough.
-    ///   - wasRaised: whether the link was made more secure for it, and that did not help.
+    ///   - security: how the link is secured, from which follows what is missing if that is not enough.
+    ///   - wasRaised: whether the link was made more secure for it, without success.
     init(
         _ failure: GATTFailure,
         operation: String,
@@ -32,8 +32,8 @@ extension BLEError {
                 .timedOut,
                 operation: operation,
                 object: object,
-                cause: "the peer did not answer within 30 s, so the link was closed, as the specification asks",
-                remedy: "Connect again. If it happens again, the peer's firmware is at fault: report it to its maker."
+                cause: "the peer did not answer within 30 s, so the link was closed, as the specification requires",
+                remedy: "Connect again. If it happens again, report the firmware's fault to the peer's manufacturer."
             )
             elapsed = .seconds(30)
             reason = DisconnectReason(.transactionTimeout)
@@ -43,25 +43,25 @@ extension BLEError {
         case .valueTooLong(let count, let limit):
             self = .tooLong(count, limit: limit, operation: operation, object: object)
         case .cancelled:
-            self.init(.ended, operation: operation, object: object, cause: "it was taken back before it was done")
+            self.init(.ended, operation: operation, object: object, cause: "it was cancelled before it was done")
         default:
             self.init(
                 .protocolViolation,
                 operation: operation,
                 object: object,
                 cause: "\(failure)",
-                remedy: "The peer does not follow the Attribute Protocol: report this to its maker."
+                remedy: "Report this to the peer's manufacturer: it violates the Attribute Protocol."
             )
         }
     }
 
-    /// A value that can't be written in the way that was asked for; nothing was sent.
+    /// A value that is too long for the requested kind of write; nothing was sent.
     static func tooLong(_ count: Int, limit: Int, operation: String, object: String) -> BLEError {
         BLEError(
             .overflow,
             operation: operation,
             object: object,
-            cause: "the value has \(count) octets, and \(limit) is the most that can be written this way",
+            cause: "the value has \(count) octets, and at most \(limit) can be written this way",
             remedy: limit < ATTLimits.maximumValueLength ? "Write it with response, or in parts." : "Write it in parts."
         )
     }
@@ -72,7 +72,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "the link ended: \(reason)",
-            remedy: "Connect again; BLEStream.retry(_:when:) and sessions do so by themselves."
+            remedy: "Connect again; BLEStream.retry(_:when:) and sessions do so automatically."
         )
         error.reason = reason
         error.systemError = reason.systemError
@@ -85,8 +85,8 @@ extension BLEError {
             .servicesChanged,
             operation: operation,
             object: object,
-            cause: "the peripheral's services changed, and what was meant is gone or can't be told for sure",
-            remedy: "Find it again with Link.discover(), and name it by its UUID where you can."
+            cause: "the peripheral's services changed, and the attribute is gone or can't be identified with certainty",
+            remedy: "Find it again with Link.discover(), and address it by its UUID if possible."
         )
     }
 
@@ -103,39 +103,39 @@ extension BLEError {
     private static func remedy(for error: ATTError) -> String {
         switch error {
         case .insufficientAuthentication, .insufficientEncryption:
-            "Pair with the peripheral first, with Link.pair(); or say once who answers, with Central.open(pairing:), "
-                + "Peripheral.allowPairing(_:) or withLink(pairing:), and it is done when it is needed."
+            "Pair with the peripheral first, with Link.pair(); or pass the answers once to Central.open(pairing:), "
+                + "Peripheral.allowPairing(_:) or withLink(pairing:), and the library pairs when needed."
         case .encryptionKeySizeTooShort: "Pair with the peripheral again; both sides must allow keys of 16 octets."
         case .insufficientAuthorization:
-            "The peripheral grants access in a way of its own, which pairing is not: its documentation tells which."
+            "Consult the peripheral's documentation: it grants access by a procedure of its own, not by pairing."
         case .readNotPermitted: "This attribute can't be read."
         case .writeNotPermitted: "This attribute can't be written."
         case .invalidHandle: "Check the handle: Link.discover() finds those that the peripheral has now."
         case .databaseOutOfSync: "The peripheral's services have changed: discover them again."
-        case .invalidAttributeValueLength: "Write as many octets as the specification of the characteristic asks for."
+        case .invalidAttributeValueLength: "Write as many octets as the specification of the characteristic requires."
         case .insufficientResources, .prepareQueueFull: "Try again later, or with a smaller value."
-        default: "The peripheral says no more than that: its documentation or its log may tell why."
+        default: "Consult the peripheral's documentation or its log: it reports no further reason."
         }
     }
 
-    /// Says what is missing on a link that is encrypted already: to pair once more in the same way gains nothing.
+    /// Explains what an encrypted link lacks: pairing again in the same way gains nothing.
     private mutating func explain(_ error: ATTError, _ security: LinkSecurity, _ wasRaised: Bool) {
         guard security.isEncrypted else { return }
-        if wasRaised { cause += "; the link was made \(security.level ?? .encrypted) for it, which was not enough" }
+        if wasRaised { cause += "; making the link \(security.level ?? .encrypted) was not enough" }
         switch error {
         case .encryptionKeySizeTooShort:
             cause += "; the link's key has \(security.keySize) octets"
         case .insufficientAuthentication where !security.isAuthenticated:
             cause +=
-                "; the link is encrypted, with keys that were made without a passkey, and it asks for such with one"
+                "; the link is encrypted with unauthenticated keys, and it requires authenticated ones"
             remedy =
-                "Make the link authenticated, with Link.secure(to: .authenticated, answers:); or say once who answers, "
-                + "with Central.open(pairing:), Peripheral.allowPairing(_:) or withLink(pairing:)."
+                "Make the link authenticated, with Link.secure(to: .authenticated, answers:); or pass the answers once "
+                + "to Central.open(pairing:), Peripheral.allowPairing(_:) or withLink(pairing:)."
         default:
             cause +=
-                "; the link is \(security.level ?? .encrypted), and it asks for more: LE Secure Connections, or a longer "
-                + "key"
-            remedy = "Remove the bond with Peripheral.unpair() and pair again, where both sides can do that."
+                "; the link is \(security.level ?? .encrypted), and it requires more: LE Secure Connections, or a "
+                + "longer key"
+            remedy = "Remove the bond with Peripheral.unpair() and pair again; both devices must support it."
         }
     }
 

@@ -6,7 +6,7 @@ extension BLEError {
             .overflow,
             operation: subject.operation,
             object: subject.object,
-            cause: "the consumer was slower than the source and the buffer of \(capacity) values is full",
+            cause: "the consumer is slower than the source, and the buffer of \(capacity) values is full",
             remedy: "Consume values faster, or choose another buffer policy."
         )
     }
@@ -19,7 +19,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "\(waitingFor) within \(limit)",
-            remedy: "Allow more time, and check that the peer is in range and answers."
+            remedy: "Check that the peer is in range and answers, or allow more time."
         )
         error.elapsed = limit
         return error

@@ -107,20 +107,6 @@ public final class FlowChannel: Sendable {
 
     // MARK: - The device
 
-    /// Reads a characteristic. See ``Link/read(_:in:timeout:)-(BluetoothUUID,_,_)``.
-    public func read(_ uuid: BluetoothUUID, timeout: Duration? = nil) async throws -> CharacteristicValue {
-        try check()
-        return try await context.link.read(uuid, timeout: timeout)
-    }
-
-    /// Writes a characteristic. See ``Link/write(_:to:in:_:timeout:)``.
-    ///
-    /// Without response it returns when the radio has taken the octets, so a loop keeps the link full and no fuller.
-    public func write(_ value: [UInt8], to uuid: BluetoothUUID, _ kind: WriteKind = .withResponse) async throws {
-        try check()
-        try await context.link.write(value, to: uuid, kind)
-    }
-
     /// What a characteristic can do.
     public func properties(of uuid: BluetoothUUID) async throws -> CharacteristicProperties {
         try check()
@@ -160,5 +146,27 @@ public final class FlowChannel: Sendable {
     /// Switches the values of a characteristic off.
     public func unsubscribe(from uuid: BluetoothUUID) {
         state.withLock { $0.subscriptions.removeValue(forKey: uuid) }?()
+    }
+}
+
+extension FlowChannel: CharacteristicAccess {
+    /// Runs the closure with the flow's link. See ``CharacteristicAccess``.
+    public func withLink<Output: Sendable>(
+        for operation: CharacteristicOperation,
+        timeout: Duration?,
+        _ body: (Link) async throws -> Output
+    ) async throws -> Output {
+        try check()
+        return try await context.withLink(for: operation, timeout: timeout, body)
+    }
+
+    /// What a characteristic sends, on the link that there is when the stream is iterated. See ``CharacteristicAccess``.
+    public func octets(
+        of characteristic: CharacteristicReference,
+        readingFirst readsFirst: Bool,
+        indications: Bool,
+        buffer: BufferPolicy
+    ) -> BLEStream<CharacteristicValue> {
+        context.octets(of: characteristic, readingFirst: readsFirst, indications: indications, buffer: buffer)
     }
 }

@@ -221,7 +221,7 @@ extension BLEError {
             .adapterNotFound,
             operation: operation,
             object: object,
-            cause: "none of the adapters is there",
+            cause: "none of the adapters is present",
             remedy: "Plug one in."
         )
     }
@@ -241,7 +241,7 @@ extension BLEError {
             .busy,
             operation: "connect",
             object: "\(peer)",
-            cause: "this program is connected to the peer, or connecting, through one of the joined adapters",
+            cause: "this program is already connected or connecting to the peer through one of the joined adapters",
             remedy: "Use that link, or close it first."
         )
     }

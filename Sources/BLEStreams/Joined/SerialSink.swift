@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The closure of somebody who is told by several radios, each on its own thread: it is called for one event at a time, in
-/// the order in which they came, until it is over.
+/// A closure that receives the events of several radios, each on its own thread: it is called for one event at a time,
+/// in their order of arrival, until it is closed.
 ///
-/// Whoever comes during a call leaves its event to the one who makes it; no lock is held meanwhile.
+/// An event that arrives during a call is delivered by the thread that makes that call; no lock is held meanwhile.
 final class SerialSink<Event: Sendable>: Sendable {
     private struct State {
         var closure: (@Sendable (Event) -> Void)?
@@ -28,7 +28,7 @@ final class SerialSink<Event: Sendable>: Sendable {
 
     /// Calls nobody any more.
     func close() {
-        // Let go of outside the lock: what it holds may end with it.
+        // Released outside the lock: what it holds may be deallocated with it.
         _ = state.withLock { state in
             state.waiting = []
             return state.closure.take()

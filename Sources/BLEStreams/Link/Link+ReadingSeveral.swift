@@ -141,11 +141,11 @@ extension Link {
             rest = rest.dropFirst(whole.count)
             // What was cut, or left out, begins the next round by itself.
             if whole.count < group.count, let next = rest.popFirst() {
-                values.append(try await read(handle: next, timeout: deadline.map { $0 - timeline.now }))
+                values.append(try await read(.handle(next), timeout: deadline.map { $0 - timeline.now }))
             }
         }
         for handle in rest {
-            values.append(try await read(handle: handle, timeout: deadline.map { $0 - timeline.now }))
+            values.append(try await read(.handle(handle), timeout: deadline.map { $0 - timeline.now }))
         }
         return values
     }

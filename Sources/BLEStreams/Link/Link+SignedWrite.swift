@@ -8,9 +8,8 @@ extension Link {
     ///
     /// - Parameters:
     ///   - value: 0 to ``mtu`` − 15 octets; ``mtu`` − 3 on an encrypted link; 512 at most.
-    ///   - uuid: its type; where the peripheral has several of it, the first one.
-    ///   - service: the service that it is looked for in; `nil`: all.
-    ///   - key: the key that was handed over while bonding.
+    ///   - key: the characteristic; where the peripheral has several of a type, the first one is meant.
+    ///   - signingKey: the key that was handed over while bonding.
     ///   - counter: greater than with any write before that was signed with the key: keep it beside the key.
     ///   - timeout: how long to wait for discovery where the services aren't known yet.
     /// - Throws: ``BLEError/Code/notFound``, ``BLEError/Code/notSupported`` when the characteristic takes no signed
@@ -18,24 +17,12 @@ extension Link {
     ///   ``BLEError/Code/timedOut``, `CancellationError`.
     public func write(
         _ value: some Collection<UInt8>,
-        to uuid: BluetoothUUID,
-        in service: BluetoothUUID? = nil,
-        signedWith key: SigningKey,
+        to key: some CharacteristicKey,
+        signedWith signingKey: SigningKey,
         counter: UInt32,
         timeout: Duration? = nil
     ) async throws {
-        try await write(Array(value), .uuid(uuid, service: service), key, counter, timeout)
-    }
-
-    /// Writes a characteristic that was discovered, signed. See ``write(_:to:in:signedWith:counter:timeout:)``.
-    public func write(
-        _ value: some Collection<UInt8>,
-        to characteristic: Characteristic,
-        signedWith key: SigningKey,
-        counter: UInt32,
-        timeout: Duration? = nil
-    ) async throws {
-        try await write(Array(value), .exactly(characteristic), key, counter, timeout)
+        try await write(Array(value), key.reference.selector, signingKey, counter, timeout)
     }
 
     private func write(

@@ -1,4 +1,4 @@
-public import BLEProtocol
+import BLEProtocol
 import BLERadio
 
 extension Link {
@@ -40,54 +40,6 @@ extension Link {
             )
             subscription.undo(bearer.subscribe(selector, indications: indications, pass: pass, consumer))
             return { subscription.end() }
-        }
-    }
-
-    /// Writes a request and waits for the answer, which another characteristic notifies.
-    ///
-    /// The answer is subscribed to, and the peer has confirmed that, before the request leaves: an answer that comes at
-    /// once isn't lost. Afterwards it is switched off, unless somebody else subscribes to it.
-    ///
-    /// - Parameters:
-    ///   - request: what is written; with response where the characteristic can, else without.
-    ///   - uuid: the characteristic that takes the request.
-    ///   - answer: the characteristic that notifies or indicates the answer; it may be the same one.
-    ///   - timeout: how long all of it may take: waiting for the link, switching on, the request and the answer.
-    ///   - isWanted: whether a value is the answer; the first one unless said otherwise.
-    /// - Throws: as ``write(_:to:in:_:timeout:)`` and ``notifications(of:in:indications:buffer:)``;
-    ///   ``BLEError/Code/timedOut``.
-    public func request(
-        _ request: some Collection<UInt8>,
-        to uuid: BluetoothUUID,
-        answeredOn answer: BluetoothUUID,
-        timeout: Duration = .seconds(30),
-        where isWanted: @Sendable (CharacteristicValue) -> Bool = { _ in true }
-    ) async throws -> CharacteristicValue {
-        let object = "of \(answer) of \(peripheral)"
-        let deadline = timeline.now + timeout
-        let error: @Sendable () -> any Error = {
-            BLEError.timedOut("request", object: object, after: timeout, waitingFor: "no answer came")
-        }
-        var left: Duration { max(.zero, deadline - timeline.now) }
-        let inbox = Inbox<CharacteristicValue>(timeline: timeline)
-        let closed = BLEError.linkEnded(DisconnectReason(.closedLocally), operation: "request", object: object)
-        let unsubscribe = try await subscribe(
-            .uuid(answer, service: nil),
-            limit: (left, error),
-            deliver: { inbox.send($0) },
-            ended: { inbox.finish($0 ?? closed) }
-        )
-        defer { unsubscribe() }
-        do {
-            let target = try await characteristic(.uuid(uuid, service: nil), operation: "request", timeout: left)
-            let kind: WriteKind = target.properties.contains(.write) ? .withResponse : .withoutResponse
-            try await write(request, to: target, kind, timeout: left)
-        } catch let failure as BLEError where failure.code == .timedOut && !failure.isFinal {
-            throw error()
-        }
-        while true {
-            let value = try await inbox.next(limit: (left, error))
-            if isWanted(value) { return value }
         }
     }
 }

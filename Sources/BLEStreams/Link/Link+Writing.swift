@@ -1,4 +1,4 @@
-public import BLEProtocol
+import BLEProtocol
 
 /// How a value is written.
 public enum WriteKind: Hashable, Sendable {
@@ -35,67 +35,20 @@ extension Link {
 
     // Inlined down to where waiting may begin: what need not wait then costs no frames of asynchronous functions.
 
-    /// Writes a characteristic.
-    ///
-    /// - Parameters:
-    ///   - value: 0 to 512 octets; without response at most ``maximumWriteLength(for:)``.
-    ///   - uuid: its type; where the peripheral has several of it, the first one.
-    ///   - service: the service that it is looked for in; `nil`: all.
-    ///   - kind: with response unless said otherwise.
-    ///   - timeout: how long to wait; without it each request has the 30 s of the specification.
-    /// - Throws: ``BLEError/Code/notFound``, ``BLEError/Code/notSupported`` when the characteristic can't be written
-    ///   that way, ``BLEError/Code/overflow`` when the value is too long, ``BLEError/Code/attributeError``,
-    ///   ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, `CancellationError`.
+    /// Writes a value; what is named by its handle without discovery, and without a look at its properties.
     @inlinable
-    public func write(
-        _ value: some Collection<UInt8>,
-        to uuid: BluetoothUUID,
-        in service: BluetoothUUID? = nil,
-        _ kind: WriteKind = .withResponse,
-        timeout: Duration? = nil
+    func write(
+        _ value: [UInt8],
+        _ selector: CharacteristicSelector,
+        _ kind: WriteKind,
+        _ timeout: Duration?
     ) async throws {
-        let (value, selector) = (Array(value), CharacteristicSelector.uuid(uuid, service: service))
+        if case .handle(let handle) = selector {
+            if kind == .withoutResponse, try writeAtOnce(value, handle) { return }
+            return try await writeInTurn(value, handle, kind, timeout)
+        }
         if kind == .withoutResponse, try writeAtOnce(value, selector) { return }
         try await writeInTurn(value, selector, kind, timeout)
-    }
-
-    /// Writes a characteristic that was discovered. See ``write(_:to:in:_:timeout:)``.
-    @inlinable
-    public func write(
-        _ value: some Collection<UInt8>,
-        to characteristic: Characteristic,
-        _ kind: WriteKind = .withResponse,
-        timeout: Duration? = nil
-    ) async throws {
-        let (value, selector) = (Array(value), CharacteristicSelector.exactly(characteristic))
-        if kind == .withoutResponse, try writeAtOnce(value, selector) { return }
-        try await writeInTurn(value, selector, kind, timeout)
-    }
-
-    /// Writes a characteristic whose value has a type. See ``write(_:to:in:_:timeout:)``.
-    ///
-    /// - Throws: as there, and as ``TypedCharacteristic/octets(of:)``.
-    public func write<Value>(
-        _ value: Value,
-        to characteristic: TypedCharacteristic<Value>,
-        _ kind: WriteKind = .withResponse,
-        timeout: Duration? = nil
-    ) async throws {
-        let octets = try characteristic.octets(of: value, operation: "write")
-        try await write(octets, to: characteristic.uuid, in: characteristic.service, kind, timeout: timeout)
-    }
-
-    /// Writes an attribute by its handle, without discovery and without a look at its properties.
-    @inlinable
-    public func write(
-        _ value: some Collection<UInt8>,
-        toHandle handle: UInt16,
-        _ kind: WriteKind = .withResponse,
-        timeout: Duration? = nil
-    ) async throws {
-        let value = Array(value)
-        if kind == .withoutResponse, try writeAtOnce(value, handle) { return }
-        try await writeInTurn(value, handle, kind, timeout)
     }
 
     /// Writes when the link is free for it, what is written has been found and what left before it is on its way.

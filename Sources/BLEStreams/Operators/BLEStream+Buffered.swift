@@ -1,21 +1,24 @@
 import BLERadio
 
 extension BLEStream {
-    /// The same elements through a buffer with a policy of its own, behind the operators so far.
+    /// The same elements through another buffer with its own policy, placed after the operators so far.
     ///
-    /// For what the source can't know: keep the newest message that is assembled, the newest 10 decoded values. Each
-    /// time when the consumer asks, all that has come is moved here first; in between it waits in the source's own
-    /// buffer, whose policy holds too. ``counters`` of the result are those of this buffer.
+    /// For policies that the source can't apply: keep the newest assembled message, or the newest 10 decoded values.
+    /// Each time the consumer asks for an element, everything that has arrived is first moved to this buffer; in
+    /// between it waits in the source's own buffer, whose policy also applies. ``counters`` of the result are those of
+    /// this buffer.
     ///
-    /// - End: with the upstream, after what is in the buffer.
-    /// - Throw: an error of the upstream passes, after what is in the buffer; with `.fail`, ``BLEError/Code/overflow``.
-    /// - Cancellation and an early `break` close the upstream at once; what is in the buffer is dropped, and counted.
+    /// - End: with the upstream, after the content of the buffer.
+    /// - Throw: an error of the upstream passes, after the content of the buffer; with `.fail`,
+    ///   ``BLEError/Code/overflow``.
+    /// - Cancellation and an early `break` close the upstream at once; the content of the buffer is dropped and
+    ///   counted.
     public func buffered(_ policy: BufferPolicy) -> BLEStream<Element> {
         let (openUpstream, subject) = (open, subject)
         let tally = Tally()
         let open: @Sendable (Waker) -> Cursor<Element> = { waker in
             let upstream = openUpstream(waker)
-            // Filled by the consumer itself, who needs no waking.
+            // The consumer fills it, and needs no wake-up.
             let mailbox = Mailbox<Element>(policy: policy, waker: Waker {}, subject: subject, tally: tally)
             let buffer = mailbox.cursor(onClose: upstream.close)
             var isOver = false

@@ -1,7 +1,7 @@
 extension BLEStream {
-    /// The latest element of this stream and of another one, whenever either brings one, once both have brought one.
+    /// The latest elements of this stream and another one, whenever either has a new one, once both have had one.
     ///
-    /// For values that mean something together, such as temperature and humidity:
+    /// For values that belong together, such as temperature and humidity:
     ///
     /// ```swift
     /// let temperatures = link.notifications(of: BluetoothUUID.Characteristics.temperature)
@@ -11,7 +11,7 @@ extension BLEStream {
     /// }
     /// ```
     ///
-    /// The two take turns where both have several elements waiting. ``counters`` are the sum of both.
+    /// If both have several elements waiting, they take turns. ``counters`` are the sum of both.
     ///
     /// - End: when both have ended, or one has ended without an element.
     /// - Throw: the first error of either; it ends both.

@@ -1,11 +1,11 @@
 import BLERadio
 
 extension BLEStream {
-    /// An element only when no other has followed it for a while: for values that bounce before they come to rest.
+    /// An element once no other has followed it for some time: for values that bounce before they settle.
     ///
-    /// - Parameter quiet: for how long nothing must follow; counted from when the consumer's task sees the element.
-    /// - End: with the upstream; the last element is handed out at once then.
-    /// - Throw: an error of the upstream passes, behind the last element.
+    /// - Parameter quiet: how long no element may follow; counted from when the consumer's task sees the element.
+    /// - End: with the upstream; the last element is then delivered immediately.
+    /// - Throw: an error of the upstream passes, after the last element.
     /// - Cancellation and an early `break` close the upstream at once and stop the timer.
     public func debounce(for quiet: Duration) -> BLEStream<Element> {
         let timeline = timeline

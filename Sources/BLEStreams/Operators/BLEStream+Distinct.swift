@@ -1,5 +1,5 @@
 extension BLEStream {
-    /// The elements without those that are equal to the one just before.
+    /// The elements, except those equal to their predecessor.
     ///
     /// - End: with the upstream. Throw: an error of the upstream passes.
     /// - Cancellation and an early `break` close the upstream at once.
@@ -8,7 +8,7 @@ extension BLEStream {
         distinct { $0 }
     }
 
-    /// The elements without those that have the same key as the one just before: `distinct(by: \.rssi)`.
+    /// The elements, except those with the same key as their predecessor: `distinct(by: \.rssi)`.
     ///
     /// - End: with the upstream.
     /// - Throw: an error of the upstream passes; one of `key` ends the stream with it.

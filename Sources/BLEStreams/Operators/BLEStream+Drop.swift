@@ -1,11 +1,11 @@
 extension BLEStream {
-    /// The elements without the first `count`, 0 or more: skips what a device sends before it has settled.
+    /// The elements after the first `count`, 0 or more: skips what a device sends before it has settled.
     ///
     /// - End: with the upstream. Throw: an error of the upstream passes.
     /// - Cancellation and an early `break` close the upstream at once.
     @inlinable
     public func dropFirst(_ count: Int = 1) -> BLEStream<Element> {
-        precondition(count >= 0, "a stream can't be without a negative number of elements")
+        precondition(count >= 0, "a stream can't drop a negative number of elements")
         return compactMap(inEachIteration: {
             var left = count
             return { element in
@@ -16,7 +16,7 @@ extension BLEStream {
         })
     }
 
-    /// The elements from the first one on that doesn't meet the condition, which isn't asked again then.
+    /// The elements from the first one that doesn't meet the condition, which isn't evaluated after that.
     ///
     /// - End: with the upstream.
     /// - Throw: an error of the upstream passes; one of the condition ends the stream with it.

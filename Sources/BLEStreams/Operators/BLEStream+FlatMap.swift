@@ -1,18 +1,18 @@
 extension BLEStream {
-    /// The elements of the streams that are made of each element, one stream after the other, in order.
+    /// The elements of the streams made from each element, one stream after the other, in order.
     ///
     /// ```swift
     /// let minutes = BLEStream.interval(.seconds(60))
     /// let samples = minutes.flatMap { _ in link.notifications(of: .heartRateMeasurement).prefix(10) }
     /// ```
     ///
-    /// One inner stream is open at a time. Meanwhile the upstream isn't asked: what it brings waits in its own buffer, whose
-    /// policy holds. An inner stream that never ends keeps its place for ever; ``flatMap(merging:_:)`` opens several.
-    /// ``counters`` of the result are those of the upstream.
+    /// One inner stream is open at a time. Meanwhile the upstream isn't polled: its elements wait in its own buffer,
+    /// whose policy applies. An inner stream that never ends keeps its place forever; ``flatMap(merging:_:)`` opens
+    /// several. ``counters`` of the result are those of the upstream.
     ///
-    /// - End: when the upstream and the last inner stream have ended. Stopped from behind, by ``take(until:)-(BLEStream<Other>)``
-    ///   for one, it opens no more.
-    /// - Throw: the first error of the upstream, of an inner stream or of `transform`; it ends all.
+    /// - End: when the upstream and the last inner stream have ended. Once a later operator such as
+    ///   ``take(until:)-(BLEStream<Other>)`` stops it, it opens no more.
+    /// - Throw: the first error of the upstream, of an inner stream or of `transform`; it ends all streams.
     /// - Cancellation and an early `break` close the upstream and the inner stream at once.
     public func flatMap<Output: Sendable>(
         _ transform: @escaping @Sendable (Element) throws -> BLEStream<Output>
@@ -20,13 +20,13 @@ extension BLEStream {
         flatMap(merging: 1, transform)
     }
 
-    /// The elements of the streams that are made of each element, as they come, from at most `width` streams at once.
+    /// The elements of the streams made from each element, as they arrive, from at most `width` streams at once.
     ///
-    /// As ``flatMap(_:)``, which is this with a width of 1. The inner streams that are open take turns, so none starves
-    /// another; the order within each is kept. When one has ended, the next element of the upstream is asked for.
+    /// ``flatMap(_:)`` is this with a width of 1. The open inner streams take turns, so none starves another; the order
+    /// within each is kept. When one has ended, the next element of the upstream is taken.
     ///
     /// - Parameters:
-    ///   - width: how many inner streams are open at once at most; 1 or more.
+    ///   - width: the largest number of inner streams open at once; 1 or more.
     ///   - transform: makes the inner stream of an element.
     /// - End, throw, cancellation and an early `break`: as with ``flatMap(_:)``, with all inner streams.
     public func flatMap<Output: Sendable>(

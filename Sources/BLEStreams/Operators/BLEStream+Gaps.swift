@@ -2,16 +2,16 @@
 public enum Gapped<Value: Sendable>: Sendable {
     /// A value.
     case value(Value)
-    /// Here values are missing.
+    /// Values are missing here.
     case gap(StreamGap)
 }
 
 extension BLEStream {
-    /// The elements, and between them the places where values are missing.
+    /// The elements, and the gaps between them where values are missing.
     ///
-    /// A gap is where ``retry(_:when:)`` had to start afresh, where a buffer that keeps the newest or the oldest values
-    /// dropped some, and where the kernel says that it did. All operators pass gaps on, in order; who doesn't ask
-    /// never sees them.
+    /// A gap is where ``retry(_:when:)`` started again, where a buffer that keeps the newest or the oldest values
+    /// dropped some, and where the kernel reports that it dropped some. All operators pass gaps on, in order; without
+    /// this operator a consumer never sees them.
     ///
     /// ```swift
     /// for try await item in beats.retry().withGaps() {

@@ -1,10 +1,10 @@
 import BLERadio
 
 extension BLEStream {
-    /// The elements of this stream and of others, as they come.
+    /// The elements of this stream and of others, as they arrive.
     ///
     /// - End: when all have ended.
-    /// - Throw: the first error of any of them; it ends all. Put ``retry(_:when:)`` on those that may fail.
+    /// - Throw: the first error of any of them; it ends all streams. Put ``retry(_:when:)`` on those that may fail.
     /// - Cancellation and an early `break` close all at once.
     public func merge(with others: BLEStream<Element>...) -> BLEStream<Element> {
         MergeCursor.stream(of: [self] + others) { $1 }
@@ -12,7 +12,7 @@ extension BLEStream {
 }
 
 extension Sequence {
-    /// The elements of all these streams, as they come; each stream's own order is kept, and none starves another.
+    /// The elements of all these streams, as they arrive; each stream's own order is kept, and none starves another.
     ///
     /// ```swift
     /// for try await beat in sensors.map({ $0.stream { $0.notifications(of: .heartRateMeasurement) } }).merged() {
@@ -20,14 +20,15 @@ extension Sequence {
     /// }
     /// ```
     ///
-    /// - End: when all have ended; at once where there is none.
-    /// - Throw: the first error of any of them; it ends all. Put ``BLEStream/retry(_:when:)`` on those that may fail.
+    /// - End: when all have ended; immediately if there is none.
+    /// - Throw: the first error of any of them; it ends all streams. Put ``BLEStream/retry(_:when:)`` on those that may
+    ///   fail.
     /// - Cancellation and an early `break` close all at once.
     public func merged<Value>() -> BLEStream<Value> where Element == BLEStream<Value> {
         MergeCursor.stream(of: Array(self)) { $1 }
     }
 
-    /// The values of many streams, each with the source that it comes from.
+    /// The values of many streams, each with its source.
     ///
     /// ```swift
     /// for try await (sensor, beat) in sensors.merged({ $0.stream { $0.notifications(of: .heartRateMeasurement) } }) {
@@ -35,7 +36,7 @@ extension Sequence {
     /// }
     /// ```
     ///
-    /// - Parameter stream: the stream of a source; called once for each, now.
+    /// - Parameter stream: makes the stream of a source; called once for each, immediately.
     /// - End, throw, cancellation and an early `break`: as with ``merged()``.
     public func merged<Value: Sendable>(
         _ stream: (Element) throws -> BLEStream<Value>

@@ -1,7 +1,7 @@
 import BLERadio
 
 extension BLEStream where Element: BinaryFloatingPoint {
-    /// The mean of the last `count` elements, after each element; in the beginning, of those that have come.
+    /// The mean of the last `count` elements, after each element; at first, of those that have arrived.
     ///
     /// ```swift
     /// let smooth = link.notifications(of: .heartRateMeasurement)
@@ -9,13 +9,14 @@ extension BLEStream where Element: BinaryFloatingPoint {
     ///     .movingAverage(ofLast: 10)
     /// ```
     ///
-    /// Each mean is computed afresh from its elements: nothing drifts, and a value that is no number is forgotten like others.
+    /// Each mean is computed anew from its elements, so errors don't accumulate, and a NaN is forgotten like any other
+    /// value.
     ///
     /// - Parameter count: how many elements count, 1 or more.
     /// - End: with the upstream. Throw: an error of the upstream passes.
     /// - Cancellation and an early `break` close the upstream at once.
     public func movingAverage(ofLast count: Int) -> BLEStream<Element> {
-        precondition(count >= 1, "a mean is one of at least one element")
+        precondition(count >= 1, "a mean needs at least one element")
         return map(inEachIteration: {
             var window: [Element] = []
             // Where the oldest one stands, once there are as many as count.
@@ -32,7 +33,7 @@ extension BLEStream where Element: BinaryFloatingPoint {
         })
     }
 
-    /// The mean of the elements of the last while, after each element.
+    /// The mean of the elements of a recent time span, after each element.
     ///
     /// ```swift
     /// let smooth = link.notifications(of: .heartRateMeasurement)
@@ -41,14 +42,14 @@ extension BLEStream where Element: BinaryFloatingPoint {
     /// ```
     ///
     /// - Parameters:
-    ///   - duration: for how long an element counts, from when the consumer's task sees it, on the clock of the stream's radio.
-    ///     The present one always counts.
-    ///   - limit: how many elements count at most, the newest; 1 or more, 4096 unless said otherwise. Each mean is
-    ///     computed afresh from its elements.
+    ///   - duration: how long an element counts, from when the consumer's task sees it, on the clock of the stream's
+    ///     radio. The latest one always counts.
+    ///   - limit: the largest number of elements that count, the newest ones; 1 or more, 4096 by default. Each mean is
+    ///     computed anew from its elements.
     /// - End: with the upstream. Throw: an error of the upstream passes.
     /// - Cancellation and an early `break` close the upstream at once.
     public func movingAverage(over duration: Duration, limit: Int = 4096) -> BLEStream<Element> {
-        precondition(limit >= 1, "a mean is one of at least one element")
+        precondition(limit >= 1, "a mean needs at least one element")
         let timeline = timeline
         return map(inEachIteration: {
             var window: [(element: Element, seen: Duration)] = []

@@ -1,7 +1,7 @@
 import BLERadio
 
 extension BLEStream {
-    /// The first `count` elements, 0 or more; the upstream is closed together with the last of them.
+    /// The first `count` elements, 0 or more; the upstream is closed with the last of them.
     ///
     /// - End: after `count` elements, or with the upstream. With 0 the upstream is never opened.
     /// - Throw: an error of the upstream passes.
@@ -28,10 +28,10 @@ extension BLEStream {
         }
     }
 
-    /// The elements until one meets the condition; the upstream is closed together with it.
+    /// The elements until one meets the condition; the upstream is closed with it.
     ///
     /// - Parameters:
-    ///   - including: whether the element that meets it is handed out too.
+    ///   - including: whether the element that meets it is delivered too.
     ///   - isLast: the condition.
     /// - End: with that element, or with the upstream.
     /// - Throw: an error of the upstream passes; one of the condition ends the stream with it.
@@ -54,12 +54,12 @@ extension BLEStream {
         }
     }
 
-    /// The elements until another stream brings its first one.
+    /// The elements until another stream delivers its first one.
     ///
-    /// For a status that says that all data have been sent, or a button that stops a measurement.
+    /// For a status value that ends a transfer, or a button that stops a measurement.
     ///
-    /// - End: with the upstream; or with the first element of the other stream: the upstream then receives no more,
-    ///   and what it has received is still handed out. The other stream's end changes nothing.
+    /// - End: with the upstream; or with the first element of the other stream: the upstream then receives no more, and
+    ///   what it has received is still delivered. The end of the other stream has no effect.
     /// - Throw: errors of both streams pass.
     /// - Cancellation and an early `break` close both at once.
     public func take<Other: Sendable>(until other: BLEStream<Other>) -> BLEStream<Element> {

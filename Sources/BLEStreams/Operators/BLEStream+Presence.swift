@@ -3,7 +3,8 @@ import BLERadio
 import Synchronization
 
 extension BLEStream {
-    /// Who is there: groups the elements by key, and tells who comes, who is still there and who has fallen silent.
+    /// The presence of keys: groups the elements by key, and reports which keys appear, which are still there and which
+    /// have fallen silent.
     ///
     /// ```swift
     /// struct Report: Sendable { var name: String, celsius: Double }
@@ -17,27 +18,27 @@ extension BLEStream {
     /// }
     /// ```
     ///
-    /// Each key's silence is counted from when the consumer's task sees its last element; nobody leaves while elements wait,
-    /// which may be theirs. One timer serves all keys.
+    /// Each key's silence is counted from when the consumer's task sees its last element; no key leaves while elements
+    /// are waiting, since they may belong to it. One timer serves all keys.
     ///
-    /// At most `limit` keys are followed at once. Who comes when so many are there is ignored until somebody leaves, so that
-    /// a flood of new keys can't displace those that are known. Each element that is ignored counts as dropped in
-    /// ``counters``, and is a gap that ``withGaps()`` shows.
+    /// At most `limit` keys are followed at once. Further keys are ignored until one leaves, so that a flood of new
+    /// keys can't displace the known ones. Each ignored element counts as dropped in ``counters``, and is a gap that
+    /// ``withGaps()`` shows.
     ///
     /// - Parameters:
-    ///   - key: whose element it is.
+    ///   - key: the key of an element.
     ///   - timeout: the silence after which a key leaves.
-    ///   - limit: how many keys are followed at once at most, 1 or more; 4096 unless said otherwise.
-    /// - End: with the upstream. Who is there then doesn't leave.
-    /// - Throw: an error of the upstream passes, one of `key` ends the stream with it. Behind ``retry(_:when:)`` nobody is
-    ///   forgotten while the upstream starts afresh.
+    ///   - limit: the largest number of keys followed at once, 1 or more; 4096 by default.
+    /// - End: with the upstream. Keys present at the end don't leave.
+    /// - Throw: an error of the upstream passes, one of `key` ends the stream with it. After ``retry(_:when:)``, no key
+    ///   is forgotten while the upstream starts again.
     /// - Cancellation and an early `break` close the upstream at once and stop the timer.
     public func presence<Key: Hashable & Sendable>(
         by key: @escaping @Sendable (Element) throws -> Key,
         timeout: Duration,
         limit: Int = 4096
     ) -> BLEStream<Presence<Key, Element>> {
-        precondition(limit >= 1, "at least one key must have room")
+        precondition(limit >= 1, "limit must be at least 1")
         let (open, count, timeline) = (open, count, timeline)
         let ignored = Ignored()
         return BLEStream<Presence<Key, Element>>(
@@ -63,7 +64,7 @@ extension BLEStream {
 }
 
 extension BLEStream<Discovery> {
-    /// Who is nearby: tells who is heard for the first time, who is heard again and who isn't heard any more.
+    /// The peripherals nearby: reports which are received for the first time, which again, and which no longer.
     ///
     /// ```swift
     /// for try await event in central.scan(duplicates: true).presence(timeout: .seconds(30)) {
@@ -71,8 +72,9 @@ extension BLEStream<Discovery> {
     /// }
     /// ```
     ///
-    /// The scan must report duplicates, else each peripheral is heard once only. A peripheral that changes its address now
-    /// and then is somebody new each time; ``presence(by:timeout:limit:)`` follows it by something else that it sends.
+    /// The scan must report duplicates, otherwise each peripheral is reported only once. A peripheral that changes its
+    /// address counts as a new one each time; ``presence(by:timeout:limit:)`` can follow it by other data that it
+    /// sends.
     ///
     /// - Parameters, end, throw, cancellation and an early `break`: as with ``presence(by:timeout:limit:)``.
     public func presence(
@@ -89,7 +91,7 @@ private final class Ignored: Sendable {
 
     func add() { number.add(1, ordering: .relaxed) }
 
-    /// The counters of what comes before, where those who were ignored were delivered.
+    /// The counters of the upstream, in which the ignored elements count as delivered.
     func added(to counters: StreamCounters) -> StreamCounters {
         let number = number.load(ordering: .relaxed)
         // A source without a buffer counts nothing.

@@ -1,5 +1,5 @@
 extension BLEStream {
-    /// What has been accumulated so far, after each element: running sums, means, counts.
+    /// The result accumulated so far, after each element: running sums, means, counts.
     ///
     /// ```swift
     /// let totals = temperatures.reductions(into: (sum: 0.0, count: 0)) { total, celsius in
@@ -9,8 +9,8 @@ extension BLEStream {
     /// ```
     ///
     /// - Parameters:
-    ///   - initial: what an iteration begins with; it is no element itself.
-    ///   - accumulate: takes the next element in.
+    ///   - initial: the value that an iteration begins with; it is not an element itself.
+    ///   - accumulate: adds the next element to the result.
     /// - End: with the upstream; without elements there are no results.
     /// - Throw: an error of the upstream passes; one of `accumulate` ends the stream with it.
     /// - Cancellation and an early `break` close the upstream at once.

@@ -2,19 +2,19 @@ public import BLEProtocol
 import BLERadio
 
 extension BLEStream {
-    /// Starts the stream afresh when it fails, after a pause.
+    /// Starts the stream again when it fails, after a pause.
     ///
-    /// Elements already handed out stay handed out; the new iteration goes on behind them. Values that the peer sends
-    /// in the meantime are lost: ``withGaps()`` shows where. The count of failures, by which pauses grow and attempts are
-    /// used up, starts afresh once the stream has been well for ``RetryPolicy/stableAfter``, from its first element on.
+    /// The elements of the new iteration follow those already delivered. Values that the peer sends in the meantime are
+    /// lost: ``withGaps()`` shows where. The count of failures, which lengthens pauses and uses up attempts, restarts
+    /// once the stream has worked for ``RetryPolicy/stableAfter``, counted from its first element.
     ///
     /// - Parameters:
     ///   - policy: how often, and after what pause.
-    ///   - isWorthwhile: whether an error is one that trying again may cure; the default leaves out those that can't
-    ///     change, see ``BLEError/isFinal``.
+    ///   - isWorthwhile: whether another attempt may cure an error; by default, all errors except those with
+    ///     ``BLEError/isFinal``.
     /// - End: with the upstream.
-    /// - Throw: the last error, when attempts are used up or the error isn't worthwhile. `CancellationError` is never
-    ///   retried.
+    /// - Throw: the last error, when the attempts are used up or another one isn't worthwhile. `CancellationError` is
+    ///   never retried.
     /// - Cancellation and an early `break` close the upstream, or stop the pause.
     @inlinable
     public func retry(

@@ -9,17 +9,17 @@ extension BLEStream {
     /// async let recorded: Void = record(beats.throttle(for: .seconds(1)))
     /// ```
     ///
-    /// Each consumer has a buffer of its own, so a slow one delays no other: it meets its `buffer` policy. Operators
-    /// in front of `share` run once for all consumers, in the context of whichever asks first. ``counters`` of the
-    /// result sum up the consumers' buffers; the upstream has its own.
+    /// Each consumer has its own buffer, so a slow one doesn't delay the others: its `buffer` policy applies. Operators
+    /// before `share` run once for all consumers, in the context of whichever asks first. ``counters`` of the result
+    /// are the sum of the consumers' buffers; the upstream has its own.
     ///
     /// - Parameters:
-    ///   - replay: how many of the last elements a consumer gets at once who comes later; they are forgotten when the
+    ///   - replay: how many of the latest elements a later consumer gets immediately; they are forgotten when the
     ///     upstream ends.
-    ///   - buffer: what happens with elements that arrive faster than one consumer takes them.
-    /// - End: with the upstream, for each consumer after what is in its buffer. Who comes later starts it afresh.
-    /// - Throw: an error of the upstream reaches every consumer, after what is in its buffer.
-    /// - Cancellation and an early `break` of one consumer leave the others alone; of the last one, they close the
+    ///   - buffer: what happens to elements that arrive faster than one consumer takes them.
+    /// - End: with the upstream, for each consumer after the content of its buffer. A later consumer starts it again.
+    /// - Throw: an error of the upstream reaches every consumer, after the content of its buffer.
+    /// - Cancellation and an early `break` of one consumer don't affect the others; those of the last one close the
     ///   upstream at once.
     public func share(replay: Int = 0, buffer: BufferPolicy = .standard) -> BLEStream<Element> {
         precondition(replay >= 0, "a stream can't replay a negative number of elements")

@@ -1,14 +1,14 @@
 import BLERadio
 
 extension BLEStream {
-    /// At most one element in an interval: the first at once, then the latest of those that came in each interval.
+    /// At most one element per interval: the first immediately, then the latest of those that arrived in each interval.
     ///
-    /// For values that come faster than they are wanted, on a screen or in a log. The present one is never more than
-    /// an interval late.
+    /// For values that arrive faster than needed, on a screen or in a log. The latest value is never more than one
+    /// interval late.
     ///
     /// - Parameter interval: the least time between two elements.
-    /// - End: with the upstream; an element that is held is handed out at once then.
-    /// - Throw: an error of the upstream passes, behind the element that is held.
+    /// - End: with the upstream; a held element is then delivered immediately.
+    /// - Throw: an error of the upstream passes, after a held element.
     /// - Cancellation and an early `break` close the upstream at once and stop the timer.
     public func throttle(for interval: Duration) -> BLEStream<Element> {
         let timeline = timeline

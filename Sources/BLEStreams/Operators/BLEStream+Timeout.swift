@@ -1,9 +1,9 @@
 import BLEProtocol
 public import BLERadio
 
-/// What a time limit counts.
+/// What a time limit applies to.
 public enum TimeoutScope: Hashable, Sendable {
-    /// Each wait for a value, the first one included. The time in which the consumer does something else is its own.
+    /// Each wait for a value, including the first one. Time that the consumer spends elsewhere doesn't count.
     case eachValue
     /// The wait for the first value only.
     case firstValue
@@ -12,18 +12,18 @@ public enum TimeoutScope: Hashable, Sendable {
 }
 
 extension BLEStream {
-    /// Fails when nothing comes for too long.
+    /// Fails when no value arrives in time.
     ///
-    /// One timer serves the whole iteration; an element that is there already costs no look at the clock, unless the
-    /// whole stream is limited.
+    /// One timer serves the whole iteration; delivering a waiting element doesn't read the clock, unless the whole
+    /// stream is limited.
     ///
     /// - Parameters:
     ///   - limit: how long to wait, on the clock of the stream's radio.
-    ///   - scope: what the limit counts; each wait for a value unless said otherwise.
+    ///   - scope: what the limit applies to; by default each wait for a value.
     /// - End: with the upstream.
-    /// - Throw: ``BLEError/Code/timedOut`` with the operation and the part of a message that had been received; an
-    ///   error of the upstream passes. An element that is there when the limit is looked at is handed out, unless the
-    ///   whole stream is limited.
+    /// - Throw: ``BLEError/Code/timedOut`` with the operation and the received part of a message; an error of the
+    ///   upstream passes. An element that is waiting when the limit is checked is delivered, unless the whole stream is
+    ///   limited.
     /// - Cancellation and an early `break` close the upstream at once and stop the timer.
     @inlinable
     public func timeout(_ limit: Duration, for scope: TimeoutScope = .eachValue) -> BLEStream<Element> {

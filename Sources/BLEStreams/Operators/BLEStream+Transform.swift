@@ -11,7 +11,7 @@ extension BLEStream {
         map(inEachIteration: { transform })
     }
 
-    /// Each element, transformed, without those for which `transform` gives `nil`.
+    /// Each element, transformed, except those for which `transform` returns `nil`.
     ///
     /// - End: with the upstream.
     /// - Throw: an error of the upstream passes; one of `transform` ends the stream with it.
@@ -33,7 +33,7 @@ extension BLEStream {
         compactMap { try isIncluded($0) ? $0 : nil }
     }
 
-    /// The same elements; the closure sees each one on its way.
+    /// The same elements; the closure is called with each one as it passes.
     ///
     /// - End: with the upstream.
     /// - Throw: an error of the upstream passes; one of `action` ends the stream with it.

@@ -7,9 +7,9 @@ extension BLEStream {
     /// }
     /// ```
     ///
-    /// The faster of the two isn't asked while it waits for the slower one: what it brings waits in its own buffer, whose
-    /// policy holds. Where that drops values, later ones are paired; ``withGaps()`` shows where. ``counters`` are the sum of
-    /// both.
+    /// The faster of the two isn't polled while it waits for the slower one: its elements wait in its own buffer, whose
+    /// policy applies. If that drops values, later ones are paired; ``withGaps()`` shows where. ``counters`` are the
+    /// sum of both.
     ///
     /// - End: when one of the two has ended and no element of it is left.
     /// - Throw: the first error of either; it ends both.

@@ -2,9 +2,9 @@ import Synchronization
 
 /// One iteration of a shared upstream, and the consumers that it has now.
 ///
-/// Nobody waits for it and no task serves it: a consumer whose own buffer is empty polls the upstream for all. One at
-/// a time can do that; whoever finds it taken leaves word, and the one who has it looks once more before it goes. The
-/// upstream wakes all consumers, since nobody knows which of them will be there first.
+/// No task serves it: a consumer whose own buffer is empty polls the upstream for all. Only one can do that at a time;
+/// a consumer that finds the upstream taken leaves a note, and the one that has it polls once more before it releases
+/// it. The upstream wakes all consumers, since it is unknown which of them will ask first.
 final class SharedIteration<Element: Sendable>: Sendable {
     private struct Consumer {
         var mailbox: Mailbox<Element>

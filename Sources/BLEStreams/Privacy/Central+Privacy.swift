@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 
 extension Central {
-    /// Whether the adapter hides behind addresses that change; of adapters that are joined, whether each of them does.
+    /// Whether the adapter uses changing private addresses; for joined adapters, whether all of them do.
     ///
     /// - Throws: ``BLEError/Code/permissionDenied`` with the command that grants `CAP_NET_ADMIN`;
     ///   ``BLEError/Code/notSupported`` where the radio knows no privacy; ``BLEError/Code/adapterNotFound``;
@@ -15,30 +15,31 @@ extension Central {
         }
     }
 
-    /// Has the adapter hide behind addresses that change, when it scans, connects and advertises, or no longer; for all
-    /// programs of the machine.
+    /// Switches the adapter's use of changing private addresses on or off, for scanning, connecting and advertising;
+    /// for all programs of the machine.
     ///
     /// ```swift
     /// let central = try await Central.open()
     /// try await central.setPrivacy(true)
     /// ```
     ///
-    /// Whoever pairs from then on is given the key by which these addresses are resolved, and knows this machine again by
-    /// it; who has paired before isn't, and may refuse to be connected to by somebody whom it doesn't know. The key is kept
-    /// in the central's ``PeerStore``, so that it is the same after a restart. The setting stays when the program ends, until
-    /// the adapter is plugged out or the machine is started again: a program that wants it says so each time, and where it is
-    /// set nothing is done. Linux takes another address every 15 minutes, and not while it advertises.
+    /// Devices that pair from then on get the key that resolves these addresses, and recognise this machine by it;
+    /// devices that paired before don't have it, and may refuse a connection from an unknown device. The key is stored
+    /// in the central's ``PeerStore``, so it is the same after a restart. The setting outlasts the program, until the
+    /// adapter is unplugged or the machine restarts: call this at each start; if it is already set, nothing is done.
+    /// Linux changes the address every 15 minutes, except while it advertises.
     ///
-    /// An adapter that is on is switched off for it, and on again, unless somebody has a link with it, advertises or listens
-    /// for advertisements by it. Whether another program is scanning, or connecting, Linux doesn't tell: its scan ends.
+    /// An adapter that is on is switched off for the change and on again, unless it has a link, advertises or listens
+    /// for advertisements. Linux doesn't report whether another program is scanning or connecting: its scan ends.
     ///
-    /// Where bluetoothd runs the setting is bluetoothd's: `Privacy` in `/etc/bluetooth/main.conf`. Source: kernel,
+    /// If bluetoothd runs, the setting is bluetoothd's: `Privacy` in `/etc/bluetooth/main.conf`. Source: kernel,
     /// `net/bluetooth/mgmt.c`, `set_privacy`; Core Specification, Vol 3, Part C, 10.7.
     ///
-    /// - Parameter interrupting: whether links, and what else is under way, may be ended for it.
-    /// - Throws: ``BLEError/Code/busy`` where the adapter is used, with by whom; ``BLEError/Code/notSupported`` where
-    ///   bluetoothd has the setting, or the adapter hasn't got it; ``BLEError/Code/permissionDenied`` with the command that
-    ///   grants `CAP_NET_ADMIN`; ``BLEError/Code/adapterNotFound``; `CancellationError`: it may be set all the same.
+    /// - Parameter interrupting: whether the change may end links and other activities.
+    /// - Throws: ``BLEError/Code/busy`` if the adapter is in use, with the use in its cause;
+    ///   ``BLEError/Code/notSupported`` if bluetoothd owns the setting or the adapter doesn't support it;
+    ///   ``BLEError/Code/permissionDenied`` with the command that grants `CAP_NET_ADMIN`;
+    ///   ``BLEError/Code/adapterNotFound``; `CancellationError`; the setting may still take effect.
     public func setPrivacy(_ isOn: Bool, interrupting: Bool = false) async throws {
         let core = core
         let privacy = AdapterPrivacy(

@@ -37,5 +37,6 @@ extension TypedCharacteristic {
             guard let encode else { throw MalformedValue("the key says how a value is read, not how it is written") }
             try encode(timed.value, &writer)
         }
+        .at(reference)
     }
 }

@@ -4,7 +4,7 @@ public import BLEProtocol
 /// written.
 ///
 /// ```swift
-/// extension TypedCharacteristic where Value == Int16 {
+/// extension CharacteristicKey where Self == TypedCharacteristic<Int16> {
 ///     /// In hundredths of a degree Celsius.
 ///     static var temperature: Self {
 ///         TypedCharacteristic(BluetoothUUID(0x2A6E)) { reader throws(MalformedValue) in
@@ -18,13 +18,17 @@ public import BLEProtocol
 /// ```
 ///
 /// One key serves both sides: a central reads, subscribes and writes with it, a peripheral describes its characteristic with
-/// it (``BLEProtocol/LocalCharacteristic``) and sends values. What is only read needs no `encode`.
+/// it (``BLEProtocol/LocalCharacteristic``) and sends values. What is only read needs no `encode`. Where a peripheral has
+/// several characteristics of the type, ``at(_:)`` names one of them.
 public struct TypedCharacteristic<Value: Sendable>: Sendable {
     /// Its type on air.
     public let uuid: BluetoothUUID
 
     /// The service that it is looked for in; `nil`: in all.
     public let service: BluetoothUUID?
+
+    /// How a central finds it.
+    public let reference: CharacteristicReference
 
     let decode: @Sendable (inout ValueReader) throws(MalformedValue) -> Value
 
@@ -44,23 +48,45 @@ public struct TypedCharacteristic<Value: Sendable>: Sendable {
         decode: @escaping @Sendable (inout ValueReader) throws(MalformedValue) -> Value,
         encode: (@Sendable (Value, inout ValueWriter) throws(MalformedValue) -> Void)? = nil
     ) {
+        self.init(uuid, service, .uuid(uuid, in: service), decode: decode, encode: encode)
+    }
+
+    private init(
+        _ uuid: BluetoothUUID,
+        _ service: BluetoothUUID?,
+        _ reference: CharacteristicReference,
+        decode: @escaping @Sendable (inout ValueReader) throws(MalformedValue) -> Value,
+        encode: (@Sendable (Value, inout ValueWriter) throws(MalformedValue) -> Void)?
+    ) {
         self.uuid = uuid
         self.service = service
+        self.reference = reference
         self.decode = decode
         self.encode = encode
     }
 
+    /// Values of the same type at another characteristic, or at one of several: one that was discovered, one that is named by
+    /// its handle, or the one in a service.
+    ///
+    /// ```swift
+    /// let second = try await link.read(TypedCharacteristic.batteryLevel.at(.handle(0x0023)))
+    /// ```
+    public func at(_ place: some CharacteristicKey) -> TypedCharacteristic {
+        let reference = place.reference
+        return TypedCharacteristic(reference.uuid ?? uuid, service, reference, decode: decode, encode: encode)
+    }
+}
+
+extension TypedCharacteristic: CharacteristicKey {
     /// Writes the fields of a value that goes another way.
     ///
     /// - Throws: ``BLEError/Code/notSupported`` where the characteristic was described without `encode`;
     ///   ``BLEError/Code/invalidArgument`` for a value that has no octets.
-    public func octets(of value: Value) throws -> [UInt8] { try octets(of: value, operation: "encode") }
-
-    func octets(of value: Value, operation: String) throws -> [UInt8] {
+    public func octets(of value: Value) throws -> [UInt8] {
         guard let encode else {
             throw BLEError(
                 .notSupported,
-                operation: operation,
+                operation: "encode",
                 object: "\(uuid)",
                 cause: "the key says how a value is read, and not how it is written",
                 remedy: "Give the TypedCharacteristic an `encode:`, or use the octets and the UUID."
@@ -70,7 +96,7 @@ public struct TypedCharacteristic<Value: Sendable>: Sendable {
         do throws(MalformedValue) {
             try encode(value, &writer)
         } catch {
-            throw BLEError(.invalidArgument, operation: operation, object: "\(uuid)", cause: error.reason)
+            throw BLEError(.invalidArgument, operation: "encode", object: "\(uuid)", cause: error.reason)
         }
         return writer.octets
     }
@@ -78,16 +104,14 @@ public struct TypedCharacteristic<Value: Sendable>: Sendable {
     /// Reads the fields of a value that came by another way, a fleet's stream for one.
     ///
     /// - Throws: ``BLEError/Code/malformedValue``.
-    public func value(of octets: CharacteristicValue) throws -> Value { try value(of: octets, operation: "decode") }
-
-    func value(of octets: CharacteristicValue, operation: String) throws -> Value {
+    public func value(of octets: CharacteristicValue) throws -> Value {
         var reader = ValueReader(octets)
         do throws(MalformedValue) {
             return try decode(&reader)
         } catch {
             var malformed = BLEError(
                 .malformedValue,
-                operation: operation,
+                operation: "decode",
                 object: "\(uuid)",
                 cause: error.reason,
                 remedy: "Check that the peripheral follows the specification of this characteristic."

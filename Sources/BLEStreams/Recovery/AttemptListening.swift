@@ -1,8 +1,8 @@
 import BLEProtocol
 import BLERadio
 
-/// When to listen beside attempts to connect that wait in vain: a controller reports only the peers that are waited for then,
-/// so an adapter that hears nobody looks like a peripheral that is away. A value without I/O.
+/// When to scan during connection attempts that wait in vain: the controller then reports only the awaited peers, so a
+/// deaf adapter looks like an absent peripheral. A value without I/O.
 ///
 /// ```
 ///          attempt             nobody heard for so long                somebody heard, or linked

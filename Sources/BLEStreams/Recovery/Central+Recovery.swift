@@ -3,19 +3,19 @@ import BLERadio
 import Synchronization
 
 extension Central {
-    /// What goes wrong with the adapter while it claims to be on, and what is done about it by the plan that the central was
-    /// opened with.
+    /// Faults of an adapter that reports that it is on, and the steps of the central's recovery plan against them.
     ///
     /// ```swift
     /// for try await trouble in central.adapterTroubles { print(trouble) }
     /// ```
     ///
-    /// A controller that hears nothing any more is noticed while somebody scans, one that doesn't answer with the next
-    /// command. A program that only connects has a scan made beside its attempts, where they have waited for
-    /// ``RecoveryPlan/silence`` and nobody was heard or linked to meanwhile; it ends with the first advertisement. One silent
-    /// peripheral is no trouble: others must have been heard before, or ``RecoveryPlan/hearsAlways``. Attempts go on behind a
-    /// step, within their time. It never ends by itself. Of adapters that are joined each is watched and cured by itself, and the trouble names
-    /// it: ``AdapterTrouble/ofOne(_:_:)``.
+    /// A controller that no longer receives anything is noticed while a scan runs, one that doesn't answer with the
+    /// next command. For a program that only connects, the central adds a scan when its attempts have waited for
+    /// ``RecoveryPlan/silence`` and nothing was received and no link made meanwhile; the scan ends with the first
+    /// advertisement. One silent peripheral is not a fault: other devices must have been received before, or
+    /// ``RecoveryPlan/hearsAlways`` must be set. Attempts continue after a step, within their time limits. The stream
+    /// never ends by itself. Joined adapters are watched and recovered separately, and ``AdapterTrouble/ofOne(_:_:)``
+    /// names the adapter.
     public var adapterTroubles: BLEStream<AdapterTrouble> {
         let core = core
         let subject = StreamSubject(operation: "adapter troubles")
@@ -24,14 +24,15 @@ extension Central {
         }
     }
 
-    /// Switches the adapter on, ready for Low Energy, or off: for all programs of the machine.
+    /// Switches the adapter on, ready for Low Energy, or off, for all programs of the machine.
     ///
-    /// bluetoothd isn't needed for it. An adapter that is in the state already stays as it is. Off, everything that is under
-    /// way ends with ``BLEError/Code/adapterPoweredOff``.
+    /// It doesn't need bluetoothd. An adapter that is already in the state stays as it is. Switching it off ends
+    /// everything under way with ``BLEError/Code/adapterPoweredOff``.
     ///
     /// - Throws: ``BLEError/Code/permissionDenied`` with the command that grants `CAP_NET_ADMIN`,
     ///   ``BLEError/Code/adapterBlocked`` with the command that lifts the block, ``BLEError/Code/adapterNotFound``,
-    ///   ``BLEError/Code/timedOut`` where the controller doesn't answer; `CancellationError`: it is switched all the same.
+    ///   ``BLEError/Code/timedOut`` if the controller doesn't answer; `CancellationError`, and it is switched
+    ///   nevertheless.
     public func setPowered(_ isOn: Bool) async throws {
         let core = core
         try await reply(on: core.timeline) { finish in
@@ -46,14 +47,14 @@ extension Central {
     /// try await central.powerCycle { print($0.name, $0.state.words) }
     /// ```
     ///
-    /// It cures most controllers that hear nothing, or don't answer; a ``RecoveryPlan`` does the same by itself. Links end
-    /// with ``DisconnectReason/Kind/adapterOff``, and what else is under way with ``BLEError/Code/adapterPoweredOff``. On
-    /// Linux it takes `CAP_NET_ADMIN`, and up to some ten seconds where the controller doesn't answer.
+    /// It cures most controllers that receive nothing or don't answer; a ``RecoveryPlan`` does it automatically. Links
+    /// end with ``DisconnectReason/Kind/adapterOff``, and other activities with ``BLEError/Code/adapterPoweredOff``. On
+    /// Linux it requires `CAP_NET_ADMIN`, and takes up to about ten seconds if the controller doesn't answer.
     ///
-    /// - Parameter seen: is called with the adapter whenever its name or its state is another one, on the radio's thread; must
+    /// - Parameter seen: called with the adapter after each change of its name or state, on the radio's thread; must
     ///   not block.
-    /// - Throws: what ``setPowered(_:)`` throws; an adapter that could be switched off and not on stays off.
-    ///   `CancellationError`: it is switched off and on all the same.
+    /// - Throws: what ``setPowered(_:)`` throws; an adapter that could be switched off but not on stays off.
+    ///   `CancellationError`, and it is switched off and on nevertheless.
     public func powerCycle(seen: @escaping @Sendable (AdapterInfo) -> Void = { _ in }) async throws {
         let core = core
         try await core.radio.seeing(seen) {
@@ -64,26 +65,27 @@ extension Central {
         }
     }
 
-    /// Resets the adapter's controller, as if it was pulled out and plugged in, for all programs of the machine, and returns
-    /// when it is back, on or off as it was.
+    /// Resets the adapter's controller, as if it were unplugged and plugged in again, for all programs of the machine,
+    /// and returns when it is back, on or off as before.
     ///
     /// ```swift
     /// try await central.reset { print($0.name, $0.state.words) }
     /// ```
     ///
-    /// It cures controllers that a ``powerCycle(seen:)`` doesn't; a ``RecoveryPlan`` does the same by itself. Links end, and
-    /// what else is under way with ``BLEError/Code/adapterNotFound``. The adapter may come back under another name; the central
-    /// knows it by its address.
+    /// It cures controllers that a ``powerCycle(seen:)`` doesn't; a ``RecoveryPlan`` does it automatically. Links end,
+    /// and other activities end with ``BLEError/Code/adapterNotFound``. The adapter may come back under another name;
+    /// the central identifies it by its address.
     ///
-    /// On Linux it is for controllers that are USB devices, and resets all that the device is. It takes the right to write to
-    /// the device's file below `/dev/bus/usb`, which the error says how to get, and `CAP_NET_ADMIN` where the adapter is on; some
-    /// seconds, where firmware is loaded, and 20 at most. Source: kernel, `Documentation/driver-api/usb/usb.rst`.
+    /// On Linux it works for USB controllers, and resets the whole USB device. It requires permission to write to the
+    /// device's file in `/dev/bus/usb`, which the error explains how to get, and `CAP_NET_ADMIN` if the adapter is on.
+    /// It takes some seconds if firmware is loaded, and 20 at most. Source: kernel,
+    /// `Documentation/driver-api/usb/usb.rst`.
     ///
-    /// - Parameter seen: is called with the adapter whenever its name or its state is another one, on the radio's thread; must
+    /// - Parameter seen: called with the adapter after each change of its name or state, on the radio's thread; must
     ///   not block.
-    /// - Throws: ``BLEError/Code/notSupported`` for a controller that can't be reset (UART, SDIO, virtual), with what to do in
-    ///   place of it; ``BLEError/Code/permissionDenied``; ``BLEError/Code/adapterNotFound`` where it doesn't come back;
-    ///   `CancellationError`: it is reset all the same.
+    /// - Throws: ``BLEError/Code/notSupported`` for a controller that can't be reset (UART, SDIO, virtual), with an
+    ///   alternative in its remedy; ``BLEError/Code/permissionDenied``; ``BLEError/Code/adapterNotFound`` if it doesn't
+    ///   come back; `CancellationError`, and it is reset nevertheless.
     public func reset(seen: @escaping @Sendable (AdapterInfo) -> Void = { _ in }) async throws {
         let core = core
         try await core.radio.seeing(seen) {

@@ -2,9 +2,9 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Does what the ``RecoveryMachine`` of one central says, and tells whoever wants to know.
+/// Carries out what the ``RecoveryMachine`` of one central decides, and reports it to observers.
 ///
-/// It holds a timer while somebody scans, another while somebody is being connected to, and nothing else while all is well.
+/// It holds one timer during scans, another during connection attempts, and nothing else while the adapter works.
 final class RecoveryDriver: Sendable {
     private struct State {
         var machine: RecoveryMachine

@@ -1,7 +1,7 @@
 import BLEProtocol
 import BLERadio
 
-/// Notices that an adapter doesn't do its work, and says what to do next. A value without I/O.
+/// Notices that an adapter doesn't work, and decides what to do next. A value without I/O.
 ///
 /// ```
 ///            heard while scanning*           silence, or a symptom            all steps were taken

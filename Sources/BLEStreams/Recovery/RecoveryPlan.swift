@@ -1,54 +1,53 @@
-/// What is done about an adapter that is on and doesn't do its work: deaf, or without an answer.
+/// The steps against an adapter that is on but doesn't work: it receives nothing, or doesn't answer.
 ///
 /// ```swift
 /// let plan = RecoveryPlan(steps: [.restartScan, .powerCycle, .reset])
 /// let central = try await Central.open(recovery: plan)
 /// ```
 ///
-/// The steps are taken one after the other, until one of them helps; then nothing more is done before the adapter has
-/// been well for ``rest``. Steps that were taken shortly before count: one that only helps for minutes is not repeated for
-/// ever.
+/// The steps are taken one after the other until one helps. They are forgotten only when the adapter has worked for
+/// ``rest``: steps taken shortly before still count, so a step that helps only for minutes is not repeated forever.
 public struct RecoveryPlan: Hashable, Sendable {
-    /// Something that may cure an adapter.
+    /// A step that may cure an adapter.
     public enum Step: String, Hashable, Sendable, CaseIterable {
-        /// Ends the scan and begins it again; links live on, and no stream notices. Of no use where the controller doesn't
-        /// answer: it is passed over then.
+        /// Restarts the scan; links stay up, and no stream notices. It is skipped if the controller doesn't answer,
+        /// since it can't help then.
         case restartScan
         /// Switches the adapter off and on, for all programs of the machine: every link ends with
-        /// ``DisconnectReason/Kind/adapterOff``. Scans of this central go on. On Linux it takes `CAP_NET_ADMIN`.
+        /// ``DisconnectReason/Kind/adapterOff``. Scans of this central continue. On Linux it requires `CAP_NET_ADMIN`.
         case powerCycle
-        /// Resets the controller as if it was pulled out and plugged in, for all programs of the machine: every link ends, and
-        /// the adapter is gone for some seconds. Scans of this central go on. On Linux it is for controllers that are USB
-        /// devices, and takes the right to write to the device's file, see ``Central/reset(seen:)``; it has failed for others,
-        /// which changes nothing.
+        /// Resets the controller as if it were unplugged and plugged in again, for all programs of the machine: every
+        /// link ends, and the adapter is absent for some seconds. Scans of this central continue. On Linux it works for
+        /// USB controllers, and requires permission to write to the device's file, see ``Central/reset(seen:)``; for
+        /// other controllers the step fails without effect.
         case reset
     }
 
-    /// What to try, in order.
+    /// The steps to take, in order.
     public var steps: [Step]
 
-    /// How long a scan may hear nothing, though it heard something before; and how long attempts to connect wait in vain before
-    /// a scan is made beside them. The silence is noticed between this time and twice as much.
+    /// How long a scan may receive nothing after it has received something; and how long connection attempts wait in
+    /// vain before the central adds a scan. The silence is noticed between this time and twice as much.
     public var silence: Duration
 
-    /// Whether there is always somebody to be heard where the adapter is. Silence counts from the beginning of a scan then;
-    /// else from the first advertisement on, since a scan that has heard nothing yet may be where nobody is.
+    /// Whether some device is always in range. If so, silence counts from the beginning of a scan; otherwise from the
+    /// first advertisement, since a scan that has received nothing yet may have no device in range.
     public var hearsAlways: Bool
 
     /// How long to wait after a step for the first advertisement.
     public var patience: Duration
 
-    /// After how long without a symptom the steps that were taken are forgotten.
+    /// The time without a symptom after which the steps taken are forgotten.
     public var rest: Duration
 
     /// Makes a plan.
     ///
     /// - Parameters:
-    ///   - steps: what to try, in order; none: troubles are only told.
-    ///   - silence: how long a scan may hear nothing; a minute unless said otherwise.
-    ///   - patience: how long to wait after a step; 15 s unless said otherwise.
-    ///   - rest: after how long without a symptom the steps are forgotten; ten minutes unless said otherwise.
-    ///   - hearsAlways: whether silence counts from the beginning of a scan; it does not unless said otherwise.
+    ///   - steps: the steps to take, in order; none: troubles are only reported.
+    ///   - silence: how long a scan may receive nothing; a minute by default.
+    ///   - patience: how long to wait after a step; 15 s by default.
+    ///   - rest: the time without a symptom after which the steps are forgotten; ten minutes by default.
+    ///   - hearsAlways: whether silence counts from the beginning of a scan; false by default.
     public init(
         steps: [Step] = [.restartScan],
         silence: Duration = .seconds(60),
@@ -64,6 +63,6 @@ public struct RecoveryPlan: Hashable, Sendable {
         self.hearsAlways = hearsAlways
     }
 
-    /// Troubles are told, and nothing is done about them.
+    /// Troubles are reported, but no step is taken.
     public static let none = RecoveryPlan(steps: [])
 }

@@ -1,7 +1,7 @@
 public import BLEProtocol
 package import BLERadio
 
-/// A peripheral that a scan has heard, and what it said.
+/// A peripheral that a scan has found, and its advertisement.
 public struct Discovery: Sendable {
     /// The peripheral, to connect to.
     public let peripheral: Peripheral
@@ -12,7 +12,7 @@ public struct Discovery: Sendable {
     /// The advertiser's address.
     public var address: BluetoothAddress { report.address }
 
-    /// The received signal strength in dBm; `nil` where the radio doesn't know.
+    /// The received signal strength in dBm; `nil` if the radio doesn't know it.
     public var rssi: Int? { report.rssi.map(Int.init) }
 
     /// The name that it advertises, complete or shortened.
@@ -27,9 +27,9 @@ public struct Discovery: Sendable {
     /// Whether it accepts connections.
     public var isConnectable: Bool { report.isConnectable }
 
-    /// The name of the adapter that heard it, where several are joined (``AdapterChoice/joined(_:)``); else `nil`.
+    /// The name of the adapter that received it, if several are joined (``AdapterChoice/joined(_:)``); otherwise `nil`.
     public var adapter: String? { report.adapter }
 
-    /// When it was heard.
+    /// When it was received.
     public var time: ReceptionTime { report.time }
 }

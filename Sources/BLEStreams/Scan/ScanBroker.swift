@@ -43,8 +43,8 @@ final class ScanBroker: Sendable {
         var heldError: BLEError?
         /// Counts the radio's scans: what a replaced one still says is ignored.
         var generation = 0
-        /// Whether somebody sees to it that a scan that has failed goes on, by ``resume()``, or is given up for good, by
-        /// ``giveUp()``: nobody is told of its end then.
+        /// Whether a failed scan is being handled, until ``resume()`` restarts it or ``giveUp()`` abandons it:
+        /// consumers don't learn of its end meanwhile.
         var isHeld: @Sendable () -> Bool = { false }
     }
 
@@ -53,10 +53,10 @@ final class ScanBroker: Sendable {
 
     init(radio: any Radio) { self.radio = radio }
 
-    /// Sets who decides whether the end of a scan is kept from those who wait for advertisements.
+    /// Sets the closure that decides whether consumers learn of the end of a scan.
     func holdFailures(while condition: @escaping @Sendable () -> Bool) { state.withLock { $0.isHeld = condition } }
 
-    /// Lets the radio rest; nobody notices but by the silence.
+    /// Pauses the radio's scan; consumers notice only that no advertisements arrive.
     func suspend() {
         let old = state.withLock { state in
             state.isSuspended = true
@@ -78,7 +78,7 @@ final class ScanBroker: Sendable {
         adjust()
     }
 
-    /// Tells of a failure that was held; goes on where there was none.
+    /// Reports a failure that was held back; continues if there was none.
     func giveUp() {
         guard let error = state.withLock({ $0.heldError.take() }) else { return resume() }
         let (consumers, watchers) = state.withLock { state -> ([Consumer], [Watcher]) in
@@ -103,7 +103,7 @@ final class ScanBroker: Sendable {
         return { self.remove(id) }
     }
 
-    /// Adds somebody who hears of scans and asks for none; what is returned takes it away again.
+    /// Adds a watcher of scans that requests none itself; the returned closure removes it.
     func watch(_ watcher: Watcher) -> @Sendable () -> Void {
         let (id, isListening) = state.withLock { state in
             (state.watchers.add(watcher), state.isListening)
@@ -113,7 +113,7 @@ final class ScanBroker: Sendable {
     }
 
     private func remove(_ id: Int) {
-        // Let go of outside the lock: what it holds may end with it.
+        // Released outside the lock: what it holds may be deallocated with it.
         let consumer = state.withLock { $0.consumers.remove(id) }
         if consumer != nil { adjust() }
     }

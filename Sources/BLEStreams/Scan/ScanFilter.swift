@@ -1,10 +1,10 @@
 public import BLEProtocol
 import BLERadio
 
-/// What a scan looks for.
+/// A condition that a scan's results must meet.
 ///
-/// Filters of different kinds must all be met; of several of one kind, one is enough:
-/// `scan(for: .service(.heartRate), .service(.battery), .rssi(atLeast: -80))` finds what offers either service and is near.
+/// Filters of different kinds must all match; of several filters of one kind, one match is enough: `scan(for:
+/// .service(.heartRate), .service(.battery), .rssi(atLeast: -80))` finds what offers either service and is near.
 public struct ScanFilter: Hashable, Sendable {
     enum Rule: Hashable, Sendable {
         case service(BluetoothUUID)
@@ -24,10 +24,11 @@ public struct ScanFilter: Hashable, Sendable {
     /// Has exactly this name, complete or shortened.
     public static func name(_ name: String) -> ScanFilter { ScanFilter(rule: .name(name)) }
 
-    /// Has a name that begins like this.
+    /// Has a name with this prefix.
     public static func namePrefix(_ prefix: String) -> ScanFilter { ScanFilter(rule: .namePrefix(prefix)) }
 
-    /// Is received within these bounds, in dBm, `.rssi(-80 ... -40)`; what the radio gives no signal strength for is left out.
+    /// Is received within these bounds, in dBm, `.rssi(-80 ... -40)`; advertisements without a signal strength don't
+    /// match.
     public static func rssi(_ range: ClosedRange<Int>) -> ScanFilter { ScanFilter(rule: .rssi(range)) }
 
     /// Is received at least this strongly, in dBm: `.rssi(atLeast: -80)`.
@@ -46,12 +47,12 @@ public struct ScanFilter: Hashable, Sendable {
 }
 
 extension ScanFilter {
-    /// Whether it is about the signal, which each advertisement has another one of.
+    /// Whether it concerns the signal strength, which differs with each advertisement.
     var isAboutSignal: Bool { if case .rssi = rule { true } else { false } }
 }
 
 extension ScanFilter: CustomStringConvertible {
-    /// What it looks for, in words: `name 'Bench…'`.
+    /// The condition in words: `name 'Bench…'`.
     public var description: String {
         switch rule {
         case .service(let uuid): "service \(uuid)"

@@ -2,25 +2,25 @@ import BLEProtocol
 public import BLERadio
 
 extension Central {
-    /// The bonds that this library has made and kept, in the order of the peers' addresses; of all adapters.
+    /// The bonds that this library has made and stored, of all adapters, in the order of the peers' addresses.
     ///
-    /// Bonds that bluetoothd has made are not among them. Reads files, so ask elsewhere than on ``executor``.
+    /// Bonds made by bluetoothd are not included. Reads files, so don't use it on ``executor``.
     public var bonds: [Bond] { core.store.peers().flatMap { core.bonds(with: $0) } }
 
-    /// Keeps bonds that were made elsewhere, on another machine or by bluetoothd, as if this program had paired.
+    /// Stores bonds that were made elsewhere, on another machine or by bluetoothd, as if this program had paired.
     ///
     /// ```swift
     /// try await central.adopt(Bond.importedFromBluetoothd())
     /// ```
     ///
-    /// The adapter is given their keys before the next link to one of the peers. All are kept, or none. Cancellation doesn't
-    /// end it: it is a matter of a few files.
+    /// The adapter gets their keys before the next link to one of the peers. Either all are stored or none.
+    /// Cancellation doesn't end it, since it only writes a few files.
     ///
     /// - Parameters:
     ///   - bonds: those of ``Bond/imported(from:)`` or ``Bond/importedFromBluetoothd(in:)``.
-    ///   - replacing: whether they may take the place of bonds with other keys, between the same peer and adapter.
-    /// - Throws: ``BLEError/Code/securityFailed`` where one would, and may not; ``BLEError/Code/systemFailure`` where they
-    ///   could not be written.
+    ///   - replacing: whether they may replace bonds with other keys between the same peer and adapter.
+    /// - Throws: ``BLEError/Code/securityFailed`` if one would replace a bond without permission;
+    ///   ``BLEError/Code/systemFailure`` if they could not be written.
     public func adopt(_ bonds: [Bond], replacing: Bool = false) async throws {
         let (store, timeline) = (core.store, core.timeline)
         let former: [Bond] = await withCheckedContinuation { continuation in
@@ -55,8 +55,8 @@ extension BLEError {
             .securityFailed,
             operation: "adopt",
             object: "the \(bond)",
-            cause: "there is one with other keys already, and the peer knows one of the two",
-            remedy: "Where that is the new one, say so: Central.adopt(_:replacing:)."
+            cause: "a bond with other keys exists already, and the peer knows only one of the two",
+            remedy: "If the peer knows the new keys, pass replacing: true to Central.adopt(_:replacing:)."
         )
     }
 }

@@ -2,28 +2,31 @@ import BLEProtocol
 public import BLERadio
 
 extension Link {
-    /// Pairs with the peripheral where that is needed, so that the link is encrypted when it returns.
+    /// Pairs with the peripheral if needed, so that the link is encrypted when it returns.
     ///
-    /// Without answers it asks nobody: what the specification calls Just Works, which protects from listeners, and not from
-    /// somebody who stands between the two devices while they pair. With them a person, or a passkey that is known, makes
-    /// sure: ``LinkSecurity/isAuthenticated`` says whether the peripheral could do its part. The keys are kept in the central's ``PeerStore``; later
-    /// links to this peripheral are encrypted with them before ``Peripheral/withLink(timeout:parameters:pairing:_:)`` hands them out.
-    /// Where the link is encrypted already nothing is done: ``secure(to:answers:timeout:)`` makes it authenticated.
+    /// Without answers it uses Just Works, which protects against eavesdroppers but not against a man in the middle of
+    /// the pairing. With answers, a person or a known passkey authenticates the pairing;
+    /// ``LinkSecurity/isAuthenticated`` says whether the peripheral supported that. The keys are stored in the
+    /// central's ``PeerStore``; later links to this peripheral are encrypted with them before
+    /// ``Peripheral/withLink(timeout:parameters:pairing:_:)`` hands them out. If the link is already encrypted, nothing
+    /// is done: ``secure(to:answers:timeout:)`` makes it authenticated.
     ///
-    /// When it returns the bond is on the disk. Where it can't be written, on a full disk for example, the error says which
-    /// file, why, and what to do: its ``BLEError/pairingFailure`` is ``PairingFailure/bondNotKept``. The link stays up and
-    /// encrypted all the same, and another call tries to write it again. A link that is raised by itself, on demand, goes on
-    /// without: then the store's warning tells it.
+    /// When it returns, the bond is on disk. If it can't be written, for example because the disk is full, the error
+    /// states the file, the cause and the remedy, and its ``BLEError/pairingFailure`` is
+    /// ``PairingFailure/bondNotKept``. The link stays up and encrypted, and another call tries to write the bond again.
+    /// A link that is raised automatically, on demand, continues without a stored bond: then the store's warning
+    /// reports it.
     ///
-    /// Pairing takes the capability `CAP_NET_ADMIN`. Cancellation ends it. Source: Core Specification, Vol 3, Part H, 2.
+    /// Pairing requires the capability `CAP_NET_ADMIN`. Cancellation ends it. Source: Core Specification, Vol 3, Part
+    /// H, 2.
     ///
     /// - Parameters:
-    ///   - answers: who answers what the pairing asks; nobody unless said otherwise.
+    ///   - answers: the answers to the pairing's questions; none by default.
     ///   - timeout: how long it may take; the Security Manager gives each step 30 s.
-    /// - Throws: ``BLEError/Code/securityFailed``, with its ``BLEError/pairingFailure``, when either side refuses or a passkey
-    ///   is wrong; without one when the keys don't fit; that of the store, with ``PairingFailure/bondNotKept``, where the bond
-    ///   could not be written; ``BLEError/Code/permissionDenied``, ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``,
-    ///   ``BLEError/Code/notSupported`` where the radio can't pair, `CancellationError`.
+    /// - Throws: ``BLEError/Code/securityFailed``, with its ``BLEError/pairingFailure``, if either side refuses or a
+    ///   passkey is wrong; without one if the keys don't match; the store's error, with ``PairingFailure/bondNotKept``,
+    ///   if the bond could not be written; ``BLEError/Code/permissionDenied``, ``BLEError/Code/disconnected``,
+    ///   ``BLEError/Code/timedOut``, ``BLEError/Code/notSupported`` if the radio can't pair, `CancellationError`.
     public func pair(answers: PairingAnswers = PairingAnswers(), timeout: Duration = .seconds(60)) async throws {
         try await raise(to: .encrypted, answers: answers, timeout: timeout, operation: "pair")
         try await expectKeptBond()
@@ -51,7 +54,7 @@ extension Link {
         else { return result(.success(())) }
         let object = "to \(peripheral)"
         let failure: @Sendable (BLEError?) -> BLEError = { error in
-            // That the peer has lost its key only who has the other one is told.
+            // Only the side that still has its key learns that the peer has lost the other one.
             if let error, error.reason?.kind == .keyMissing { return error.about("connect", object) }
             if let keysNotRestored { return .keysNotRestored(object: object, because: keysNotRestored) }
             if let error, error.reason != nil { return error.about("connect", object) }
@@ -96,14 +99,14 @@ extension CentralCore {
 }
 
 extension Peripheral {
-    /// The bond with it that this central's adapter has, made by this library; `nil` where there is none.
+    /// The bond between it and this central's adapter, made by this library; `nil` if there is none.
     ///
-    /// Of several adapters that are joined it is the bond of the one that has the link, or had the last one; of the first of
-    /// them that has a bond otherwise.
+    /// For joined adapters, it is the bond of the adapter that has the link or had the last one, otherwise of the first
+    /// adapter that has a bond.
     ///
-    /// A peripheral that was paired with under a private address is kept under its identity, which is the bond's
-    /// ``Bond/peer``; it is found under any private address that the peripheral makes of it. Reads files, so ask elsewhere
-    /// than on ``Central/executor``.
+    /// The bond of a peripheral that paired under a private address is stored under its identity, the bond's
+    /// ``Bond/peer``; it is found by any of the peripheral's private addresses. Reads files, so don't use it on
+    /// ``Central/executor``.
     public var bond: Bond? {
         let identities = identities
         let bonds = identities.flatMap { core.bonds(with: $0) }
@@ -112,19 +115,19 @@ extension Peripheral {
         return bonds.first { local == nil || $0.adapter == local }
     }
 
-    /// Whether there is a bond with it, made by this library with any adapter of this machine. Reads a file, so ask elsewhere
-    /// than on ``Central/executor``.
+    /// Whether there is a bond with it, made by this library with any adapter of this machine. Reads a file, so don't
+    /// use it on ``Central/executor``.
     public var isBonded: Bool { identities.contains { !core.bonds(with: $0).isEmpty } }
 
     /// The addresses under which it may be kept: its own, or the identity behind a private one.
     private var identities: [BluetoothAddress] { ([address] + alternatives).map { core.identity(of: $0) } }
 
-    /// Removes what this machine keeps of bonds with the peripheral (under its identity, where its address is a private
-    /// one), has the adapter forget its key, and drops a link to
-    /// it. The peripheral keeps its part until somebody removes it there.
+    /// Removes this machine's bonds with the peripheral (stored under its identity if its address is private), removes
+    /// its key from the adapter, and drops a link to it. The peripheral keeps its own keys until they are removed
+    /// there.
     ///
     /// - Parameter timeout: how long the adapter may take to answer.
-    /// - Throws: ``BLEError/Code/notFound`` where there is no bond; ``BLEError/Code/permissionDenied``,
+    /// - Throws: ``BLEError/Code/notFound`` if there is no bond; ``BLEError/Code/permissionDenied``,
     ///   ``BLEError/Code/timedOut``, an error of the adapter; `CancellationError`.
     public func unpair(timeout: Duration = .seconds(10)) async throws {
         var hadBond = false
@@ -156,7 +159,7 @@ extension Peripheral {
 extension Bond {
     /// What a new bond with the same peer would protect less than this one, in words; `nil` where it is as good.
     func loss(by new: Bond) -> String? {
-        if isAuthenticated, !new.isAuthenticated { return "nobody made sure of it, with a passkey or by numbers" }
+        if isAuthenticated, !new.isAuthenticated { return "not authenticated by a passkey or a comparison of numbers" }
         if isSecureConnections, !new.isSecureConnections { return "no LE Secure Connections" }
         return new.keySize < keySize ? "a key of \(new.keySize) octets, not \(keySize)" : nil
     }
@@ -168,8 +171,8 @@ extension BLEError {
             .securityFailed,
             operation: operation,
             object: object,
-            cause: "the link could not be encrypted with the keys of the bond: the peripheral did not answer to that",
-            remedy: "Try again; where it happens each time, remove the bond with Peripheral.unpair(), then pair again."
+            cause: "the link could not be encrypted with the bond's keys: the peripheral did not answer the request",
+            remedy: "Try again; if it fails each time, remove the bond with Peripheral.unpair(), then pair again."
         )
     }
 
@@ -180,13 +183,13 @@ extension BLEError {
         return error
     }
 
-    /// A new bond that protects less than the one that there was: who wants that removes the old one.
+    /// A new bond that is weaker than the existing one: to accept it, the user removes the old one.
     static func weakensBond(_ object: String, _ what: String) -> BLEError {
         var error = BLEError(
             .securityFailed,
             operation: "pair",
             object: object,
-            cause: "the peripheral now offers less than before: \(what); the new bond was not kept",
+            cause: "the new keys are weaker than those of the existing bond: \(what); the new bond was not kept",
             remedy:
                 "Check that it is the same device. Then remove the old bond with Peripheral.unpair() and pair again."
         )
@@ -198,10 +201,10 @@ extension BLEError {
     fileprivate static func bondNotKept(_ failure: BLEError, of peripheral: Peripheral) -> BLEError {
         var error = failure.about("pair", "with \(peripheral)")
         error.cause =
-            "the two have paired, and the link is encrypted, but the bond could not be kept in "
+            "the devices have paired, and the link is encrypted, but the bond could not be written to "
             + "\(failure.object): \(failure.cause)"
         error.remedy +=
-            " Then call Link.pair() again while this program runs; later, remove what is left with "
+            " Then call Link.pair() again while this program runs; after that, remove the remaining keys with "
             + "Peripheral.unpair(), and pair again."
         error.pairingFailure = .bondNotKept
         return error
@@ -213,7 +216,7 @@ extension BLEError {
             operation: "connect",
             object: object,
             cause:
-                "the link could not be encrypted, since the adapter could not be given the bond's keys: \(error.cause)",
+                "the link could not be encrypted because the adapter did not accept the bond's keys: \(error.cause)",
             remedy: error.remedy
         )
     }

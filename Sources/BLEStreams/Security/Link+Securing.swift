@@ -3,7 +3,7 @@ public import BLERadio
 import Synchronization
 
 extension Link {
-    /// Raises the link to a level, where it has less.
+    /// Raises the link to a security level, unless it has reached that already.
     ///
     /// ```swift
     /// try await peripheral.withLink { link in
@@ -12,24 +12,24 @@ extension Link {
     /// }
     /// ```
     ///
-    /// Where there are keys of a bond the link is encrypted with them; where there are none, or they are of a lesser level, the
-    /// two devices pair, anew if need be. A bond that was kept is never replaced by a weaker one. Meanwhile the link's other
-    /// operations wait, and what it receives is delivered.
+    /// If there is a bond, the link is encrypted with its keys; if there is none, or its keys are of a lower level, the
+    /// two devices pair, again if necessary. A stored bond is never replaced by a weaker one. Meanwhile the link's
+    /// other operations wait, and received values are delivered.
     ///
-    /// Linux asks a person on a link that is encrypted already only as it was said before the link was made, with
-    /// `withLink(pairing:)`, ``Peripheral/allowPairing(_:)`` or for the ``Central``; and not beside bluetoothd, whose agent counts
-    /// there. Pairing takes the capability `CAP_NET_ADMIN`. Cancellation ends it, unless others wait for it too.
-    /// Source: Core Specification, Vol 3, Part C, 10.3.
+    /// On a link that is already encrypted, Linux asks a person only as announced before the link was made, with
+    /// `withLink(pairing:)`, ``Peripheral/allowPairing(_:)`` or for the ``Central``; and not while bluetoothd runs,
+    /// whose agent is used then. Pairing requires the capability `CAP_NET_ADMIN`. Cancellation ends it, unless others
+    /// wait for it too. Source: Core Specification, Vol 3, Part C, 10.3.
     ///
     /// - Parameters:
-    ///   - level: what is needed.
-    ///   - answers: who answers what a pairing asks; `nil`: as it was said for the link, the peripheral or the central, and
-    ///     nobody where nothing was.
-    ///   - timeout: how long it may take, with the time of whoever answers; the Security Manager gives each step 30 s.
-    /// - Throws: ``BLEError/Code/securityFailed``, which names the level that was reached, and with its
-    ///   ``BLEError/pairingFailure`` where a pairing failed; ``BLEError/Code/permissionDenied``,
-    ///   ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, ``BLEError/Code/notSupported`` where the radio can't pair,
-    ///   `CancellationError`.
+    ///   - level: the required level.
+    ///   - answers: the answers to a pairing's questions; `nil`: those set for the link, the peripheral or the central,
+    ///     if any.
+    ///   - timeout: how long it may take, including the time for answers; the Security Manager gives each step 30 s.
+    /// - Throws: ``BLEError/Code/securityFailed``, which states the level that was reached, with its
+    ///   ``BLEError/pairingFailure`` if a pairing failed; ``BLEError/Code/permissionDenied``,
+    ///   ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, ``BLEError/Code/notSupported`` if the radio can't
+    ///   pair, `CancellationError`.
     public func secure(
         to level: SecurityLevel,
         answers: PairingAnswers? = nil,
@@ -38,7 +38,7 @@ extension Link {
         try await raise(to: level, answers: answers ?? self.answers, timeout: timeout, operation: "secure link")
     }
 
-    /// How the link is secured: now, and whenever that has changed.
+    /// The link's protection: the present one, then each change.
     ///
     /// - Returns: a stream that ends when this side closes the link.
     /// - Throws (in the loop): ``BLEError/Code/disconnected`` with the reason when the link is lost.

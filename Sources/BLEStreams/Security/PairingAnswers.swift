@@ -1,56 +1,59 @@
 import BLEProtocol
 import BLERadio
 
-/// Who answers what a pairing asks: a person through closures, or a passkey that is known.
+/// The answers to a pairing's questions: from a person, through closures, or a known passkey.
 ///
 /// ```swift
 /// try await link.pair(answers: .passkey(123_456))
 /// ```
 ///
-/// What is given decides what this device claims to be able to do, and so what the two devices agree upon. With nothing it
-/// is Just Works, which protects from listeners, and not from somebody who stands between the two while they pair.
+/// The closures given decide the capability that this device claims, and so the method that the two devices agree on.
+/// Without any, it is Just Works, which protects against eavesdroppers but not against a man in the middle of the
+/// pairing.
 ///
-/// Said beforehand, for a call, a peripheral or a central, they let a link be made more secure when that turns out to be needed:
+/// If set in advance, for a call, a peripheral or a central, they allow the library to make a link more secure when an
+/// operation requires it:
 ///
 /// ```swift
 /// let state = try await peripheral.withLink(pairing: .passkey(123_456)) { link in try await link.read(BluetoothUUID(0xFFF1)) }
 /// ```
 ///
-/// An operation that the peripheral answers with Insufficient Authentication, Insufficient Encryption or Encryption Key Size Too
-/// Short then has the link encrypted with the keys of a bond, paired with where there are none, or paired with anew where the
-/// bond is good for less, and is repeated. That is done once for a link and each level, however often it is refused, and the
-/// time that somebody takes to answer counts in the operation's time limit. Other operations of the link wait meanwhile, and
-/// come before the repeated one; what the link receives is delivered. A write without response is never refused, and has
-/// nothing raised.
-/// A bond that the peripheral has lost is an error, and not paired for again; nor is one replaced by a weaker one.
+/// An operation that the peripheral answers with Insufficient Authentication, Insufficient Encryption or Encryption Key
+/// Size Too Short is then repeated after the link was encrypted with the keys of a bond, or after pairing if there is
+/// no bond or its level is too low. This happens once per link and level, however often the operation is refused, and
+/// the time taken to answer counts towards the operation's time limit. Other operations of the link wait meanwhile, and
+/// run before the repeated one; received values are delivered. A write without response is never refused, and raises
+/// nothing. A bond that the peripheral has lost is an error and is not made again automatically; no bond is replaced by
+/// a weaker one.
 ///
-/// A peripheral of this program's own is given them too, ``LocalPeripheral/pairing``, for the centrals that pair with it.
+/// ``LocalPeripheral/pairing`` takes them too, for the centrals that pair with a peripheral of this program.
 ///
-/// A closure runs within the call that pairs, or that serves, or else for as long as the link: it is cancelled when the pairing
-/// ends, for whatever reason, and the call returns, or the link is down, only after it, so it should heed cancellation. Printing or dumping the answers shows no passkey.
-/// Source: Core Specification, Vol 3, Part H, 2.3.2 and 2.3.5.1.
+/// A closure runs within the call that pairs or serves, otherwise within the lifetime of the link. It is cancelled when
+/// the pairing ends for any reason; the call returns, or the link is down, only after the closure has ended, so it
+/// should respond to cancellation. Printing or dumping the answers shows no passkey. Source: Core Specification, Vol 3,
+/// Part H, 2.3.2 and 2.3.5.1.
 public struct PairingAnswers: Sendable {
-    /// How long an answer may take unless said otherwise: the Security Manager waits 30 s for it, and it must get there.
+    /// The default time limit of an answer: the Security Manager waits 30 s, which includes the way to the peer.
     public static let usualLimit = Duration.seconds(28)
 
     private let passkey: (@Sendable () async -> UInt32?)?
     private let compares: (@Sendable (UInt32) async -> Bool)?
     private let displays: (@Sendable (UInt32, Int) async -> Void)?
     private let limit: Duration
-    /// What the other device has told by other means than Bluetooth.
+    /// The other device's out-of-band data.
     let outOfBand: OutOfBandData?
 
-    /// Says who answers; without any closure nobody is asked.
+    /// Makes answers; without any closure, the method is Just Works.
     ///
     /// - Parameters:
     ///   - passkey: enters the passkey that the other device shows, 0 to 999,999; `nil` refuses.
-    ///   - compares: says whether the other device shows the same number, 0 to 999,999, shown with six digits.
-    ///   - displays: shows a passkey, 0 to 999,999, with six digits, with how many of them have been typed on the other device,
-    ///     and returns. It is called again as they are, where the radio tells of that; Linux doesn't. What is shown stays
-    ///     until the pairing ends.
-    ///   - limit: how long each answer may take; after that it is a refusal.
-    ///   - outOfBand: what the other device has told by other means than Bluetooth, NFC or a printed code. It makes sure of the
-    ///     pairing with that device, and nothing is asked.
+    ///   - compares: returns whether the other device shows the same number, 0 to 999,999, to be shown with six digits.
+    ///   - displays: shows a passkey, 0 to 999,999, with six digits, and returns; the second argument counts the digits
+    ///     typed on the other device. It is called again as they are typed, if the radio reports that; Linux doesn't.
+    ///     Keep showing the passkey until the pairing ends.
+    ///   - limit: how long each answer may take; after that the pairing is refused.
+    ///   - outOfBand: the other device's out-of-band data, from NFC or a printed code. It authenticates the pairing
+    ///     with that device, and no question is asked.
     public init(
         passkey: (@Sendable () async -> UInt32?)? = nil,
         compares: (@Sendable (_ number: UInt32) async -> Bool)? = nil,
@@ -65,11 +68,11 @@ public struct PairingAnswers: Sendable {
         self.outOfBand = outOfBand
     }
 
-    /// A passkey that is known beforehand, 0 to 999,999: printed on the other device, for a machine without a person.
+    /// A passkey known in advance, 0 to 999,999: printed on the other device, for a machine without a user.
     public static func passkey(_ passkey: UInt32) -> PairingAnswers { PairingAnswers(passkey: { passkey }) }
 
-    /// What the other device has told by other means than Bluetooth; nothing is asked. A peripheral is given what one central has
-    /// told, which says its address.
+    /// The other device's out-of-band data; no question is asked. For a peripheral, it is the data of one central,
+    /// which includes its address.
     public static func outOfBand(_ data: OutOfBandData) -> PairingAnswers { PairingAnswers(outOfBand: data) }
 
     /// A number of a pairing as it is shown everywhere: with six digits, `001234`.
@@ -78,7 +81,7 @@ public struct PairingAnswers: Sendable {
         return String(repeating: "0", count: max(6 - digits.count, 0)) + digits
     }
 
-    /// What this device can do, going by what was given.
+    /// The capability that follows from the given closures.
     ///
     /// Source: Core Specification, Vol 3, Part H, table 2.5.
     var capability: PairingCapability {
@@ -93,7 +96,7 @@ public struct PairingAnswers: Sendable {
 }
 
 extension PairingAnswers: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// What this device claims to be able to do.
+    /// The capability that this device claims.
     public var description: String { "\(capability)" }
     /// As ``description``.
     public var debugDescription: String { description }
@@ -107,7 +110,7 @@ extension PairingAnswers {
     /// Answers what comes, one after the other, until there is no more or the task is cancelled.
     func answer(_ questions: PairingMailbox, on timeline: any Timeline) async {
         for await (question, reply) in questions.stream {
-            // The radio is told in time, also where whoever was asked doesn't heed that the time is over.
+            // The radio gets its answer in time even if the closure ignores its cancellation.
             let timer = question.needsAnswer ? timeline.schedule(after: limit) { reply(.refuse(.unanswered)) } : nil
             let answer = await answer(to: question)
             timer?.cancel()

@@ -59,8 +59,8 @@ struct RaiseMachine {
     /// Whether a try is under way: nothing is sent meanwhile.
     var isRaising: Bool { goal != nil }
 
-    /// What a link must be raised to after a refusal; `nil` where that is no question of its protection, or pairing anew
-    /// wouldn't help.
+    /// The level that a link must be raised to after a refusal; `nil` if its protection isn't the reason, or pairing
+    /// again wouldn't help.
     ///
     /// Source: Core Specification, Vol 3, Part C, 10.3.2.
     static func level(for error: ATTError, at security: LinkSecurity) -> SecurityLevel? {
@@ -94,8 +94,8 @@ struct RaiseMachine {
         return Output(begin: Begin(level: level, token: token))
     }
 
-    /// Somebody doesn't want it any more. A try that nobody waits for is given up, and doesn't count: the program has ended
-    /// it, and not the peer.
+    /// A caller no longer wants it. An attempt that no caller waits for is given up and doesn't count: the program has
+    /// ended it, not the peer.
     mutating func leave(_ token: Token) -> Output {
         guard let index = waiting.firstIndex(where: { $0.token == token }) else { return Output() }
         waiting.remove(at: index)

@@ -3,8 +3,8 @@ import BLERadio
 
 /// One try to raise a link to a level: encrypts it with the keys of a bond, or pairs, or pairs anew for better keys.
 ///
-/// A bond that is there is never replaced because the peripheral doesn't have it any more, and never by a weaker one: whoever
-/// claims the peripheral's address could have that.
+/// An existing bond is never replaced because the peripheral has lost it, and never by a weaker one: an impostor with
+/// the peripheral's address could cause either.
 final class SecurityRaise: Sendable {
     typealias Outcome = Result<Void, BLEError>
 
@@ -95,8 +95,8 @@ final class SecurityRaise: Sendable {
     }
 
     private func pair() {
-        // Only an adapter that was given its list, be it empty, takes the identity of a peer with a private address. What
-        // is wrong with that the pairing itself tells.
+        // Only an adapter that was given its list, even an empty one, takes the identity of a peer with a private
+        // address. If that fails, the pairing itself reports it.
         let undo = core.restoreAllBonds { [self] _ in
             guard !over.hasEnded else { return }
             hold(core.radio.pair(with: peripheral.address, asking: interview) { [self] in paired($0) })
@@ -164,8 +164,8 @@ extension BLEError {
             operation: "secure link",
             object: object,
             cause: "it is \(current), and could not be made \(level)",
-            remedy: error?.remedy ?? "Give answers that can take a passkey or compare numbers, if the peripheral can "
-                + "do its part; it may be unable to do better."
+            remedy: error?.remedy ?? "Pass answers that can enter a passkey or compare numbers, if the peripheral "
+                + "supports that; it may not support a higher level."
         )
         if let error { failure.cause += ": \(error.cause)" }
         failure.pairingFailure = error?.pairingFailure

@@ -2,13 +2,13 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Raises the protection of one link, for whoever wants that: carries out what the ``RaiseMachine`` says.
+/// Raises the protection of one link for its callers: carries out what the ``RaiseMachine`` decides.
 ///
 /// Requests and commands of the link wait meanwhile; what the peripheral sends is delivered and confirmed.
 ///
-/// The answers run in a task of their own. No scope could be its home: a try is several callers', and outlives the one that has
-/// begun it; a stream's operation has no task, nor has a link that streams share a scope. It ends with its try, which cancels
-/// it, and whoever closes the link waits for it: ``answersEnded()``.
+/// The answers run in a task of their own, which no scope could own: an attempt serves several callers and outlives the
+/// one that began it; a stream's operation has no task, and a link that streams share has no scope. The task is
+/// cancelled when its attempt ends, and closing the link waits for it: ``answersEnded()``.
 final class SecurityRaiser: Sendable {
     typealias Outcome = Result<Void, BLEError>
 

@@ -2,10 +2,10 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Which centrals are behind with their notifications, and who watches that.
+/// The centrals that are behind with their notifications, and the watchers of that.
 ///
-/// A central's queue counts how often that has changed; the news of two changes may come here in any order, on any thread, and
-/// are told in theirs.
+/// A central's queue numbers its changes: two of them may arrive here in any order, on any thread, and are reported in
+/// their own order.
 final class BacklogBoard: Sendable {
     private struct State {
         var behind: [Int: CentralBacklog] = [:]

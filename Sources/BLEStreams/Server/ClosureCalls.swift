@@ -1,8 +1,8 @@
 import BLERadio
 import Synchronization
 
-/// Has closures of the program answer centrals: what each central asks by a task of its own, one after the other, so that one
-/// that is slow keeps nobody else's waiting.
+/// Calls the program's closures to answer centrals: the requests of each central one after the other, in a task of its
+/// own, so that a slow one delays no other central.
 final class ClosureCalls: Sendable {
     /// How long one may take: a central gives the link up after 30 s without an answer.
     static let patience = Duration.seconds(20)
@@ -45,7 +45,8 @@ final class ClosureCalls: Sendable {
         return true
     }
 
-    /// The central has left: what it waits for is cancelled. What it only told still has its time.
+    /// The central has left: closures that it waits for are cancelled. Writes without response still run to their end
+    /// or limit.
     func end(_ central: Int) {
         guard let lane = open.withLock({ $0.removeValue(forKey: central) }) else { return }
         lane.bell.finish()

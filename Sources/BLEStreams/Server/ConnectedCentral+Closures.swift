@@ -88,7 +88,7 @@ extension ConnectedCentral {
         let limit = server.maximumLength(at: write.handle)
         let name = server.characteristic(at: write.handle)
         let isTaken = server.calls.add(id) { end in
-            // Who has left has left an order behind where it wanted no answer.
+            // A write without response is still carried out after its central has left.
             await self.call(answer, by: answer == nil ? Ending() : end, server, "write", write.handle, object) {
                 let value = try await self.whole(write, closures.read, limit)
                 try await closure(value, self)
@@ -165,20 +165,21 @@ extension BLEError {
             .overflow,
             operation: "read",
             object: object,
-            cause: "the closure gave \(count) octets, and the characteristic takes \(limit)",
-            remedy: "Give fewer, or describe the characteristic with a larger maximumLength, 512 at most."
+            cause: "the closure returned \(count) octets, and the characteristic takes at most \(limit)",
+            remedy: "Return fewer octets, or declare the characteristic with a larger maximumLength, at most 512."
         )
     }
 
-    /// What a closure has thrown; an error of the program's own by its type only, since what it holds may be secret.
+    /// An error thrown by a closure; the program's own errors are named by type only, since their content may be
+    /// secret.
     fileprivate static func closureFailed(_ operation: String, _ object: String, _ error: any Error) -> BLEError {
         if let error = error as? BLEError, error.operation == operation, error.code == .overflow { return error }
         return BLEError(
             .attributeError,
             operation: operation,
             object: object,
-            cause: "the closure for it threw \(type(of: error)), so the central was refused with Unlikely Error",
-            remedy: "Throw an ATTError to tell a central why it is refused; catch what else may fail."
+            cause: "its closure threw \(type(of: error)), so the central was refused with Unlikely Error",
+            remedy: "Throw an ATTError to tell a central why it is refused; catch all other errors in the closure."
         )
     }
 
@@ -187,7 +188,7 @@ extension BLEError {
             .overflow,
             operation: "reads",
             object: object,
-            cause: "\(Allowance.ofEach) of its reads and writes wait for closures; what it asks beyond that is refused",
+            cause: "\(Allowance.ofEach) of its reads and writes wait for closures; further ones are refused",
             remedy: "Answer faster, or drop its link with ConnectedCentral.disconnect()."
         )
     }

@@ -1,8 +1,8 @@
 import BLEProtocol
 
 extension ConnectedCentral {
-    /// What has become of the notifications for it since it connected: each was sent, was dropped or waits. Once it has left
-    /// nothing waits any more.
+    /// The counts of its notifications since it connected: each was sent, was dropped or is waiting. After it has left,
+    /// none is waiting.
     public var notifications: NotificationCounters {
         NotificationCounters(bearer.serve { server, _ in server.notificationCounts })
     }
@@ -63,7 +63,7 @@ extension BLEError {
             .overflow,
             operation: "notify",
             object: object,
-            cause: "\(buffer.capacity) of its values wait for the central already, so this one is dropped",
+            cause: "\(buffer.capacity) of its values are already waiting for the central, so this one is dropped",
             remedy: "Send less often, keep the newest with BufferPolicy.newest(_:), or wait with notify(_:of:to:)."
         )
     }

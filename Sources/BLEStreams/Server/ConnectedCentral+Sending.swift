@@ -34,9 +34,9 @@ extension ConnectedCentral {
                 operation: "notify",
                 object: object,
                 cause:
-                    "the central has taken nothing for \(Self.patience.components.seconds) s, and so it gets no value "
-                    + "that goes to all until it does",
-                remedy: "Nothing has to be done; or drop its link with ConnectedCentral.disconnect()."
+                    "the central has taken nothing for \(Self.patience.components.seconds) s, so it gets no value "
+                    + "sent to all until it does",
+                remedy: "Wait until it takes values again, or drop its link with ConnectedCentral.disconnect()."
             )
         }
         if state.withLock({ $0.notifications.isStuck }) {
@@ -169,23 +169,23 @@ extension ConnectedCentral {
                 operation: operation,
                 object: object,
                 cause: "the central has not subscribed to it",
-                remedy: "Send after the central has subscribed: PeripheralServer.subscriptions(of:) tells."
+                remedy: "Send after the central has subscribed: PeripheralServer.subscriptions(of:) reports it."
             )
         case .insufficientSecurity:
             BLEError(
                 .permissionDenied,
                 operation: operation,
                 object: object,
-                cause: "the link is less protected than the characteristic asks for",
-                remedy: "Let the central pair first, or describe the characteristic with less."
+                cause: "the link is less secure than the characteristic requires",
+                remedy: "Let the central pair first, or declare the characteristic with a lower access requirement."
             )
         case .outOfSync:
             BLEError(
                 .busy,
                 operation: operation,
                 object: object,
-                cause: "the central has not taken note yet that the services changed, and wants nothing before that",
-                remedy: "Send again later: the central asks for what is new when it uses the link next."
+                cause: "the central has not yet learned that the services changed, and receives nothing until it has",
+                remedy: "Send again later: the central discovers the new services when it next uses the link."
             )
         case .full:
             BLEError(.busy, operation: operation, object: object, cause: "the central's queue is full")
@@ -194,8 +194,8 @@ extension ConnectedCentral {
                 .notFound,
                 operation: operation,
                 object: object,
-                cause: "there is no such characteristic any more",
-                remedy: "Send only what the services that were given last describe."
+                cause: "the characteristic no longer exists",
+                remedy: "Send only values of characteristics that the current services declare."
             )
         }
     }
@@ -208,7 +208,7 @@ extension BLEError {
             .overflow,
             operation: operation,
             object: object,
-            cause: "the value has more than 512 octets, where every attribute's value ends",
+            cause: "the value exceeds 512 octets, the limit of an attribute value",
             remedy: "Send it in parts: PeripheralServer.send(_:of:to:endingWith:onProgress:)."
         )
     }
@@ -218,8 +218,8 @@ extension BLEError {
             .notSupported,
             operation: operation,
             object: object,
-            cause: "the characteristic was described without the property that this needs, so no central can subscribe",
-            remedy: operation == "indicate" ? "Describe it with .indicate." : "Describe it with .notify."
+            cause: "the characteristic was declared without the required property, so no central can subscribe",
+            remedy: operation == "indicate" ? "Declare it with .indicate." : "Declare it with .notify."
         )
     }
 }

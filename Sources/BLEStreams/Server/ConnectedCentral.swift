@@ -11,14 +11,14 @@ public final class ConnectedCentral: Sendable {
     public var mtu: Int { bearer.mtu }
 
     /// How many octets one notification or indication to it carries: three less than ``mtu``, and never more than 512,
-    /// where an attribute's value ends (Core Specification, Vol 3, Part F, 3.2.9).
+    /// the limit of an attribute value (Core Specification, Vol 3, Part F, 3.2.9).
     public var maximumValueLength: Int { bearer.serve { server, _ in server.maximumValueLength } }
 
-    /// How many of its writes were dropped, since it wrote faster than the program took them from
+    /// How many of its writes were dropped because it wrote faster than the program took them from
     /// ``PeripheralServer/writes(to:)``.
     public var droppedWrites: Int { state.withLock { $0.droppedWrites } }
 
-    /// How the link is secured now.
+    /// The link's protection now.
     public var security: LinkSecurity { bearer.radioLink.security }
 
     struct State {
@@ -98,8 +98,8 @@ public final class ConnectedCentral: Sendable {
         }
     }
 
-    /// Whether the program lets this central at what asks for authorization, ``AccessRequirement/authorized``; not before it
-    /// says so, and for this link only.
+    /// Whether this central may access attributes that require authorization, ``AccessRequirement/authorized``; `false`
+    /// until the program sets it, and for this link only.
     public var isAuthorized: Bool {
         get { bearer.serve { server, _ in server.client.isAuthorized } }
         set { bearer.serve { server, _ in server.setAuthorized(newValue) } }

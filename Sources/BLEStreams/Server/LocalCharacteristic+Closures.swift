@@ -1,7 +1,7 @@
 public import BLEProtocol
 
 extension LocalCharacteristic {
-    /// Describes a characteristic whose value is computed when a central reads it.
+    /// Declares a characteristic whose value is computed when a central reads it.
     ///
     /// ```swift
     /// let uptime = ContinuousClock.now
@@ -11,27 +11,27 @@ extension LocalCharacteristic {
     /// }
     /// ```
     ///
-    /// The closures are called for as long as the peripheral runs, in child tasks of that: for one central one after the
-    /// other, in the order in which it asked, for several side by side. One that takes longer than 20 s is cancelled, and the
-    /// central is refused; a central that leaves cancels what it had asked for. ``LocalPeripheral/Warning`` is told of both a
-    /// closure that is too slow and one that throws anything else than an `ATTError`, which the central sees as Unlikely
-    /// Error.
+    /// The closures are called while the peripheral runs, in child tasks of it: for one central one after the other, in
+    /// the order of its requests; for several centrals concurrently. A closure that takes longer than 20 s is
+    /// cancelled, and the central is refused; when a central leaves, its pending requests are cancelled.
+    /// ``LocalPeripheral/Warning`` reports a closure that is too slow, and one that throws anything other than an
+    /// `ATTError`, which the central sees as Unlikely Error.
     ///
-    /// A value that is longer than one PDU is computed once: the central gets the rest of it from the same one, unless
-    /// it waits for more than 30 s, or writes it in between.
+    /// A value longer than one PDU is computed once: the central reads the rest of the same value, unless it waits for
+    /// more than 30 s or writes the value in between.
     ///
     /// - Parameters:
-    ///   - uuid: what the characteristic is.
-    ///   - properties: what clients are told that it can do.
-    ///   - access: what a client must bring for all that the properties promise.
+    ///   - uuid: the characteristic's type.
+    ///   - properties: the operations that clients may use.
+    ///   - access: the protection that the properties require of a client.
     ///   - maximumLength: the longest value in octets, 0 to 512.
-    ///   - id: the name by which the program refers to it; where left out, the UUID's text.
-    ///   - read: computes the whole value, 0 to `maximumLength` octets, for the central that asks, or throws the `ATTError`
-    ///     that it gets.
-    ///   - write: takes what a central writes, or throws the `ATTError` that the central gets, which one that wants no answer
-    ///     does not. Where a central writes a part in the middle, `read` is asked for the rest, and this takes the whole.
-    ///     Without it, ``PeripheralServer/writes(to:)`` asks the program.
-    ///   - descriptors: descriptors beside those that are added by themselves.
+    ///   - id: the name by which the program refers to it; by default the UUID's text.
+    ///   - read: computes the whole value, 0 to `maximumLength` octets, for the central that reads it, or throws the
+    ///     `ATTError` to answer.
+    ///   - write: takes the value that a central writes, or throws the `ATTError` to answer, which a write without
+    ///     response never gets. If a central writes only a part, `read` supplies the rest, and this closure gets the
+    ///     whole value. Without it, the program answers through ``PeripheralServer/writes(to:)``.
+    ///   - descriptors: descriptors in addition to those that are added automatically.
     public init(
         _ uuid: BluetoothUUID,
         _ properties: CharacteristicProperties,
@@ -54,7 +54,7 @@ extension LocalCharacteristic {
         closures = ValueClosures(read: read, write: write)
     }
 
-    /// Describes a characteristic whose value the server keeps, and the program judges before it changes.
+    /// Declares a characteristic whose value the server stores after the program has accepted it.
     ///
     /// ```swift
     /// LocalCharacteristic(.mode, [.read, .write], value: .stored([0])) { value, central in
@@ -62,21 +62,22 @@ extension LocalCharacteristic {
     /// }
     /// ```
     ///
-    /// The closure is called as ``init(_:_:access:maximumLength:id:read:write:descriptors:)`` has it. When it returns the
-    /// value is stored, and then the central is answered; ``PeripheralServer/writes(to:)`` tells of it. When it throws, the
-    /// value stays what it was.
+    /// The closure is called as described at ``init(_:_:access:maximumLength:id:read:write:descriptors:)``. When it
+    /// returns, the value is stored, and then the central is answered; ``PeripheralServer/writes(to:)`` reports the
+    /// write. When it throws, the value stays as it was.
     ///
     /// - Parameters:
-    ///   - uuid: what the characteristic is.
-    ///   - properties: what clients are told that it can do.
-    ///   - value: its value to begin with; with `.dynamic` reads go to ``PeripheralServer/reads(of:)``, and nothing is stored.
-    ///   - access: what a client must bring for all that the properties promise.
-    ///   - maximumLength: the longest value in octets, 0 to 512; a longer write is refused without the closure.
+    ///   - uuid: the characteristic's type.
+    ///   - properties: the operations that clients may use.
+    ///   - value: its initial value; with `.dynamic`, reads arrive at ``PeripheralServer/reads(of:)``, and nothing is
+    ///     stored.
+    ///   - access: the protection that the properties require of a client.
+    ///   - maximumLength: the longest value in octets, 0 to 512; a longer write is refused without calling the closure.
     ///   - hasFixedLength: whether the value always has `maximumLength` octets.
-    ///   - id: the name by which the program refers to it; where left out, the UUID's text.
-    ///   - write: is given the whole value as it would be, also after a long write or one of a part, and the central; throws
-    ///     the `ATTError` that the central gets.
-    ///   - descriptors: descriptors beside those that are added by themselves.
+    ///   - id: the name by which the program refers to it; by default the UUID's text.
+    ///   - write: gets the whole value as it would be stored, also after a long or partial write, and the central;
+    ///     throws the `ATTError` to answer.
+    ///   - descriptors: descriptors in addition to those that are added automatically.
     public init(
         _ uuid: BluetoothUUID,
         _ properties: CharacteristicProperties,

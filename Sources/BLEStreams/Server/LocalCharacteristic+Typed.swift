@@ -2,23 +2,22 @@ public import BLEProtocol
 import BLERadio
 
 extension LocalCharacteristic {
-    /// Describes a characteristic whose value has a type, and is kept by the server.
+    /// Declares a characteristic with a typed value that the server stores.
     ///
     /// ```swift
     /// LocalCharacteristic(.batteryLevel, [.read, .notify], value: 100)
     /// ```
     ///
-    /// What is wrong with the value is thrown by ``LocalPeripheral/run(on:store:warning:_:)``, as
-    /// ``BLEError/Code/invalidArgument``.
+    /// If the value is invalid, ``LocalPeripheral/run(on:store:warning:_:)`` throws ``BLEError/Code/invalidArgument``.
     ///
     /// - Parameters:
-    ///   - key: what the characteristic is, and how its value lies on air.
-    ///   - properties: what clients are told that it can do.
-    ///   - value: its value to begin with; `nil`: none.
-    ///   - access: what a client must bring for all that the properties promise.
-    ///   - id: the name by which the program refers to it; where left out, the UUID's text.
-    ///   - write: judges what a central writes, as for octets; `nil`: whatever can be read is taken. What can't be
-    ///     is refused with Value Not Allowed, either way.
+    ///   - key: the characteristic's type, and the encoding of its value.
+    ///   - properties: the operations that clients may use.
+    ///   - value: its initial value; `nil`: none.
+    ///   - access: the protection that the properties require of a client.
+    ///   - id: the name by which the program refers to it; by default the UUID's text.
+    ///   - write: accepts or refuses what a central writes, as for octets; `nil`: every value that can be decoded is
+    ///     accepted. Octets that can't be decoded are refused with Value Not Allowed in either case.
     public init<Value>(
         _ key: TypedCharacteristic<Value>,
         _ properties: CharacteristicProperties,
@@ -31,17 +30,18 @@ extension LocalCharacteristic {
         if let value { keep(value, key) }
     }
 
-    /// Describes a characteristic whose value has a type, and is computed when a central reads it. See
+    /// Declares a characteristic with a typed value that is computed when a central reads it. See
     /// ``init(_:_:access:maximumLength:id:read:write:descriptors:)``.
     ///
     /// - Parameters:
-    ///   - key: what the characteristic is, and how its value lies on air.
-    ///   - properties: what clients are told that it can do.
-    ///   - access: what a client must bring for all that the properties promise.
-    ///   - id: the name by which the program refers to it; where left out, the UUID's text.
-    ///   - read: computes the value for the central that asks, or throws the `ATTError` that it gets.
-    ///   - write: takes what a central writes, or throws the `ATTError` that the central gets; octets that can't be
-    ///     read are refused with Value Not Allowed. Without it, ``PeripheralServer/writes(to:)`` asks the program.
+    ///   - key: the characteristic's type, and the encoding of its value.
+    ///   - properties: the operations that clients may use.
+    ///   - access: the protection that the properties require of a client.
+    ///   - id: the name by which the program refers to it; by default the UUID's text.
+    ///   - read: computes the value for the central that reads it, or throws the `ATTError` to answer.
+    ///   - write: takes the value that a central writes, or throws the `ATTError` to answer; octets that can't be
+    ///     decoded are refused with Value Not Allowed. Without it, the program answers through
+    ///     ``PeripheralServer/writes(to:)``.
     public init<Value>(
         _ key: TypedCharacteristic<Value>,
         _ properties: CharacteristicProperties,
@@ -55,17 +55,17 @@ extension LocalCharacteristic {
             properties,
             access: access,
             id: id,
-            read: { central in try key.octets(of: try await read(central), operation: "read") },
+            read: { central in try key.octets(of: try await read(central), during: "read") },
             write: write.map { key.judging($0) }
         )
-        if key.encode == nil { fault = "has a value with a type that says how it is read, and not how it is written" }
+        if key.encode == nil { fault = "has a value of a type that can be decoded but not encoded" }
     }
 
     private mutating func keep<Value>(_ value: Value, _ key: TypedCharacteristic<Value>) {
         do {
-            self.value = .stored(try key.octets(of: value, operation: "serve"))
+            self.value = .stored(try key.octets(of: value, during: "serve"))
         } catch {
-            fault = "has a value without octets: \((error as? BLEError)?.cause ?? "\(error)")"
+            fault = "has a value that can't be encoded: \((error as? BLEError)?.cause ?? "\(error)")"
         }
     }
 }

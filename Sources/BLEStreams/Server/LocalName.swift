@@ -1,6 +1,6 @@
 import BLEProtocol
 
-/// How a program names a characteristic of its own.
+/// How a program refers to one of its own characteristics.
 enum LocalName: Hashable, Sendable, CustomStringConvertible {
     case uuid(BluetoothUUID)
     /// ``LocalCharacteristic/id``.
@@ -55,7 +55,7 @@ extension PeripheralServer {
                 operation: operation,
                 object: "of \(name)",
                 cause: "\(count) characteristics have this UUID",
-                remedy: "Give each an id of its own in the LocalPeripheral, and name it by that."
+                remedy: "Give each its own id in the LocalPeripheral, and refer to it by that id."
             )
         }
         throw BLEError(

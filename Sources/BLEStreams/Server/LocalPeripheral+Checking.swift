@@ -25,8 +25,8 @@ extension LocalPeripheral {
             .invalidArgument,
             operation: operation,
             object: name,
-            cause: "two characteristics are called \(characteristic.id)",
-            remedy: "Give each an id of its own: LocalCharacteristic(…, id: \"…\")."
+            cause: "two characteristics have the id \(characteristic.id)",
+            remedy: "Give each its own id: LocalCharacteristic(…, id: \"…\")."
         )
     }
 
@@ -40,9 +40,9 @@ extension LocalPeripheral {
             operation: operation,
             object: name,
             cause:
-                "characteristic \(characteristic.id) of service \(service.id) takes signed writes only, and this server "
+                "characteristic \(characteristic.id) of service \(service.id) allows only signed writes; this server "
                 + "can't verify signatures",
-            remedy: "Describe it with .write and access: .encrypted."
+            remedy: "Declare it with .write and access: .encrypted."
         )
     }
 }

@@ -1,7 +1,7 @@
 public import BLEProtocol
 public import BLERadio
 
-/// A peripheral that this program is: a name and services, as a value.
+/// A peripheral that this program implements: a name and services, as a value.
 ///
 /// ```swift
 /// let thermometer = LocalPeripheral(name: "Thermometer") {
@@ -14,18 +14,18 @@ public import BLERadio
 /// }
 /// ```
 ///
-/// The Generic Access and Generic Attribute services are added by themselves.
+/// The Generic Access and Generic Attribute services are added automatically.
 public struct LocalPeripheral: Sendable {
-    /// The name that is advertised, and that the Generic Access service tells.
+    /// The name in the advertisement and in the Generic Access service.
     public var name: String
 
-    /// What kind of device it is, as a number that the Bluetooth SIG assigned; 0: unknown.
+    /// Its kind of device, as a number assigned by the Bluetooth SIG; 0: unknown.
     public var appearance: UInt16
 
-    /// The services that are advertised; `nil`: all primary ones. Of no account where ``advertisement`` is declared.
+    /// The services to advertise; `nil`: all primary ones. Ignored if ``advertisement`` is set.
     public var advertisedServices: [BluetoothUUID]?
 
-    /// All that is advertised, and how; `nil`, the default: the advertised services and the name.
+    /// The whole advertisement, and how to send it; `nil`, the default: the advertised services and the name.
     ///
     /// ```swift
     /// var thermometer = LocalPeripheral(name: "Thermometer") {
@@ -37,26 +37,27 @@ public struct LocalPeripheral: Sendable {
     /// )
     /// ```
     ///
-    /// The flags are added where centrals may connect and it has none. ``PeripheralServer/advertise(_:)`` changes it while
+    /// The flags are added if centrals may connect and it has none. ``PeripheralServer/advertise(_:)`` changes it while
     /// the peripheral runs.
     public var advertisement: AdvertiseRequest?
 
-    /// What it offers.
+    /// Its services.
     public var services: [LocalService]
 
-    /// Who answers what a central asks that pairs with it; `nil` refuses every pairing.
+    /// Who answers the pairings of centrals; `nil` refuses every pairing.
     ///
-    /// Answers that ask nobody, the default, have this device claim that it can neither show nor take a number: whoever wants
-    /// to pair may, and what is encrypted is safe from listeners, not from somebody who stood in between. What needs more
-    /// says so itself, with ``AccessRequirement/authenticated``, and takes answers: a passkey to show, to enter, or numbers
-    /// to compare. With them a central that asks for no protection still pairs without, as the specification has it; it is
-    /// kept from what needs more, and doesn't replace a bond that somebody made sure of.
+    /// With the default, Just Works, this device claims that it can neither show nor take a number: any central may
+    /// pair, and encrypted data is safe from eavesdroppers but not from a man in the middle of the pairing. Attributes
+    /// that need more require ``AccessRequirement/authenticated``, and then answers are needed: a passkey to show or to
+    /// enter, or numbers to compare. With such answers a central that requests no protection can still pair without it,
+    /// as the specification has it; it has no access to what requires more, and its bond doesn't replace an
+    /// authenticated one.
     ///
     /// Source: Core Specification, Vol 3, Part H, 2.3.5.1, and Part C, 10.3.
     public var pairing: PairingAnswers?
 
-    /// How soon and how often it is served again when its adapter is switched off or unplugged, or its advertising or
-    /// listening taken away; `nil`, the default: not at all, and that ends it with an error.
+    /// How soon and how often to serve it again after its adapter was switched off or unplugged, or after it lost its
+    /// advertising or listening; `nil`, the default: never, the peripheral ends with an error.
     ///
     /// ```swift
     /// var thermometer = LocalPeripheral(name: "Thermometer") {
@@ -65,13 +66,13 @@ public struct LocalPeripheral: Sendable {
     /// thermometer.resuming = .exponential()
     /// ```
     ///
-    /// An adapter that can't be used is waited for without counting, also before the beginning. Other failures in a row are
-    /// counted until it has been served for ``RetryPolicy/stableAfter``. Meanwhile the closure goes on: values keep what
-    /// is written to them, and what is notified reaches nobody. ``PeripheralServer/states`` tells of it. What no new attempt
-    /// can mend (``BLEError/isFinal``) ends it all the same.
+    /// Waiting for an unusable adapter doesn't count as an attempt, even before the first start. Other consecutive
+    /// failures count until the peripheral has been served for ``RetryPolicy/stableAfter``. Meanwhile the closure
+    /// continues: stored values can be changed, and notifications reach no central. ``PeripheralServer/states`` reports
+    /// interruptions. An error that a new attempt can't cure (``BLEError/isFinal``) ends the peripheral in any case.
     public var resuming: RetryPolicy?
 
-    /// Describes a peripheral, with its services in a block.
+    /// Declares a peripheral, with its services in a builder block.
     public init(
         name: String,
         appearance: UInt16 = 0,
@@ -86,33 +87,33 @@ public struct LocalPeripheral: Sendable {
         self.services = services()
     }
 
-    /// Is told what is worth a line in a log though no call has failed: requests that nobody answers, a central whose
-    /// writes are dropped, a pairing that failed. Of what goes on and on it is told the 1st, the 10th, the 100th time.
+    /// Called for problems worth a line in a log that make no call fail: unanswered requests, a central whose writes
+    /// are dropped, a failed pairing. A recurring problem is reported the 1st, the 10th and the 100th time, and so on.
     public typealias Warning = @Sendable (BLEError) -> Void
 
-    /// Advertises and serves on an adapter for as long as the closure runs.
+    /// Advertises and serves on an adapter while the closure runs.
     ///
-    /// When the adapter is switched off or unplugged, or its advertising or listening is taken away, the closure is
-    /// cancelled, and the error is thrown once it has ended: call this again to go on, or have it go on by itself with
-    /// ``resuming``. An adapter that this program has
-    /// switched off itself is one, be it by a ``RecoveryPlan``; the error says so.
+    /// When the adapter is switched off or unplugged, or stops advertising or listening for it, the closure is
+    /// cancelled, and the error is thrown once the closure has ended: call this function again to continue, or set
+    /// ``resuming`` to continue automatically. The same applies if this program itself switches the adapter off, even
+    /// by a ``RecoveryPlan``; the error says so.
     ///
-    /// Where bluetoothd runs on the adapter too, Linux hands a central to whichever of the two has begun to listen last.
-    /// One that is started later is noticed when it changes something of the adapter, or else when it has been given a
-    /// central, which `warning` is told of; then this begins to listen anew.
+    /// If bluetoothd runs on the adapter too, Linux passes a central to whichever of the two began to listen last. A
+    /// bluetoothd started later is noticed when it changes an adapter setting, at the latest when it has been given a
+    /// central, which `warning` reports; this peripheral then begins to listen again.
     ///
     /// - Parameters:
     ///   - adapter: the adapter, or a radio: `.radio(air.adapter())`.
-    ///   - store: where the bonds with centrals are kept, and what those have subscribed to; `nil`: ``PeerStore/standard`` for an adapter of
-    ///     this machine, memory for ``AdapterChoice/radio(_:)``.
-    ///   - warning: is told what goes wrong beside the calls; it is printed to standard error unless given.
-    ///   - body: what the peripheral does meanwhile, with the server, in a task of its own; when it returns or throws,
-    ///     advertising ends, and all links are dropped.
+    ///   - store: where the bonds with centrals and their subscriptions are kept; `nil`: ``PeerStore/standard`` for an
+    ///     adapter of this machine, memory for ``AdapterChoice/radio(_:)``.
+    ///   - warning: called for problems that make no call fail; by default they are printed to standard error.
+    ///   - body: the peripheral's work with the server, in a task of its own; when it returns or throws, advertising
+    ///     ends and all links are dropped.
     /// - Returns: what the closure returns.
-    /// - Throws: ``BLEError/Code/invalidArgument`` when the services can't be laid out, ``BLEError/Code/overflow`` when the
-    ///   adapter has no room for the advertisement, ``BLEError/Code/notSupported`` when a characteristic asks for what this
-    ///   server can't do, ``BLEError/Code/busy`` when another peripheral is served on the adapter; an error of the adapter,
-    ///   also when it fails later; what the closure throws; `CancellationError`.
+    /// - Throws: ``BLEError/Code/invalidArgument`` if the services can't be laid out, ``BLEError/Code/overflow`` if the
+    ///   adapter has no room for the advertisement, ``BLEError/Code/notSupported`` if a characteristic requires
+    ///   something this server doesn't support, ``BLEError/Code/busy`` if another peripheral is served on the adapter;
+    ///   an error of the adapter, also when it fails later; what the closure throws; `CancellationError`.
     public func run<Output: Sendable>(
         on adapter: AdapterChoice = .default,
         store: PeerStore? = nil,
@@ -124,7 +125,7 @@ public struct LocalPeripheral: Sendable {
         return try await server.run(body)
     }
 
-    /// Advertises and serves on a radio for as long as the closure runs. See ``run(on:store:warning:_:)``.
+    /// Advertises and serves on a radio while the closure runs. See ``run(on:store:warning:_:)``.
     public func run<Output: Sendable>(
         on radio: any Radio,
         warning: @escaping Warning = PeerStore.printWarning,
@@ -136,7 +137,7 @@ public struct LocalPeripheral: Sendable {
 
     /// Advertises and serves on a radio until the task is cancelled or the adapter fails.
     ///
-    /// Stored values are read and written by centrals without anybody's help. What goes wrong beside that is printed to
+    /// Centrals read and write stored values without further code. Problems that make no call fail are printed to
     /// standard error.
     ///
     /// - Throws: as ``run(on:store:warning:_:)``.

@@ -1,18 +1,18 @@
 import BLEProtocol
 
-/// What has become of the notifications for one central, over all characteristics, since it connected.
+/// The counts of one central's notifications, over all characteristics, since it connected.
 ///
-/// Each was sent, was dropped or waits: nothing else can become of one. A value that an error kept from the queue, such as
-/// ``BLEError/Code/notSupported`` where the central has not subscribed, was never meant for it, and is not counted.
+/// Each notification was sent, was dropped or is waiting. A value that an error kept out of the queue, such as
+/// ``BLEError/Code/notSupported`` for a central that has not subscribed, is not counted.
 public struct NotificationCounters: Hashable, Sendable {
-    /// Values that were meant for it; of those that are sent together each counts.
+    /// Values offered to it; values that are sent together count separately.
     public var offered = 0
     /// Values that the radio has taken.
     public var sent = 0
-    /// Values that it never gets: there was no room, it took its subscription back, or its link ended before their turn.
+    /// Values that it never gets: there was no room, it unsubscribed, or its link ended before their turn.
     public var dropped = 0
 
-    /// Values that wait for the radio now.
+    /// Values that are waiting for the radio now.
     public var waiting: Int { offered - sent - dropped }
 
     /// All zero.
@@ -27,13 +27,13 @@ public struct NotificationCounters: Hashable, Sendable {
 
 /// A central has fallen behind with its notifications, or has caught up; see ``PeripheralServer/backlogs``.
 public struct CentralBacklog: Sendable {
-    /// Which one.
+    /// The central.
     public let central: ConnectedCentral
 
-    /// Whether a value has found no room in its queue, and older ones wait; `false` as soon as nothing waits any more, and when it
-    /// leaves.
+    /// Whether its queue had no room for a value and older values are waiting; `false` as soon as none is waiting, and
+    /// when it leaves.
     public let isBehind: Bool
 
-    /// What had become of its notifications by then.
+    /// The counts of its notifications at that moment.
     public let counters: NotificationCounters
 }

@@ -2,8 +2,7 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Has answered what the pairings of centrals ask: each central's by a task of its own, which is cancelled when that pairing
-/// has ended.
+/// Answers the pairings of centrals: each in a task of its own, which is cancelled when that pairing has ended.
 final class PairingVisits: Sendable {
     /// One central that pairs.
     private struct Visit: Sendable {

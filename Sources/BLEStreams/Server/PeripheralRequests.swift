@@ -2,11 +2,11 @@ public import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// A central has subscribed to a characteristic, or has taken it back.
+/// A central has subscribed to a characteristic or unsubscribed from it.
 public struct SubscriptionChange: Sendable {
-    /// What the central wants to be sent.
+    /// What the central has subscribed to.
     public enum Kind: Hashable, Sendable {
-        /// Nothing any more.
+        /// Nothing: it has unsubscribed.
         case none
         /// Notifications.
         case notify
@@ -14,25 +14,25 @@ public struct SubscriptionChange: Sendable {
         case indicate
     }
 
-    /// Who it is.
+    /// The central.
     public let central: ConnectedCentral
 
     /// The ``LocalCharacteristic/id`` of the characteristic.
     public let characteristic: String
 
-    /// What the central wants to be sent.
+    /// What the central has subscribed to.
     public let kind: Kind
 
-    /// Whether the central wants anything.
+    /// Whether the central is subscribed.
     public var isSubscribed: Bool { kind != .none }
 }
 
-/// A central reads a dynamic value and waits for it.
+/// A central's read of a dynamic value; the central waits for the answer.
 ///
-/// Answer once, within 20 s; a request that is let go unanswered, or for which the program takes longer, is refused
-/// with Unlikely Error, so no central waits for nothing, and the program is told: ``LocalPeripheral/Warning``.
+/// Answer once, within 20 s. A request that is released without an answer, or takes longer, is refused with Unlikely
+/// Error, so that the central doesn't wait in vain, and ``LocalPeripheral/Warning`` reports it.
 public struct ReadRequest: Sendable {
-    /// Who reads.
+    /// The central that reads.
     public let central: ConnectedCentral
 
     /// The ``LocalCharacteristic/id`` of the characteristic.
@@ -40,10 +40,10 @@ public struct ReadRequest: Sendable {
 
     let answer: PendingAnswer
 
-    /// Answers with the whole value; a long one is cut for the central as it asks.
+    /// Answers with the whole value; a long one is sent in the parts that the central reads.
     ///
     /// - Parameter value: 0 to 512 octets.
-    /// - Throws: ``BLEError/Code/overflow`` when it is longer; the central waits on for another answer.
+    /// - Throws: ``BLEError/Code/overflow`` if it is longer; the central keeps waiting for another answer.
     public func respond(_ value: some Collection<UInt8>) throws {
         guard value.count <= ATTLimits.maximumValueLength else {
             throw BLEError.valueTooLong("respond", "of \(characteristic) to \(central)")
@@ -57,16 +57,16 @@ public struct ReadRequest: Sendable {
 
 /// A central has written a value.
 ///
-/// A stored value has changed already. A dynamic one waits for the program: accept or reject it once; a request that is
-/// let go unanswered is refused with Unlikely Error.
+/// A stored value has already changed. A dynamic one waits for the program: accept or reject it once; a request that is
+/// released without an answer is refused with Unlikely Error.
 public struct WriteRequest: Sendable {
-    /// Who writes.
+    /// The central that writes.
     public let central: ConnectedCentral
 
     /// The ``LocalCharacteristic/id`` of the characteristic.
     public let characteristic: String
 
-    /// Where in the value the octets belong: 0 unless a part was written by a long write.
+    /// The octets' offset in the value: 0 unless a long write wrote a part.
     public let offset: Int
 
     /// The octets.

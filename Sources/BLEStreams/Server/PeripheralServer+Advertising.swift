@@ -3,8 +3,7 @@ import BLERadio
 import Synchronization
 
 extension PeripheralServer {
-    /// Advertises something else from now on, as often as there is something new to say: links stay up, and so does the
-    /// rest of what is served.
+    /// Changes the advertisement, as often as needed: links stay up, and the services stay as they are.
     ///
     /// ```swift
     /// let outdoor = LocalPeripheral.beacon([.serviceData(.environmentalSensing, [0])])
@@ -18,15 +17,17 @@ extension PeripheralServer {
     /// }
     /// ```
     ///
-    /// Returns when it is on air. While the peripheral is interrupted (``state``), it returns at once, and the declaration
-    /// holds from when it is served again; so too while the controller can't advertise beside a link that it has.
+    /// Returns when it is on air. While the peripheral is interrupted (``state``), it returns immediately, and the
+    /// advertisement takes effect when the peripheral is served again; likewise while the controller can't advertise
+    /// because of a link that it has.
     ///
-    /// - Parameter declaration: all that is advertised, in place of ``LocalPeripheral/advertisement``. The flags are added
-    ///   where centrals may connect and it has none.
-    /// - Throws: ``BLEError/Code/overflow`` when the adapter has no room for it, ``BLEError/Code/invalidArgument`` when it
-    ///   makes no advertisement, or centrals may connect to what began as a ``LocalPeripheral/beacon(_:scanResponse:interval:)``:
-    ///   what was advertised before goes on; an error of the adapter; ``BLEError/Code/ended`` when nothing is served any
-    ///   more; `CancellationError`, by which it is not known whether it is on air.
+    /// - Parameter declaration: the whole advertisement, in place of ``LocalPeripheral/advertisement``. The flags are
+    ///   added if centrals may connect and it has none.
+    /// - Throws: ``BLEError/Code/overflow`` if the adapter has no room for it, ``BLEError/Code/invalidArgument`` if it
+    ///   is not a valid advertisement, or if it is connectable and the peripheral began as a
+    ///   ``LocalPeripheral/beacon(_:scanResponse:interval:)``; in these cases the former advertisement continues. An
+    ///   error of the adapter; ``BLEError/Code/ended`` if the peripheral is no longer served; `CancellationError`,
+    ///   after which it is unknown whether the change is on air.
     public func advertise(_ declaration: AdvertiseRequest) async throws {
         let request = declaration.withFlags
         guard !isBeacon || !request.isConnectable else { throw BLEError.connectableBeacon(name) }
@@ -104,7 +105,7 @@ final class ServedAdvertisement: Sendable {
             .ended,
             operation: "advertise",
             object: name,
-            cause: "the peripheral is not served any more",
+            cause: "the peripheral is no longer served",
             remedy: "Use the server only within the closure of LocalPeripheral.run(on:store:warning:_:)."
         )
     }
@@ -149,8 +150,8 @@ extension LocalPeripheral {
         return AdvertiseRequest((uuids.isEmpty ? [] : [.services(uuids)]) + [.localName(name)]).withFlags
     }
 
-    /// A peripheral that only advertises: no central can connect, and nothing is served. In the words of the specification, a
-    /// broadcaster.
+    /// A peripheral that only advertises (a broadcaster in the specification): no central can connect, and nothing is
+    /// served.
     ///
     /// ```swift
     /// let beacon = LocalPeripheral.beacon(IBeacon(uuid: BluetoothUUID(0x180A), major: 1, minor: 2).fields)
@@ -159,12 +160,12 @@ extension LocalPeripheral {
     /// }
     /// ```
     ///
-    /// It runs as any other does, goes on as ``resuming`` has it, and is changed by ``PeripheralServer/advertise(_:)``. The
-    /// kernel gives it an address that means nothing, another one whenever it begins.
+    /// It runs like any other peripheral, resumes as ``resuming`` says, and is changed by
+    /// ``PeripheralServer/advertise(_:)``. The kernel gives it a random address, a new one each time it begins.
     ///
     /// - Parameters:
-    ///   - fields: what it advertises: those of a beacon, or any.
-    ///   - scanResponse: what stands in the scan response in any case.
+    ///   - fields: what to advertise: the fields of a beacon, or any others.
+    ///   - scanResponse: fields that are always placed in the scan response.
     ///   - interval: see ``AdvertiseRequest/interval``.
     public static func beacon(
         _ fields: [AdvertisingField],
@@ -188,8 +189,8 @@ extension BLEError {
             .invalidArgument,
             operation: "advertise",
             object: name,
-            cause: "nothing listens for centrals that connect: it began as a beacon",
-            remedy: "Run a LocalPeripheral with services, or declare it with isConnectable: false."
+            cause: "the peripheral began as a beacon, which accepts no connections",
+            remedy: "Run a LocalPeripheral with services, or declare the advertisement with isConnectable: false."
         )
     }
 }

@@ -1,10 +1,10 @@
 public import BLEProtocol
 import BLERadio
 
-// Notifications that wait for nobody: each central has a queue of its own, and a policy for what it has no room for.
+// Notifications that don't wait for centrals: each central has a queue, and a policy for values that don't fit.
 extension PeripheralServer {
-    /// Which centrals fall behind with their notifications, and which have caught up: those who are behind at once, and then
-    /// each change.
+    /// Centrals that fall behind with their notifications or have caught up: first those that are behind now, then each
+    /// change.
     ///
     /// ```swift
     /// try await LocalPeripheral(name: "Fast") {
@@ -25,7 +25,7 @@ extension PeripheralServer {
         ) { [backlogBoard] mailbox in backlogBoard.watch(mailbox) }
     }
 
-    /// Sends a notification to all centrals that have subscribed, and waits for none of them.
+    /// Sends a notification to all subscribed centrals, without waiting for any of them.
     ///
     /// ```swift
     /// let level = BluetoothUUID(0x2A19)
@@ -37,19 +37,20 @@ extension PeripheralServer {
     /// }
     /// ```
     ///
-    /// What waits is counted for each central and each characteristic by itself, beside the value that its link is being
-    /// given: one that is slow keeps nobody else waiting, and no other characteristic. ``ConnectedCentral/notifications``
-    /// counts what was dropped, and ``backlogs`` tells who is behind.
+    /// The buffer applies to each central and each characteristic separately, in addition to the value being passed to
+    /// the link: a slow central delays no other central and no other characteristic. ``ConnectedCentral/notifications``
+    /// counts dropped values, and ``backlogs`` reports which centrals are behind.
     ///
     /// - Parameters:
-    ///   - value: 0 to 512 octets; of a longer one than the MTU of a central takes it gets the beginning, which its outcome
-    ///     tells.
+    ///   - value: 0 to 512 octets; if it is too long for a central's MTU, that central gets the beginning, and its
+    ///     outcome says so.
     ///   - uuid: the characteristic.
-    ///   - buffer: what happens where so many values of the characteristic wait for a central: `.newest` drops the oldest of
-    ///     them, `.oldest` and `.fail` drop this one, which the outcome's ``BLEError/Code/overflow`` says; `.unbounded` keeps all.
-    /// - Returns: what became of it, for each that had subscribed, in the order in which they connected; perhaps nobody.
-    /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` where the characteristic has no property
-    ///   `notify`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` when several
+    ///   - buffer: what happens when that many values of the characteristic are waiting for a central: `.newest` drops
+    ///     the oldest of them; `.oldest` and `.fail` drop this one, and the outcome has ``BLEError/Code/overflow``;
+    ///     `.unbounded` keeps all.
+    /// - Returns: an outcome for each subscribed central, in the order in which they connected; may be empty.
+    /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` if the characteristic lacks the property
+    ///   `notify`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` if several
     ///   characteristics have this UUID; what ended the server's radio.
     @discardableResult
     public func notify(
@@ -58,10 +59,10 @@ extension PeripheralServer {
         buffer: BufferPolicy
     ) throws -> [NotificationOutcome] { try notify(Array(value), .uuid(uuid), buffer) }
 
-    /// Sends a notification of the characteristic with this ``LocalCharacteristic/id`` to all that have subscribed, and waits
-    /// for none of them.
+    /// Sends a notification of the characteristic with this ``LocalCharacteristic/id`` to all subscribed centrals,
+    /// without waiting for any of them.
     ///
-    /// - Returns: what became of it, for each that had subscribed; perhaps nobody.
+    /// - Returns: an outcome for each subscribed central; may be empty.
     /// - Throws: as for a UUID.
     @discardableResult
     public func notify(
@@ -70,9 +71,9 @@ extension PeripheralServer {
         buffer: BufferPolicy
     ) throws -> [NotificationOutcome] { try notify(Array(value), .id(id), buffer) }
 
-    /// Sends a notification of a value with a type to all that have subscribed, and waits for none of them.
+    /// Sends a notification of a typed value to all subscribed centrals, without waiting for any of them.
     ///
-    /// - Returns: what became of it, for each that had subscribed; perhaps nobody.
+    /// - Returns: an outcome for each subscribed central; may be empty.
     /// - Throws: as for a UUID, and as ``TypedCharacteristic/octets(of:)``.
     @discardableResult
     public func notify<Value>(
@@ -80,14 +81,14 @@ extension PeripheralServer {
         of key: TypedCharacteristic<Value>,
         buffer: BufferPolicy
     ) throws -> [NotificationOutcome] {
-        try notify(try key.octets(of: value, operation: "notify"), .uuid(key.uuid), buffer)
+        try notify(try key.octets(of: value, during: "notify"), .uuid(key.uuid), buffer)
     }
 
-    /// Sends a notification to one central, and doesn't wait for it.
+    /// Sends a notification to one central, without waiting for it.
     ///
     /// - Returns: what is sent, and how many values were dropped for it.
-    /// - Throws: as for all, and as ``notify(_:of:to:)``; with `.fail` ``BLEError/Code/overflow`` where there is no room, which
-    ///   with `.oldest` only the outcome says.
+    /// - Throws: as for all centrals, and as ``notify(_:of:to:)``; with `.fail`, ``BLEError/Code/overflow`` if there is
+    ///   no room, which with `.oldest` only the outcome reports.
     @discardableResult
     public func notify(
         _ value: some Collection<UInt8>,
@@ -96,7 +97,8 @@ extension PeripheralServer {
         buffer: BufferPolicy
     ) throws -> NotificationOutcome { try notify(Array(value), .uuid(uuid), to: central, buffer) }
 
-    /// Sends a notification of the characteristic with this ``LocalCharacteristic/id`` to one central, and doesn't wait for it.
+    /// Sends a notification of the characteristic with this ``LocalCharacteristic/id`` to one central, without waiting
+    /// for it.
     ///
     /// - Returns: what is sent, and how many values were dropped for it.
     /// - Throws: as for a UUID.
@@ -108,7 +110,7 @@ extension PeripheralServer {
         buffer: BufferPolicy
     ) throws -> NotificationOutcome { try notify(Array(value), .id(id), to: central, buffer) }
 
-    /// Sends a notification of a value with a type to one central, and doesn't wait for it.
+    /// Sends a notification of a typed value to one central, without waiting for it.
     ///
     /// - Returns: what is sent, and how many values were dropped for it.
     /// - Throws: as for a UUID, and as ``TypedCharacteristic/octets(of:)``.
@@ -119,7 +121,7 @@ extension PeripheralServer {
         to central: ConnectedCentral,
         buffer: BufferPolicy
     ) throws -> NotificationOutcome {
-        try notify(try key.octets(of: value, operation: "notify"), .uuid(key.uuid), to: central, buffer)
+        try notify(try key.octets(of: value, during: "notify"), .uuid(key.uuid), to: central, buffer)
     }
 
     private func notify(_ value: [UInt8], _ name: LocalName, _ buffer: BufferPolicy) throws -> [NotificationOutcome] {

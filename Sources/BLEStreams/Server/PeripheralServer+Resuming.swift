@@ -1,7 +1,7 @@
 import BLEProtocol
 import BLERadio
 
-// A peripheral that lives longer than what its radio does for it.
+// A peripheral that outlives interruptions of its radio.
 extension PeripheralServer {
     /// Serves for the first time; where that fails for a reason that may pass, as the policy has it.
     func startServing() async throws {

@@ -4,14 +4,14 @@ extension PeripheralServer {
     /// Sends a notification to one central; waits while its queue is full.
     ///
     /// - Parameters:
-    ///   - value: 0 to 512 octets; ``ConnectedCentral/maximumValueLength`` of them are sent, and the outcome tells whether
-    ///     that is all.
+    ///   - value: 0 to 512 octets; ``ConnectedCentral/maximumValueLength`` of them are sent, and the outcome says whether
+    ///     the value was cut.
     ///   - uuid: the characteristic.
-    ///   - central: who gets it.
+    ///   - central: the recipient.
     /// - Returns: what is sent.
-    /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` when it hasn't subscribed, or nobody can;
+    /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` if it hasn't subscribed, or no central can;
     ///   ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/permissionDenied`` while the link is less
-    ///   protected than the characteristic asks for; ``BLEError/Code/invalidArgument`` when several characteristics have
+    ///   secure than the characteristic requires; ``BLEError/Code/invalidArgument`` if several characteristics have
     ///   this UUID; ``BLEError/Code/disconnected``; what ended the server's radio; `CancellationError`.
     @discardableResult
     public func notify(
@@ -35,20 +35,21 @@ extension PeripheralServer {
         try await notify(Array(value), .id(id), to: central)
     }
 
-    /// Sends a notification to all centrals that have subscribed.
+    /// Sends a notification to all subscribed centrals.
     ///
-    /// Who has room for it gets it at once. The call waits for those who have none, but not for one that takes nothing for
-    /// 10 s: that one gets no more values to all, as its outcome says, until it goes on.
+    /// Centrals with room in their queue get it immediately. The call waits for the others, but not for a central that
+    /// takes nothing for 10 s: until that one takes values again, it gets no value sent to all, and its outcome says
+    /// so.
     ///
     /// - Parameters:
-    ///   - value: 0 to 512 octets; of a longer one than the MTU of a central takes it gets the beginning, which its outcome
-    ///     tells.
+    ///   - value: 0 to 512 octets; if it is too long for a central's MTU, that central gets the beginning, and its
+    ///     outcome says so.
     ///   - uuid: the characteristic.
-    /// - Returns: what became of it, for each that had subscribed, in the order in which they connected; perhaps nobody.
-    /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` where the characteristic has no property
-    ///   `notify`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` when several
-    ///   characteristics have this UUID; what ended the server's radio; `CancellationError`. That some don't get it throws
-    ///   nothing: the outcomes say which, with the errors of ``notify(_:of:to:)``.
+    /// - Returns: an outcome for each subscribed central, in the order in which they connected; may be empty.
+    /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` if the characteristic lacks the property
+    ///   `notify`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` if several
+    ///   characteristics have this UUID; what ended the server's radio; `CancellationError`. It doesn't throw if some
+    ///   centrals fail to get the value: the outcomes tell which, with the errors of ``notify(_:of:to:)``.
     @discardableResult
     public func notify(
         _ value: some Collection<UInt8>,
@@ -57,22 +58,22 @@ extension PeripheralServer {
         try await notify(Array(value), .uuid(uuid))
     }
 
-    /// Sends a notification of the characteristic with this ``LocalCharacteristic/id`` to all that have subscribed.
+    /// Sends a notification of the characteristic with this ``LocalCharacteristic/id`` to all subscribed centrals.
     ///
-    /// - Returns: what became of it, for each that had subscribed; perhaps nobody.
+    /// - Returns: an outcome for each subscribed central; may be empty.
     /// - Throws: as for a UUID.
     @discardableResult
     public func notify(_ value: some Collection<UInt8>, of id: String) async throws -> [NotificationOutcome] {
         try await notify(Array(value), .id(id))
     }
 
-    /// Sends notifications of several characteristics to one central, in one PDU where it takes that and they fit;
+    /// Sends notifications of several characteristics to one central, in one PDU if it supports that and they fit;
     /// waits while its queue is full.
     ///
     /// - Parameters:
-    ///   - values: each characteristic with its value, 0 to 512 octets, in order. In one PDU none is cut; else
+    ///   - values: each characteristic with its value, 0 to 512 octets, in order. In one PDU none is cut; otherwise
     ///     ``ConnectedCentral/maximumValueLength`` octets of each are sent.
-    ///   - central: who gets them; it must have subscribed to all of them.
+    ///   - central: the recipient; it must have subscribed to all of them.
     /// - Returns: what is sent of all of them.
     /// - Throws: as ``notify(_:of:to:)``.
     @discardableResult
@@ -93,13 +94,13 @@ extension PeripheralServer {
     /// Sends an indication to one central, and waits until it has confirmed it.
     ///
     /// - Parameters:
-    ///   - value: 0 to 512 octets; ``ConnectedCentral/maximumValueLength`` of them are sent, and the outcome tells whether
-    ///     that is all.
+    ///   - value: 0 to 512 octets; ``ConnectedCentral/maximumValueLength`` of them are sent, and the outcome says
+    ///     whether the value was cut.
     ///   - uuid: the characteristic.
-    ///   - central: who gets it.
+    ///   - central: the recipient.
     /// - Returns: what was sent.
-    /// - Throws: as ``notify(_:of:to:)``; ``BLEError/Code/disconnected`` also when the central has not confirmed within the
-    ///   30 s of the specification, which ends its link.
+    /// - Throws: as ``notify(_:of:to:)``; ``BLEError/Code/disconnected`` also if the central has not confirmed within
+    ///   the 30 s of the specification, which ends its link.
     @discardableResult
     public func indicate(
         _ value: some Collection<UInt8>,
@@ -123,26 +124,26 @@ extension PeripheralServer {
         try await indicate(Array(value), .id(id), to: central)
     }
 
-    /// Sends an indication to all that have subscribed, at once, and waits until each has confirmed it or failed to:
-    /// nobody waits for another one, and the call returns within 30 s of the last one's turn.
+    /// Sends an indication to all subscribed centrals at once, and waits until each has confirmed it or failed to: no
+    /// central waits for another, and the call returns within 30 s of the last one's turn.
     ///
     /// - Parameters:
-    ///   - value: 0 to 512 octets; of a longer one than the MTU of a central takes it gets the beginning, which its outcome
-    ///     tells.
+    ///   - value: 0 to 512 octets; if it is too long for a central's MTU, that central gets the beginning, and its
+    ///     outcome says so.
     ///   - uuid: the characteristic.
-    /// - Returns: what became of it, for each that had subscribed, in the order in which they connected; perhaps nobody.
-    /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` where the characteristic has no property
-    ///   `indicate`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` when several
-    ///   characteristics have this UUID; what ended the server's radio; `CancellationError`. That some have failed throws
-    ///   nothing: the outcomes say which, with the errors of ``indicate(_:of:to:)``.
+    /// - Returns: an outcome for each subscribed central, in the order in which they connected; may be empty.
+    /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` if the characteristic lacks the property
+    ///   `indicate`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` if several
+    ///   characteristics have this UUID; what ended the server's radio; `CancellationError`. It doesn't throw if some
+    ///   centrals fail to confirm: the outcomes tell which, with the errors of ``indicate(_:of:to:)``.
     @discardableResult
     public func indicate(_ value: some Collection<UInt8>, of uuid: BluetoothUUID) async throws -> [IndicationOutcome] {
         try await indicate(Array(value), .uuid(uuid))
     }
 
-    /// Sends an indication of the characteristic with this ``LocalCharacteristic/id`` to all that have subscribed.
+    /// Sends an indication of the characteristic with this ``LocalCharacteristic/id`` to all subscribed centrals.
     ///
-    /// - Returns: what became of it, for each that had subscribed; perhaps nobody.
+    /// - Returns: an outcome for each subscribed central; may be empty.
     /// - Throws: as for a UUID.
     @discardableResult
     public func indicate(_ value: some Collection<UInt8>, of id: String) async throws -> [IndicationOutcome] {

@@ -7,14 +7,14 @@ public enum CentralEvent: Sendable {
     case connected(ConnectedCentral)
     /// It has left, for this reason.
     case disconnected(ConnectedCentral, DisconnectReason)
-    /// It has paired with this device; with the bond that is kept, `nil` where it does not bond.
+    /// It has paired with this device; with the bond that is kept, or `nil` if it does not bond.
     case paired(ConnectedCentral, Bond?)
-    /// It has tried to, and that failed; ``BLEError/pairingFailure`` says why, as far as that is known. The link may go on.
+    /// Its pairing has failed; ``BLEError/pairingFailure`` is the reason, if known. The link may stay up.
     case pairingFailed(ConnectedCentral, BLEError)
 }
 
 extension PeripheralServer {
-    /// Who connects, pairs and leaves, from now on. Ends when the server stops; throws when the adapter fails.
+    /// Centrals that connect, pair and leave, from now on. Ends when the server stops; throws when the adapter fails.
     public var centralEvents: BLEStream<CentralEvent> {
         events(StreamSubject(operation: "centrals")) { event in
             switch event {
@@ -27,9 +27,9 @@ extension PeripheralServer {
         }
     }
 
-    /// Who subscribes to a characteristic and who takes it back, from now on.
+    /// Subscriptions to a characteristic and their ends, from now on.
     ///
-    /// A central that has changed its subscriptions 4,096 times ahead of the program is disconnected.
+    /// A central that is 4,096 subscription changes ahead of the program is disconnected.
     ///
     /// - Parameter uuid: the characteristic; `nil`: all.
     /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.
@@ -37,10 +37,11 @@ extension PeripheralServer {
         subscriptions(uuid.map { .uuid($0) })
     }
 
-    /// Who subscribes to the characteristic with this ``LocalCharacteristic/id``; see ``subscriptions(of:)``.
+    /// Subscriptions to the characteristic with this ``LocalCharacteristic/id``; see ``subscriptions(of:)``.
     public func subscriptions(of id: String) -> BLEStream<SubscriptionChange> { subscriptions(.id(id)) }
 
-    /// Reads of a dynamic value, to be answered. Several iterations share the requests: each goes to the oldest.
+    /// Reads of a dynamic value, for the program to answer. If there are several iterations, the oldest gets each
+    /// request.
     ///
     /// - Parameter uuid: the characteristic; `nil`: all.
     /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.
@@ -49,11 +50,13 @@ extension PeripheralServer {
     /// Reads of the characteristic with this ``LocalCharacteristic/id``; see ``reads(of:)``.
     public func reads(of id: String) -> BLEStream<ReadRequest> { reads(.id(id)) }
 
-    /// Writes of a value: of a dynamic one, to be accepted or rejected; of a stored one, done already.
+    /// Writes of a value: those of a dynamic value for the program to accept or reject, those of a stored value after
+    /// the fact.
     ///
-    /// Of each central 4,096 writes may wait for the program. What one writes beyond that is dropped, a request among it
-    /// refused with Insufficient Resources; nobody else's is. ``ConnectedCentral/droppedWrites`` counts what was dropped of a
-    /// central, ``BLEStream/counters`` what was dropped here, and ``BLEStream/withGaps()`` shows where.
+    /// Up to 4,096 writes of each central may wait for the program. Further ones of that central are dropped, and
+    /// requests among them are refused with Insufficient Resources; other centrals are not affected.
+    /// ``ConnectedCentral/droppedWrites`` counts a central's dropped writes, ``BLEStream/counters`` those dropped here,
+    /// and ``BLEStream/withGaps()`` shows where.
     ///
     /// - Parameter uuid: the characteristic; `nil`: all.
     /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.

@@ -1,7 +1,7 @@
 public import BLEProtocol
 
 extension PeripheralServer {
-    /// The value of a stored characteristic; `nil` where it is dynamic or doesn't exist. Of several with this UUID the
+    /// The value of a stored characteristic; `nil` if it is dynamic or doesn't exist. If several have this UUID, the
     /// first one's.
     public func value(of uuid: BluetoothUUID) -> [UInt8]? { value(.uuid(uuid)) }
 
@@ -9,10 +9,10 @@ extension PeripheralServer {
     /// exist.
     public func value(of id: String) -> [UInt8]? { value(.id(id)) }
 
-    /// Changes the value of a stored characteristic; nobody is notified by this alone.
+    /// Changes the value of a stored characteristic; this alone sends no notification.
     ///
-    /// - Throws: ``BLEError/Code/notFound`` when it doesn't exist or is dynamic; ``BLEError/Code/overflow`` when the
-    ///   value is longer than the characteristic allows; ``BLEError/Code/invalidArgument`` when several have this UUID.
+    /// - Throws: ``BLEError/Code/notFound`` if it doesn't exist or is dynamic; ``BLEError/Code/overflow`` if the value
+    ///   is longer than the characteristic allows; ``BLEError/Code/invalidArgument`` if several have this UUID.
     public func setValue(_ value: some Collection<UInt8>, of uuid: BluetoothUUID) throws {
         try setValue(Array(value), .uuid(uuid))
     }
@@ -52,9 +52,9 @@ extension PeripheralServer {
                 isStored ? .overflow : .notFound,
                 operation: "set value",
                 object: "of \(name)",
-                cause: isStored ? "\(value.count) octets are too many for it" : "its value is not stored",
+                cause: isStored ? "its values can't have \(value.count) octets" : "its value is not stored",
                 remedy: isStored
-                    ? "Describe the characteristic with a larger maximumLength." : "Describe it as .stored."
+                    ? "Declare the characteristic with a larger maximumLength." : "Declare it as .stored."
             )
         }
     }

@@ -18,7 +18,7 @@ extension [RadioActivity] {
     }
 }
 
-/// A ``LocalPeripheral`` while it runs: who is connected, what they ask, and what they are sent.
+/// A running ``LocalPeripheral``: its connected centrals, their requests, and the values sent to them.
 public final class PeripheralServer: Sendable {
     private struct State {
         /// The names of characteristics that are not offered any more, by value handle.
@@ -92,7 +92,7 @@ public final class PeripheralServer: Sendable {
             .ended,
             operation: operation,
             object: "of \(name)",
-            cause: "the peripheral is not served any more",
+            cause: "the peripheral is no longer served",
             remedy: "Use the server only within the closure of LocalPeripheral.run(on:store:warning:_:)."
         )
     }
@@ -209,17 +209,16 @@ public final class PeripheralServer: Sendable {
 
     // MARK: - What is offered
 
-    /// Offers other services from now on, in place of those of the ``LocalPeripheral``.
+    /// Replaces the services of the ``LocalPeripheral``.
     ///
-    /// A service that is described as before keeps its handles, its values and its subscribers; what is new gets handles
-    /// of its own. Centrals that want to be told (Service Changed) are; one that keeps what it discovered and has said so
-    /// is answered Database Out Of Sync before it can use a handle that may be wrong. What is advertised stays. Closures for
-    /// values are not compared: those that are given now answer from now on.
+    /// A service with an unchanged declaration keeps its handles, its values and its subscribers; new services get new
+    /// handles. Centrals that have subscribed to Service Changed are informed; a central that has enabled robust
+    /// caching is answered Database Out Of Sync before it can use a handle that may be wrong. The advertisement stays
+    /// as it is. Closures for values are not compared: the new ones answer from now on.
     ///
-    /// - Parameter services: all that is offered, but for the Generic Access and Generic Attribute services, which are
-    ///   added by themselves.
-    /// - Returns: whether anything is different now.
-    /// - Throws: ``BLEError/Code/invalidArgument`` when the services can't be laid out; nothing has changed then.
+    /// - Parameter services: all services except Generic Access and Generic Attribute, which are added automatically.
+    /// - Returns: whether anything has changed.
+    /// - Throws: ``BLEError/Code/invalidArgument`` if the services can't be laid out; nothing changes then.
     @discardableResult
     public func replaceServices(_ services: [LocalService]) throws -> Bool {
         let all = try description.allServices(services, operation: "replace services")

@@ -1,8 +1,8 @@
 import BLEProtocol
 import Synchronization
 
-/// What a program is told though none of its calls has failed. What goes on and on is told the 1st, the 10th, the 100th
-/// time: whoever is connected can't fill a log.
+/// Problems reported to the program that make no call fail. A recurring one is reported the 1st, the 10th and the 100th
+/// time, and so on: a central can't fill a log.
 final class ServerWarnings: Sendable {
     /// What is counted by itself.
     enum Kind: Hashable {
@@ -60,8 +60,8 @@ extension BLEError {
             .notSupported,
             operation: operation,
             object: object,
-            cause: "the value is dynamic, and nobody iterates PeripheralServer.\(stream), so nobody answers",
-            remedy: "Iterate it for as long as the peripheral runs, or describe the value as .stored."
+            cause: "the value is dynamic, but the program does not iterate PeripheralServer.\(stream)",
+            remedy: "Iterate it while the peripheral runs, or declare the value as .stored."
         )
     }
 
@@ -71,8 +71,8 @@ extension BLEError {
             error.code,
             operation: "receive pairings",
             object: error.object,
-            cause: "centrals can't pair any more, while those with a bond go on: \(error.cause)",
-            remedy: error.remedy + " Then serve the peripheral anew, with LocalPeripheral.run(on:)."
+            cause: "centrals can no longer pair; those with a bond are not affected: \(error.cause)",
+            remedy: error.remedy + " Then call LocalPeripheral.run(on:) again."
         )
     }
 
@@ -82,7 +82,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: patience.map { "the program did not answer within \($0), so the central was refused" }
-                ?? "the program let the request go without an answer, so the central was refused",
+                ?? "the program released the request without an answer, so the central was refused",
             remedy: "Answer each request once, with respond(_:), accept() or reject(_:)."
         )
     }
@@ -93,8 +93,8 @@ extension BLEError {
             operation: "writes",
             object: object,
             cause:
-                "it writes faster than the program takes: \(Allowance.ofEach) of its writes wait, and what it writes "
-                + "beyond that is dropped (\(dropped) so far)",
+                "it writes faster than the program takes writes: \(Allowance.ofEach) of them are waiting, and further "
+                + "ones are dropped (\(dropped) so far)",
             remedy: "Take writes faster, or drop its link with ConnectedCentral.disconnect()."
         )
     }
@@ -106,7 +106,7 @@ extension BLEError {
             object: object,
             cause:
                 "it has changed its subscriptions \(Allowance.ofEach) times since the program took one, so its link was dropped",
-            remedy: "Take subscriptions as they come; what follows from one can be done in a task of its own."
+            remedy: "Take subscriptions as they arrive; do longer work for one in a task of its own."
         )
     }
 }

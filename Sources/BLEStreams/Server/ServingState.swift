@@ -2,14 +2,14 @@ public import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Whether a peripheral that this program is can be found and connected to.
+/// Whether a peripheral of this program can be found and connected to.
 public enum ServingState: Sendable {
     /// It begins to listen and to advertise.
     case starting
     /// It advertises, and centrals may connect.
     case serving
-    /// Its adapter can't be used, or something has taken its advertising or listening away, for this reason; it is served
-    /// again as ``LocalPeripheral/resuming`` says. Links that are up stay up, where the adapter has kept them.
+    /// Its adapter can't be used, or it has lost its advertising or listening, for this reason; it is served again as
+    /// ``LocalPeripheral/resuming`` says. Links stay up if the adapter has kept them.
     case interrupted(BLEError)
 }
 
@@ -28,9 +28,9 @@ extension PeripheralServer {
     /// Whether it can be found and connected to now.
     public var state: ServingState { serving.current }
 
-    /// Whether it can be found and connected to: at once, and then each change.
+    /// Whether it can be found and connected to: the present state, then each change.
     ///
-    /// Ends when the server stops; throws when the adapter fails for good. A consumer that is slow gets the newest 256.
+    /// Ends when the server stops; throws when the adapter fails for good. A slow consumer gets the newest 256.
     public var states: BLEStream<ServingState> {
         BLEStream(
             StreamSubject(operation: "serving states", object: name),

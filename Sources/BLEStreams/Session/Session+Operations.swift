@@ -1,39 +1,17 @@
-public import BLEProtocol
+import BLEProtocol
 import BLERadio
 
-extension Session {
-    /// Reads a characteristic once the session is ready; its state is reading meanwhile.
-    ///
-    /// - Parameters:
-    ///   - uuid: its type; where the peripheral has several of it, the first one.
-    ///   - service: the service that it is looked for in; `nil`: all.
-    ///   - timeout: how long to wait for the session to be ready, and then for the answer; `nil`: for as long as it
-    ///     takes, and 30 s a request.
-    /// - Throws: why the session failed, as far as it has; the errors of ``Link/read(_:in:timeout:)``. A link that is
-    ///   lost meanwhile is ``BLEError/Code/disconnected``: nothing is read a second time by itself.
-    public func read(
-        _ uuid: BluetoothUUID,
-        in service: BluetoothUUID? = nil,
-        timeout: Duration? = nil
-    ) async throws -> CharacteristicValue {
-        try await operate(.read, .readFinished, timeout) { link in
-            try await link.read(uuid, in: service, timeout: timeout)
-        }
-    }
-
-    /// Writes a characteristic once the session is ready; its state is writing meanwhile.
-    ///
-    /// Parameters and errors are those of ``read(_:in:timeout:)`` and ``Link/write(_:to:in:_:timeout:)``. Whether a
-    /// value was written whose link was lost meanwhile nobody knows; nothing is written a second time by itself.
-    public func write(
-        _ value: some Collection<UInt8> & Sendable,
-        to uuid: BluetoothUUID,
-        in service: BluetoothUUID? = nil,
-        _ kind: WriteKind = .withResponse,
-        timeout: Duration? = nil
-    ) async throws {
-        try await operate(.write, .writeFinished, timeout) { link in
-            try await link.write(value, to: uuid, in: service, kind, timeout: timeout)
+extension Session: CharacteristicAccess {
+    /// Runs the closure with the link, once the session is ready, whose state is reading or writing meanwhile. See
+    /// ``CharacteristicAccess``.
+    public func withLink<Output: Sendable>(
+        for operation: CharacteristicOperation,
+        timeout: Duration?,
+        _ body: (Link) async throws -> Output
+    ) async throws -> Output {
+        switch operation {
+        case .read: try await operate(.read, .readFinished, timeout, body)
+        case .write: try await operate(.write, .writeFinished, timeout, body)
         }
     }
 

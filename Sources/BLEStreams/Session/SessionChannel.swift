@@ -8,6 +8,8 @@ struct SessionConsumer: Sendable {
     let lost: @Sendable (Int) -> Void
     /// Nothing could be received for a while, until now.
     let interrupted: @Sendable (any Error, Duration) -> Void
+    /// The peripheral has said that it sends values, on each link; and at the beginning, where it does so already.
+    var switchedOn: (@Sendable () -> Void)?
     /// There will be no more; `nil` for a consumer that outlives a failure of the session.
     let finish: (@Sendable ((any Error)?) -> Void)?
 }
@@ -86,9 +88,12 @@ struct SessionChannel {
     }
 
     /// The subscription is on: what was missed until now is a gap.
-    mutating func switchedOn(now: Duration) {
+    ///
+    /// - Returns: the consumers, to be told outside the lock.
+    mutating func switchedOn(now: Duration) -> [SessionConsumer] {
         isOn = true
         showGaps(now: now)
+        return consumers.all.map(\.consumer)
     }
 
     /// The link is gone: until the next one nobody gets anything.

@@ -37,12 +37,14 @@ final class SessionChannels: Sendable {
         _ subscription: SessionSubscription,
         _ consumer: SessionConsumer
     ) -> @Sendable () -> Void {
-        let (id, failure): (Int, BLEError?) = state.withLock { state in
-            guard state.failure == nil || consumer.finish == nil else { return (0, state.failure) }
+        let (id, failure, isOn): (Int, BLEError?, Bool) = state.withLock { state in
+            guard state.failure == nil || consumer.finish == nil else { return (0, state.failure, false) }
             if state.channels[subscription] == nil { state.order.append(subscription) }
-            return (state.channels[subscription, default: SessionChannel(isPlanned: false)].add(consumer), nil)
+            let id = state.channels[subscription, default: SessionChannel(isPlanned: false)].add(consumer)
+            return (id, nil, state.channels[subscription]?.isOn == true)
         }
         if let failure { consumer.finish?(failure) } else { wish() }
+        if isOn { consumer.switchedOn?() }
         return { self.remove(id, subscription) }
     }
 
@@ -100,7 +102,8 @@ final class SessionChannels: Sendable {
 
     func switchedOn(_ subscription: SessionSubscription) {
         let now = timeline.now
-        state.withLock { $0.channels[subscription]?.switchedOn(now: now) }
+        let consumers = state.withLock { $0.channels[subscription]?.switchedOn(now: now) ?? [] }
+        for consumer in consumers { consumer.switchedOn?() }
     }
 
     func deliver(_ values: [CharacteristicValue], of subscription: SessionSubscription) {

@@ -50,6 +50,8 @@ extension SessionDriver {
         guard try await initialised(link) else { return false }
         for (subscription, isPlanned) in session.channels.pending {
             guard session.state.kind.phase == .connected else { return false }
+            // A stream that has begun since the characteristics were looked for has its turn once the session is ready.
+            if session.state.kind == .servicesReady { break }
             if plan.discovers || isPlanned {
                 guard try await subscribe(subscription, isPlanned, link) else { return false }
             }
@@ -80,8 +82,8 @@ extension SessionDriver {
     /// Looks for what is to be subscribed to. A stream that wants what isn't there ends; a plan that does is a failure.
     private func findCharacteristics(in database: GATTDatabase, of peripheral: Peripheral) -> Bool {
         for (subscription, isPlanned) in session.channels.pending {
-            let found = subscription.selector.find(in: database).mapError { failure in
-                let object = "\(subscription.selector) of \(peripheral)"
+            let found = subscription.characteristic.selector.find(in: database).mapError { failure in
+                let object = "\(subscription) of \(peripheral)"
                 return BLEError(failure, operation: "session", object: object, target: object, security: .none)
             }
             switch found {
@@ -224,7 +226,7 @@ extension SessionDriver {
                 answers: link.whoAnswers
             )
             let cancel = link.bearer.subscribe(
-                subscription.selector,
+                subscription.characteristic.selector,
                 indications: subscription.indications,
                 consumer
             )

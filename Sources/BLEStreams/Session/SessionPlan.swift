@@ -84,24 +84,14 @@ public struct SessionPlan: Hashable, Sendable {
     }
 
     /// The same plan with one more subscription.
-    public func subscribing(to subscription: SessionSubscription) -> SessionPlan {
+    ///
+    /// - Parameters:
+    ///   - key: the characteristic; where the peripheral has several of a type, the first one is meant.
+    ///   - indications: whether indications are preferred where the characteristic has both.
+    public func subscribing(to key: some CharacteristicKey, indications: Bool = false) -> SessionPlan {
         var plan = self
-        plan.subscriptions.append(subscription)
+        plan.subscriptions.append(SessionSubscription(key, indications: indications))
         return plan
-    }
-
-    /// The same plan with one more subscription, to a characteristic of this type.
-    public func subscribing(
-        to uuid: BluetoothUUID,
-        in service: BluetoothUUID? = nil,
-        indications: Bool = false
-    ) -> SessionPlan {
-        subscribing(to: SessionSubscription(uuid, in: service, indications: indications))
-    }
-
-    /// The same plan with one more subscription, to a characteristic whose value has a type.
-    public func subscribing<Value>(to characteristic: TypedCharacteristic<Value>) -> SessionPlan {
-        subscribing(to: characteristic.uuid, in: characteristic.service)
     }
 }
 

@@ -65,7 +65,7 @@ struct SessionRecord: Codable, Equatable, Sendable {
     init(_ plan: SessionPlan, name: String?) {
         self.name = name
         subscriptions = plan.subscriptions.map { subscription in
-            switch subscription.selector {
+            switch subscription.characteristic.selector {
             case .uuid(let uuid, let service):
                 Subscription(
                     uuid: "\(uuid)",
@@ -115,14 +115,14 @@ struct SessionRecord: Codable, Equatable, Sendable {
         plan.isKept = true
         for subscription in subscriptions {
             if let handle = subscription.handle {
-                plan.subscriptions.append(SessionSubscription(handle: handle, indications: subscription.indications))
+                plan.subscriptions.append(SessionSubscription(.handle(handle), indications: subscription.indications))
                 continue
             }
             guard let uuid = subscription.uuid.flatMap({ BluetoothUUID($0) }) else { return nil }
             let service = subscription.service.map { BluetoothUUID($0) }
             if case .some(nil) = service { return nil }
             plan.subscriptions.append(
-                SessionSubscription(uuid, in: service ?? nil, indications: subscription.indications)
+                SessionSubscription(.uuid(uuid, in: service ?? nil), indications: subscription.indications)
             )
         }
         for text in requiredServices {

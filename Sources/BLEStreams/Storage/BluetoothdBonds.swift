@@ -4,17 +4,17 @@ import CLibrary
 import FoundationEssentials
 
 extension Bond {
-    /// The bonds that bluetoothd keeps in its files; ``Central/adopt(_:replacing:)`` makes them this program's too.
+    /// Reads the bonds in bluetoothd's files; ``Central/adopt(_:replacing:)`` makes them available to this program.
     ///
-    /// It takes root's rights to read them; nothing is changed there, and bluetoothd's own go on. Devices without a key for
-    /// Low Energy are left out, and so are those whose key is the one that debuggers know.
+    /// Reading them requires root; the files are not changed, and bluetoothd keeps its bonds. Devices without a Low
+    /// Energy key are left out, and so are those with the debug key.
     ///
-    /// Reads files, so call it elsewhere than on ``Central/executor``. Source: BlueZ, `doc/settings-storage.txt`, and
+    /// Reads files, so don't call it on ``Central/executor``. Source: BlueZ, `doc/settings-storage.txt`, and
     /// `src/adapter.c`, `get_ltk`.
     ///
-    /// - Parameter folder: where they lie.
-    /// - Throws: ``BLEError/Code/permissionDenied`` where this user may not read them, ``BLEError/Code/notFound`` where there
-    ///   is no such folder, ``BLEError/Code/malformedValue`` with the name of a file that makes no sense.
+    /// - Parameter folder: the folder of the files.
+    /// - Throws: ``BLEError/Code/permissionDenied`` if this user may not read them, ``BLEError/Code/notFound`` if the
+    ///   folder doesn't exist, ``BLEError/Code/malformedValue`` with the name of a file that can't be parsed.
     public static func importedFromBluetoothd(in folder: String = "/var/lib/bluetooth") throws -> [Bond] {
         var bonds: [Bond] = []
         for adapter in try BluetoothdBonds.addresses(in: folder) {
@@ -23,7 +23,7 @@ extension Bond {
                 guard access(path, F_OK) == 0 else { continue }
                 let text = String(decoding: try SecretFile.read(path), as: UTF8.self)
                 guard let file = BluetoothdBonds(text) else {
-                    throw BLEError.noBondFile(path, remedy: "Remove that device with bluetoothctl, and pair again.")
+                    throw BLEError.noBondFile(path, remedy: "Remove the device with bluetoothctl, and pair again.")
                 }
                 if let bond = file.bond(peer, adapter) { bonds.append(bond) }
             }
@@ -47,8 +47,8 @@ struct BluetoothdBonds {
                 isMissing ? .notFound : .permissionDenied,
                 operation: "import from",
                 object: folder,
-                cause: isMissing ? "bluetoothd has no files there" : String(cString: strerror(number)),
-                remedy: isMissing ? "Name the folder that its bonds are in." : "Run this as root: it only reads there."
+                cause: isMissing ? "it has no files of bluetoothd" : String(cString: strerror(number)),
+                remedy: isMissing ? "Pass the folder with its bonds." : "Run this as root."
             )
             error.systemError = number
             throw error
@@ -74,7 +74,7 @@ struct BluetoothdBonds {
             guard let key = Self.key(group) else { return nil }
             identityKey = key
         }
-        // The peripheral's goes by two names: files are read by older releases too.
+        // The peripheral's key has two names, since older releases read the files too.
         let ofPeripheral = groups["PeripheralLongTermKey"] ?? groups["SlaveLongTermKey"]
         for (group, initiator) in [(groups["LongTermKey"], UInt8(1)), (ofPeripheral, 0)] {
             guard let group else { continue }

@@ -42,21 +42,21 @@ struct BondFile: ChecksummedFile {
 }
 
 extension Bond {
-    /// Writes bonds with their keys into a new file, which nobody but this user can read.
+    /// Writes bonds with their keys into a new file that only this user can read.
     ///
     /// ```swift
     /// try Bond.export(central.bonds, to: "/root/bonds.json")
     /// ```
     ///
-    /// Whoever has the file can pass for this machine, and read what it and the peers say to each other: carry it by a way
-    /// that is secret, and remove it then. The keys are those of an adapter, ``adapter``: they are of use only where an
-    /// adapter has its address. Writes a file, so call it elsewhere than on ``Central/executor``.
+    /// Anyone who has the file can impersonate this machine and decrypt its traffic with the peers: transfer it over a
+    /// secure channel, and delete it afterwards. The keys belong to one adapter, ``adapter``: they are useful only for
+    /// an adapter with its address. Writes a file, so don't call it on ``Central/executor``.
     ///
     /// - Parameters:
-    ///   - bonds: whichever are to be exported.
-    ///   - path: the file; its folder is there already.
-    /// - Throws: ``BLEError/Code/systemFailure`` with the `errno`, `EEXIST` where there is something of that name: nothing is
-    ///   overwritten, and no terminal is written to.
+    ///   - bonds: the bonds to export.
+    ///   - path: the file; its folder must exist.
+    /// - Throws: ``BLEError/Code/systemFailure`` with the `errno`, `EEXIST` if the path exists: it overwrites nothing
+    ///   and writes to no terminal.
     public static func export(_ bonds: [Bond], to path: String) throws {
         guard let octets = BondFile(bonds).octets else {
             throw BLEError.store("export to", path, cause: "the bonds could not be encoded")
@@ -64,17 +64,17 @@ extension Bond {
         try SecretFile.make(path, octets)
     }
 
-    /// Reads the bonds of a file that ``export(_:to:)`` has written; ``Central/adopt(_:replacing:)`` keeps them.
+    /// Reads the bonds from a file that ``export(_:to:)`` has written; ``Central/adopt(_:replacing:)`` stores them.
     ///
-    /// Reads a file, so call it elsewhere than on ``Central/executor``.
+    /// Reads a file, so don't call it on ``Central/executor``.
     ///
-    /// - Throws: ``BLEError/Code/systemFailure``, also where another user could have written the file;
-    ///   ``BLEError/Code/malformedValue`` where it holds something else.
+    /// - Throws: ``BLEError/Code/systemFailure``, also if another user could have written the file;
+    ///   ``BLEError/Code/malformedValue`` if it has other content.
     public static func imported(from path: String) throws -> [Bond] {
         let octets = try SecretFile.read(path)
         guard let bonds = BondFile(octets)?.content
         else {
-            throw BLEError.noBondFile(path, remedy: "Give a file that Bond.export(_:to:) has written, whole.")
+            throw BLEError.noBondFile(path, remedy: "Pass a complete file that Bond.export(_:to:) has written.")
         }
         return bonds
     }
@@ -82,7 +82,7 @@ extension Bond {
 
 extension BLEError {
     static func noBondFile(_ path: String, remedy: String) -> BLEError {
-        let cause = "no bonds can be read from it"
+        let cause = "it contains no readable bonds"
         return BLEError(.malformedValue, operation: "import from", object: path, cause: cause, remedy: remedy)
     }
 }
@@ -98,8 +98,8 @@ enum SecretFile {
         guard file >= 0 else {
             let number = errno
             guard number == EEXIST else { throw .store("export to", path, errno: number) }
-            let remedy = "Name a file that isn't there yet."
-            var error = store("export to", path, cause: "there is something of that name already", remedy: remedy)
+            let remedy = "Pass the path of a file that doesn't exist yet."
+            var error = store("export to", path, cause: "a file with that name exists already", remedy: remedy)
             error.systemError = number
             throw error
         }
@@ -124,16 +124,16 @@ enum SecretFile {
         var status = stat()
         guard fstat(file, &status) == 0 else { throw .store("import from", path, errno: errno) }
         guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= most else {
-            throw .noBondFile(path, remedy: "Give a file of bonds.")
+            throw .noBondFile(path, remedy: "Pass a file of bonds.")
         }
         let isOwn = status.st_uid == geteuid() || status.st_uid == 0
         guard isOwn, status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
             throw .store(
                 "import from",
                 path,
-                cause: "other users may write it",
+                cause: "other users may write to it",
                 remedy:
-                    "Check what is in it, then take it as yours: `chown \(geteuid()) '\(path)'; chmod 600 '\(path)'`."
+                    "Check its content, then make it yours: `chown \(geteuid()) '\(path)'; chmod 600 '\(path)'`."
             )
         }
         var octets = Data()
@@ -148,6 +148,6 @@ enum SecretFile {
                 throw .store("import from", path, errno: errno)
             }
         }
-        throw .noBondFile(path, remedy: "Give a file of bonds.")
+        throw .noBondFile(path, remedy: "Pass a file of bonds.")
     }
 }

@@ -10,8 +10,8 @@ struct PeerFile: ChecksummedFile {
     /// Whose file it is: `C4:F2:17:1A:1D:BB/random`.
     var peer: String
     var record: PeerRecord
-    /// The CRC-32 of the file without it, as this library writes it. A key of which one bit has changed is a key too: the
-    /// peripheral would be told to have forgotten its own.
+    /// The CRC-32 of the file without this field, as this library writes it. A key with one flipped bit still looks
+    /// like a key: the peripheral would seem to have lost its own.
     var checksum: UInt32?
 
     /// What is wrong with a file.

@@ -64,7 +64,7 @@ struct PeerFolder: Sendable {
                 "read",
                 "\(path)/\(Self.name(peer))",
                 cause: "it is damaged",
-                remedy: "It is set aside as soon as no other program is writing there."
+                remedy: "Wait: the library sets it aside as soon as no other program is writing there."
             )
         }
         return try Self.read(peer, in: folder, lock)
@@ -86,8 +86,8 @@ struct PeerFolder: Sendable {
         let notice = BLEError.store(
             "read",
             "\(folder.path)/\(name(peer))",
-            cause: "\(why); it was set aside as \(place), and what was in it is found out afresh",
-            remedy: "Where there was a bond with \(peer), remove it on that device, and pair again."
+            cause: "\(why); it was set aside as \(place), and its content is determined again",
+            remedy: "If there was a bond with \(peer), remove it on that device, and pair again."
         )
         return (PeerRecord(), notice)
     }
@@ -109,7 +109,7 @@ struct PeerFolder: Sendable {
             "read",
             "\(folder.path)/\(name(peer))",
             cause: "other users could read it until now",
-            remedy: "Where one of them may have read the keys in it, unpair from \(peer), and pair again."
+            remedy: "If one of them may have read the keys in it, unpair from \(peer), and pair again."
         )
         return .readable((file.record, notice))
     }

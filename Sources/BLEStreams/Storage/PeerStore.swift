@@ -4,22 +4,22 @@ import CLibrary
 @preconcurrency import Dispatch
 import Synchronization
 
-/// What is remembered of peers when a program ends: bonds, GATT caches, sessions; one JSON file for each peer.
+/// Persistent data of peers: bonds, GATT caches, sessions; one JSON file for each peer.
 ///
-/// The files lie in `$STATE_DIRECTORY/blestreams` in a service of systemd's with `StateDirectory=`, else in
-/// `$XDG_STATE_HOME/blestreams` (or `~/.local/state/blestreams`) unless told otherwise, with the mode 0600 in a folder of
-/// mode 0700. A folder that belongs to another user, or into which others may write, is refused with a warning, and so is
-/// a symbolic link in place of a file: what lies there decides which keys the kernel gets.
-/// A file is replaced as a whole, so that a loss of power leaves the old or the new one.
-/// One that is damaged is set aside beside it, named in a warning, and what was in it is found out afresh; one that can't be
-/// used for another reason stays as it is. A bond that could not be written, on a full disk, is known as long as the program
-/// runs, and is written with the next change of that peer's, or ``flush()``.
+/// By default the files are in `$STATE_DIRECTORY/blestreams` in a systemd service with `StateDirectory=`, otherwise in
+/// `$XDG_STATE_HOME/blestreams` (or `~/.local/state/blestreams`), with mode 0600 in a folder of mode 0700. The store
+/// refuses, with a warning, a folder that belongs to another user or that others may write to, and a symbolic link in
+/// place of a file: the files decide which keys the kernel gets. A file is replaced as a whole, so that after a power
+/// failure either the old or the new one exists. A damaged file is set aside in the same folder and named in a warning,
+/// and its content is determined again; a file that can't be used for another reason stays as it is. A bond that could
+/// not be written, for example to a full disk, is kept in memory while the program runs, and is written with the peer's
+/// next change or by ``flush()``.
 ///
-/// Several programs may share a folder: each change is made to the file as it is at that moment.
+/// Several programs may share a folder: each change applies to the file's content at that moment.
 ///
-/// Files are read and written on queues of the store's own; links, scans and the radio's thread never wait for one.
+/// The store reads and writes files on its own queues; links, scans and the radio's thread never wait for a file.
 public final class PeerStore: Sendable {
-    /// Receives what went wrong with a file, or beside all calls of the program, which goes on without it.
+    /// Called with a problem of a file, or another problem that makes no call of the program fail.
     public typealias Warning = @Sendable (BLEError) -> Void
 
     typealias Change = @Sendable (inout PeerRecord) -> Void
@@ -69,11 +69,12 @@ public final class PeerStore: Sendable {
     /// The files of this user or service, in the folder that ``PeerStore`` names; warnings go to standard error.
     public static let standard = PeerStore(folder: PeerFolder.standardPath)
 
-    /// Keeps files in a folder, which is made when the first one is written.
+    /// Makes a store in a folder, which is created when the first file is written.
     ///
     /// - Parameters:
     ///   - folder: its path.
-    ///   - warning: is told of files that could not be read or written, on any thread; standard error unless given.
+    ///   - warning: called for files that could not be read or written, on any thread; by default it prints to standard
+    ///     error.
     public convenience init(folder: String, warning: @escaping Warning = PeerStore.printWarning) {
         self.init(folder: PeerFolder(path: folder), warning: warning)
     }
@@ -83,7 +84,7 @@ public final class PeerStore: Sendable {
         self.init(folder: PeerFolder(path: folder, onAccess: onAccess), warning: PeerStore.printWarning)
     }
 
-    /// A store that forgets everything when it goes: for tests, and for programs that must leave no trace.
+    /// A store in memory only: for tests, and for programs that must leave no trace.
     public static func inMemory() -> PeerStore { PeerStore(folder: nil, warning: { _ in }) }
 
     /// Prints a warning to standard error, as one line.
@@ -162,7 +163,7 @@ public final class PeerStore: Sendable {
     /// Why a bond with a peer is not on the disk; `nil` where it is, or none was changed.
     func failure(of peer: BluetoothAddress) -> BLEError? { state.withLock { $0.failures[peer] } }
 
-    /// Waits until everything that was changed so far is on the disk, or has been given up with a warning.
+    /// Waits until all changes so far are on disk, or have been given up with a warning.
     public func flush() async {
         guard folder != nil else { return }
         for peer in state.withLock({ Array($0.pending.keys) }) { schedule(peer) }

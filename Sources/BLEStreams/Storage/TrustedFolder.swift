@@ -1,8 +1,8 @@
 import CLibrary
 import FoundationEssentials
 
-/// A folder that nobody else may change, held open: everything in it is named relative to that, so that whoever puts
-/// another folder in its place meanwhile changes nothing.
+/// A folder that no other user may change, held open: files are opened relative to it, so replacing the folder
+/// meanwhile has no effect.
 struct TrustedFolder: ~Copyable {
     private let descriptor: Int32
     let path: String
@@ -21,8 +21,8 @@ struct TrustedFolder: ~Copyable {
             switch errno {
             case ENOENT: return nil
             case ENOTDIR:
-                let remedy = "Move that file away, or name another folder."
-                throw .store("open", path, cause: "it is no folder", remedy: remedy)
+                let remedy = "Move that file away, or choose another folder."
+                throw .store("open", path, cause: "it is not a folder", remedy: remedy)
             default: throw .store("open", path, errno: errno)
             }
         }
@@ -34,15 +34,15 @@ struct TrustedFolder: ~Copyable {
                 "open",
                 path,
                 cause: "it belongs to user \(status.st_uid), and this program runs as user \(geteuid())",
-                remedy: "Run `chown -R \(geteuid()) '\(path)'`, or name a folder of this user's."
+                remedy: "Run `chown -R \(geteuid()) '\(path)'`, or choose a folder of this user."
             )
         }
         guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
             throw .store(
                 "open",
                 path,
-                cause: "other users may write into it",
-                remedy: "Run `chmod 700 '\(path)'` once you have checked that the files in it are yours."
+                cause: "other users may write to it",
+                remedy: "Run `chmod 700 '\(path)'` after checking that the files in it are yours."
             )
         }
         return folder
@@ -74,7 +74,7 @@ struct TrustedFolder: ~Copyable {
         return ends.map { String(path[..<$0]) } + (path.hasSuffix("/") ? [] : [path])
     }
 
-    /// A link of one's own, or of the administrator's, is a choice; that of somebody else leads where they like.
+    /// A link of this user or of root is deliberate; another user's link leads wherever that user likes.
     private static func refuseLinksOfOthers(_ path: String) throws(BLEError) {
         for prefix in prefixes(of: path) {
             var status = stat()
@@ -84,12 +84,12 @@ struct TrustedFolder: ~Copyable {
                 "open",
                 prefix,
                 cause: "it is a symbolic link of user \(status.st_uid)",
-                remedy: "Remove that link, or name another folder."
+                remedy: "Remove that link, or choose another folder."
             )
         }
     }
 
-    /// A folder that only the memory knows would not outlive a loss of power, nor would what is in it.
+    /// A folder that isn't synced to disk would not survive a power failure, nor would its files.
     private static func sync(parentOf path: String) throws(BLEError) {
         let parent = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let descriptor = CLibrary.open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -137,9 +137,9 @@ extension TrustedFolder {
         }
     }
 
-    /// What is in a file, and whether somebody else could have read it until now; `nil` where there is no file.
+    /// The content of a file, and whether another user could have read it until now; `nil` if there is no file.
     ///
-    /// A link is no file: it could lead to somebody else's.
+    /// A symbolic link is refused: it could lead to another user's file.
     ///
     /// - Throws: also where another user owns it, or may write it.
     func contents(of name: String) throws(BLEError) -> (octets: Data, wasReadable: Bool)? {
@@ -171,22 +171,22 @@ extension TrustedFolder {
         var status = stat()
         guard fstat(file, &status) == 0 else { throw .store("read", full, errno: errno) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw .store("read", full, cause: "it is no file", remedy: "Move it away.")
+            throw .store("read", full, cause: "it is not a regular file", remedy: "Move it away.")
         }
         guard status.st_uid == geteuid() else {
             throw .store(
                 "read",
                 full,
                 cause: "it belongs to user \(status.st_uid), and this program runs as user \(geteuid())",
-                remedy: "Run `chown \(geteuid()) '\(full)'` once you have checked what is in it, or remove it."
+                remedy: "Run `chown \(geteuid()) '\(full)'` after checking its content, or remove it."
             )
         }
         guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
             throw .store(
                 "read",
                 full,
-                cause: "other users may write it",
-                remedy: "Run `chmod 600 '\(full)'` once you have checked what is in it, or remove it."
+                cause: "other users may write to it",
+                remedy: "Run `chmod 600 '\(full)'` after checking its content, or remove it."
             )
         }
         guard status.st_mode & (S_IRGRP | S_IROTH) != 0 else { return false }
@@ -304,7 +304,7 @@ extension BLEError {
     static func store(_ operation: String, _ object: String, errno number: Int32) -> BLEError {
         let remedy =
             number == ELOOP
-            ? "Remove that symbolic link: the store follows none, since it could lead to somebody else's file."
+            ? "Remove that symbolic link: the store doesn't follow links, which could lead to another user's file."
             : "Check that this user may read and write there, and that the disk has room."
         let cause = number == ELOOP ? "it is a symbolic link" : String(cString: strerror(number))
         var error = store(operation, object, cause: cause, remedy: remedy)
@@ -317,7 +317,7 @@ extension BLEError {
             "make",
             path,
             cause: "the folder could not be made: \(String(cString: strerror(number)))",
-            remedy: "Check that this user may write above it, and that the disk has room, or name another folder."
+            remedy: "Check that this user may write above it, and that the disk has room, or choose another folder."
         )
         error.systemError = number
         return error

@@ -1,7 +1,7 @@
 public import BLERadio
 
 extension BLEStream<Int> {
-    /// The numbers from 0 on, one each time when a period is over: for what is to be done regularly.
+    /// The numbers from 0 on, one after each period: for regular work.
     ///
     /// ```swift
     /// for try await _ in BLEStream.interval(.seconds(60)) {
@@ -9,16 +9,16 @@ extension BLEStream<Int> {
     /// }
     /// ```
     ///
-    /// The moments are fixed by the start of the iteration and don't drift. A consumer that is busy past several of them
-    /// gets the last one only, at once: the numbers tell how many it has missed.
+    /// The moments are fixed by the start of the iteration and don't drift. A consumer that misses several of them gets
+    /// only the last one, immediately: the numbers show how many it has missed.
     ///
     /// - Parameters:
     ///   - period: the time from one number to the next, and to the first one; more than zero.
-    ///   - timeline: the clock that counts; the real one unless said otherwise. In virtual time: that time.
+    ///   - timeline: the clock; real time by default. In virtual time, pass that timeline.
     /// - End: never. It never throws.
     /// - Cancellation and an early `break` stop the timer.
     public static func interval(_ period: Duration, timeline: any Timeline = RealTimeline()) -> BLEStream<Int> {
-        precondition(period > .zero, "a period takes time")
+        precondition(period > .zero, "the period must be longer than zero")
         return BLEStream<Int>(StreamSubject(operation: "interval", object: "of \(period)"), timeline: timeline) {
             waker in
             let alarm = Alarm(timeline: timeline, waker: waker)

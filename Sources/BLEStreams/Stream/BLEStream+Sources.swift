@@ -3,7 +3,7 @@ public import BLERadio
 extension BLEStream {
     /// A stream of the given elements, which then ends.
     ///
-    /// `timeline` is where operators chained to it take their time from.
+    /// Operators chained to it use `timeline` as their clock.
     @inlinable
     public init(_ elements: some Sequence<Element> & Sendable, timeline: any Timeline = RealTimeline()) {
         self.init(.values, timeline: timeline) { _ in
@@ -17,10 +17,10 @@ extension BLEStream {
         }
     }
 
-    /// A stream that a program feeds; each iteration calls the closure with a ``Feed`` of its own.
+    /// A stream that the program feeds; each iteration calls the closure with its own ``Feed``.
     ///
-    /// The closure is called in the consumer's context when the iteration starts, and must not block. What it returns
-    /// is called once when the iteration is over, for whatever reason.
+    /// The closure is called in the consumer's context when the iteration starts, and must not block. The closure it
+    /// returns is called once when the iteration is over, for any reason.
     public init(
         buffer: BufferPolicy = .standard,
         timeline: any Timeline = RealTimeline(),
@@ -33,28 +33,29 @@ extension BLEStream {
     public struct Feed: Sendable {
         fileprivate let mailbox: Mailbox<Element>
 
-        /// Puts a value in; after the end it is dropped.
+        /// Adds a value; after the end it is dropped.
         public func send(_ element: Element) { mailbox.send(element) }
 
-        /// Puts several values in, with one wake-up of the consumer; after the end they are dropped.
+        /// Adds several values, with one wake-up of the consumer; after the end they are dropped.
         public func send(contentsOf elements: some Collection<Element>) { mailbox.send(contentsOf: elements) }
 
-        /// Says that nothing could be received for a while, until now; seen by who asks: ``BLEStream/withGaps()``.
+        /// Records that nothing could be received for some time, until now; ``BLEStream/withGaps()`` shows it.
         public func interrupted(by reason: any Error, for duration: Duration) {
             mailbox.interrupted(by: reason, for: duration)
         }
 
-        /// Says that values were dropped before they came here; counted, and seen by ``BLEStream/withGaps()``.
+        /// Records that values were dropped before they arrived here; they are counted, and ``BLEStream/withGaps()``
+        /// shows them.
         public func lost(_ count: Int) { mailbox.lost(count) }
 
-        /// Ends the iteration after the values that are in, with an error or without.
+        /// Ends the iteration after the values added so far, with an error or without.
         public func finish(throwing error: (any Error)? = nil) { mailbox.finish(throwing: error) }
 
         /// What has happened to the values of this iteration so far.
         public var counters: StreamCounters { mailbox.counters }
     }
 
-    /// The same stream as a plain `AsyncThrowingStream`, for code that wants that type.
+    /// The same stream as a plain `AsyncThrowingStream`, for code that needs that type.
     ///
     /// ```swift
     /// for try await beat in link.notifications(of: .heartRateMeasurement).asyncThrowingStream() {
@@ -62,12 +63,12 @@ extension BLEStream {
     /// }
     /// ```
     ///
-    /// The first call of `next()` opens the source. It may be iterated once, and costs a hop between executors for
-    /// each element, which iterating the `BLEStream` itself does not.
+    /// The first call of `next()` opens the source. It can be iterated once, and costs an executor hop for each
+    /// element, unlike iterating the `BLEStream` itself.
     ///
     /// It throws what the `BLEStream` throws, and `CancellationError` when its task is cancelled. After a `break` the
-    /// source is closed as soon as nothing holds the stream: at once where it is made in the `for` statement, at the end
-    /// of a variable's life where it is kept in one.
+    /// source is closed as soon as nothing holds the stream: immediately if the stream is made in the `for` statement,
+    /// at the end of a variable's lifetime if it is kept in one.
     public func asyncThrowingStream() -> AsyncThrowingStream<Element, any Error> {
         let pump = Pump(open: open)
         return AsyncThrowingStream { try await pump.next() }

@@ -1,16 +1,16 @@
 public import BLERadio
 
 extension BLEStream<Void> {
-    /// One element after a while, and the end behind it.
+    /// One element after a delay, and then the end.
     ///
     /// ```swift
     /// let start = link.notifications(of: .heartRateMeasurement).take(until: .timer(after: .seconds(10)))
     /// ```
     ///
     /// - Parameters:
-    ///   - delay: how long after the start of the iteration; zero or less: at once.
-    ///   - timeline: the clock that counts; the real one unless said otherwise. In virtual time: that time.
-    /// - End: behind its element. It never throws.
+    ///   - delay: the time from the start of the iteration; zero or less: immediately.
+    ///   - timeline: the clock; real time by default. In virtual time, pass that timeline.
+    /// - End: after its element. It never throws.
     /// - Cancellation and an early `break` stop the timer.
     public static func timer(after delay: Duration, timeline: any Timeline = RealTimeline()) -> BLEStream<Void> {
         BLEStream<Void>(StreamSubject(operation: "timer", object: "after \(delay)"), timeline: timeline) { waker in

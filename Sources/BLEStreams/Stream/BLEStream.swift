@@ -2,9 +2,9 @@ public import BLERadio
 
 /// A cold stream of values: the observable of this package.
 ///
-/// A `BLEStream` is a description. Nothing happens before it is iterated; each iteration starts afresh (a scan is
-/// started, notifications are switched on) and, when it ends, undoes what it started: on the last element, on an
-/// error, on `break`, on cancellation. Being cold is what lets ``retry(_:when:)`` subscribe again.
+/// A `BLEStream` is a description. Nothing happens before it is iterated. Each iteration starts afresh (it starts a
+/// scan, or switches notifications on) and undoes that when it ends: after the last element, on an error, on `break`,
+/// on cancellation. Because the stream is cold, ``retry(_:when:)`` can subscribe again.
 ///
 /// ```swift
 /// for try await beat in link.notifications(of: .heartRateMeasurement).timeout(.seconds(5)) {
@@ -12,13 +12,13 @@ public import BLERadio
 /// }
 /// ```
 ///
-/// Elements are handed out in the consumer's own isolation, and one wake-up brings all that has arrived. A consumer
-/// that is slower than its source meets the ``BufferPolicy`` of that source; it never slows the radio down. What
-/// becomes of the values can be read at any time: ``counters``.
+/// Elements are delivered in the consumer's own isolation, and one wake-up delivers all that have arrived. If the
+/// consumer is slower than its source, the source's ``BufferPolicy`` applies; a consumer never slows the radio down.
+/// ``counters`` can be read at any time.
 ///
 /// - End: the loop ends when the source does. An error is thrown after all elements that came before it.
-/// - Cancellation: a consuming task that is cancelled gets `CancellationError` from `next()`, at once where it waits,
-///   else from the next call, whether there are more elements or not. What waited is dropped, and counted.
+/// - Cancellation: in a cancelled task, `next()` throws `CancellationError`: immediately if it is waiting, otherwise
+///   from the next call, even if there are more elements. Waiting elements are dropped and counted.
 public struct BLEStream<Element: Sendable>: AsyncSequence, Sendable {
     public typealias Failure = any Error
 
@@ -47,11 +47,11 @@ public struct BLEStream<Element: Sendable>: AsyncSequence, Sendable {
         self.open = open
     }
 
-    /// What has happened to the values so far, in all iterations of this stream, open ones included.
+    /// The counts of this stream's values so far, over all iterations, including open ones.
     ///
-    /// Of a chain of operators these are the counters of the last buffer in it: that of the source, or of
-    /// ``buffered(_:)`` or ``share(replay:buffer:)`` behind it. Of merged streams it is their sum. A stream of given
-    /// elements has no buffer, and counts nothing. May be read from anywhere:
+    /// For a chain of operators, these are the counters of its last buffer: the source's, or that of a later
+    /// ``buffered(_:)`` or ``share(replay:buffer:)``. For merged streams, they are the sum. A stream of given elements
+    /// has no buffer and counts nothing. They can be read from anywhere:
     ///
     /// ```swift
     /// let beats = link.notifications(of: .heartRateMeasurement, buffer: .newest(100))
@@ -64,9 +64,9 @@ public struct BLEStream<Element: Sendable>: AsyncSequence, Sendable {
     @inlinable
     public func makeAsyncIterator() -> Iterator { Iterator(open: open) }
 
-    /// One iteration of a ``BLEStream``; letting go of it ends what it started.
+    /// One iteration of a ``BLEStream``; releasing it undoes what it started.
     ///
-    /// A copy is the same iteration. It is one consumer's: a second `next()` while one waits traps.
+    /// A copy is the same iteration. It has one consumer: a second `next()` while one is waiting traps.
     public struct Iterator: AsyncIteratorProtocol {
         @usableFromInline let iteration: Iteration<Element>
 
@@ -79,7 +79,7 @@ public struct BLEStream<Element: Sendable>: AsyncSequence, Sendable {
             try await iteration.next(isolation: #isolation)
         }
 
-        /// The next element, handed out in the given isolation; `nil` at the end, which is then final.
+        /// The next element, delivered in the given isolation; `nil` at the end, which is then final.
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
             try await iteration.next(isolation: actor)

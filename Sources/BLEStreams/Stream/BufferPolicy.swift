@@ -1,19 +1,19 @@
 /// What a stream does with values that arrive faster than its consumer takes them.
 ///
-/// Whatever is dropped is counted: see ``StreamCounters``.
+/// Dropped values are counted: see ``StreamCounters``.
 public enum BufferPolicy: Hashable, Sendable {
-    /// Keeps everything; memory is the limit. For transfers that end.
+    /// Keeps everything, limited only by memory. For transfers that end.
     case unbounded
-    /// Keeps the newest `n` values (at least 1) and drops older ones. For sensors: the present matters.
+    /// Keeps the newest `n` values (at least 1) and drops older ones. For sensors, where the latest value matters.
     case newest(Int)
-    /// Keeps the oldest `n` values (at least 1) and drops what comes while the buffer is full.
+    /// Keeps the oldest `n` values (at least 1) and drops newer ones while the buffer is full.
     case oldest(Int)
-    /// Keeps `n` values (at least 1); one more ends the stream with ``BLEError/Code/overflow``, after those kept.
+    /// Keeps `n` values (at least 1); one more ends the stream with ``BLEError/Code/overflow``, after the values kept.
     case fail(Int)
 
-    /// The default of all value streams: a consumer may lag 65,536 values behind, then the stream fails and says so.
+    /// The default of all value streams: if a consumer falls more than 65,536 values behind, the stream fails.
     ///
-    /// So memory is bounded, and nothing is ever lost in silence.
+    /// So memory is bounded, and no value is lost silently.
     public static let standard = BufferPolicy.fail(65_536)
 
     /// The largest number of values that wait at once.

@@ -17,7 +17,7 @@ struct Cursor<Element: Sendable> {
     /// The next element if there is one by now. Not called again after `.end` or an error.
     @usableFromInline let poll: () throws -> Polled<Element>
 
-    /// What was received and belongs to no element yet; it goes into the error of whoever gives up.
+    /// Octets received that belong to no element yet; they become part of the error when a wait is given up.
     @usableFromInline let unfinished: () -> [UInt8]?
 
     /// Receives no more: the source is closed, what it has brought is still handed out, then comes the end.
@@ -70,7 +70,7 @@ struct Cursor<Element: Sendable> {
 @usableFromInline
 enum Polled<Element> {
     case element(Element)
-    /// Values are missing here, which concerns only those who ask; see ``BLEStream/withGaps()``.
+    /// Values are missing here; only ``BLEStream/withGaps()`` shows it.
     indirect case gap(StreamGap)
     /// Nothing yet; the waker will be called when it is worth asking again.
     case pending

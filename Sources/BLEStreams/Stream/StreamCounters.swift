@@ -1,10 +1,10 @@
 import Synchronization
 
-/// What has happened to the values of one stream, over all its iterations; see ``BLEStream/counters``.
+/// The counts of one stream's values, over all its iterations; see ``BLEStream/counters``.
 ///
-/// Every value that arrived was delivered, was dropped or is waiting: nothing else can become of it.
+/// Every value that arrived was delivered, was dropped or is waiting.
 public struct StreamCounters: Hashable, Sendable {
-    /// Values that arrived, those that the kernel reports as dropped included.
+    /// Values that arrived, including those that the kernel reports as dropped.
     public var received = 0
     /// Values that a consumer took.
     public var delivered = 0
@@ -14,7 +14,7 @@ public struct StreamCounters: Hashable, Sendable {
     /// The largest number of values that waited at once.
     public var highWaterMark = 0
 
-    /// Values that wait for a consumer now.
+    /// Values that are waiting for a consumer now.
     public var waiting: Int { received - delivered - dropped }
 
     /// All zero.

@@ -1,14 +1,14 @@
 /// A place in a stream where values are missing; see ``BLEStream/withGaps()``.
 public struct StreamGap: Sendable {
-    /// Why nothing could be received for a while; `nil` where values only were dropped.
+    /// Why nothing could be received for some time; `nil` if values were only dropped.
     public var reason: (any Error)?
 
-    /// For how long nothing could be received; zero where values only were dropped.
+    /// For how long nothing could be received; zero if values were only dropped.
     public var duration: Duration
 
     /// How many values arrived and were dropped here, by the stream's buffer or by the kernel.
     ///
-    /// What the peer sent while there was no link nobody counts.
+    /// Values that the peer sent while there was no link are not counted.
     public var dropped: Int
 
     /// Describes a gap.

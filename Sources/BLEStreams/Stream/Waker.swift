@@ -25,7 +25,7 @@ final class Waker: Sendable {
         case cancelled
     }
 
-    private static let oneConsumer = "an iterator has one consumer, and it waits already"
+    private static let oneConsumer = "an iterator has one consumer, which is already waiting"
 
     private let consumer = Mutex(Consumer.busy)
     private let forward: (@Sendable () -> Void)?

@@ -1,23 +1,23 @@
 import BLEProtocol
 
 extension BLEStream where Element: Collection, Element.Element == UInt8 {
-    /// The messages that the chunks make up, each without its end mark.
+    /// The messages assembled from the chunks, each without its end mark.
     ///
     /// ```swift
     /// let chunks = link.notifications(of: BluetoothUUID(0xFFF1))
     /// let message = try await chunks.assembled(until: .endOfMessage("EOM")).first()
     /// ```
     ///
-    /// Put ``retry(_:when:)`` behind it, so that a message under way is sent again: in front of it, the message that
-    /// a failure interrupts is given up, and the next chunk taken for the beginning of one.
+    /// Put ``retry(_:when:)`` after it, so that an interrupted message is sent again: before it, the interrupted
+    /// message is given up, and the next chunk is taken for the beginning of a message.
     ///
     /// - Parameters:
-    ///   - mark: how the end of a message is told.
-    ///   - maximumSize: the largest message in octets, mark and prefix not counted; 1 MiB unless said otherwise.
+    ///   - mark: how a message ends.
+    ///   - maximumSize: the largest message in octets, without mark and prefix; 1 MiB by default.
     /// - End: with the upstream, between two messages.
-    /// - Throw: ``BLEError/Code/overflow`` past the maximum, or when chunks were dropped; ``BLEError/Code/ended`` when
-    ///   the upstream ends in the middle of a message; an error of the upstream passes. Messages that are complete are
-    ///   handed out first, and ``BLEError/received`` has what had come of the next one, prefix included.
+    /// - Throw: ``BLEError/Code/overflow`` past the maximum, or if chunks were dropped; ``BLEError/Code/ended`` if the
+    ///   upstream ends in the middle of a message; an error of the upstream passes. Complete messages are delivered
+    ///   first, and ``BLEError/received`` has the received part of the next one, including its prefix.
     /// - Cancellation and an early `break` close the upstream at once.
     public func assembled(until mark: EndMark, maximumSize: Int = 1 << 20) -> BLEStream<[UInt8]> {
         precondition(maximumSize >= 0, "a message can't have a negative size")
@@ -64,7 +64,7 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
 }
 
 extension BLEError {
-    private static let otherMark = "Check that the end mark is the one that the peer sends"
+    private static let otherMark = "Check that the end mark matches the one that the peer sends"
 
     fileprivate static func endedInMessage(_ subject: StreamSubject) -> BLEError {
         BLEError(

@@ -1,7 +1,7 @@
-/// How a message that travels in chunks says where it ends: what a receiver looks for, and a sender sends.
+/// How a message sent in chunks marks its end, for receivers and senders.
 ///
 /// See ``BLEStream/assembled(until:maximumSize:)`` for receiving, ``PeripheralServer/send(_:of:to:endingWith:onProgress:)`` and
-/// ``Link/send(_:to:endingWith:_:onProgress:)`` for sending.
+/// ``CharacteristicAccess/send(_:to:endingWith:_:onProgress:)`` for sending.
 public struct EndMark: Hashable, Sendable {
     enum Rule: Hashable, Sendable {
         case ownChunk([UInt8])
@@ -22,7 +22,7 @@ public struct EndMark: Hashable, Sendable {
 
     /// The message ends with a chunk of its own that is exactly the mark.
     ///
-    /// A mark that is part of a chunk, at its end too, is part of the message. An empty mark traps.
+    /// A mark within a longer chunk, even at its end, is part of the message. An empty mark traps.
     public static func endOfMessage(_ mark: String = "EOM") -> EndMark { endOfMessage(Array(mark.utf8)) }
 
     /// As ``endOfMessage(_:)-(String)``, with octets.
@@ -31,13 +31,13 @@ public struct EndMark: Hashable, Sendable {
         return EndMark(rule: .ownChunk(mark))
     }
 
-    /// The message ends as soon as what has come of it ends in the mark: with a chunk of its own, at the end of the last
-    /// chunk, or split over several chunks. The mark is taken off.
+    /// The message ends as soon as the received octets end in the mark: as a chunk of its own, at the end of the last
+    /// chunk, or split over several chunks. The mark is removed.
     ///
-    /// For peers that send the mark behind the message without a cut. The risk: where data happens to end in the mark at
-    /// the end of any chunk, the message ends there, too early and without an error. The senders of this library cut the
-    /// message so that this can't happen; another one may not know of it. A mark in the middle of a chunk is part of the
-    /// message. An empty mark traps.
+    /// For peers that append the mark to the message before cutting it into chunks. The risk: if data happens to end in
+    /// the mark at the end of any chunk, the message ends there, too early and without an error. The senders of this
+    /// library cut the message so that this can't happen; other senders may not. A mark in the middle of a chunk is
+    /// part of the message. An empty mark traps.
     public static func endOfMessage(atEndOfChunk mark: String) -> EndMark {
         endOfMessage(atEndOfChunk: Array(mark.utf8))
     }
@@ -48,8 +48,8 @@ public struct EndMark: Hashable, Sendable {
         return EndMark(rule: .endOfChunk(mark))
     }
 
-    /// A message ends wherever the mark stands, and what follows begins the next one: `"\n"` for lines. An empty mark
-    /// traps.
+    /// A message ends wherever the mark occurs, and the following octets begin the next one: `"\n"` for lines. An empty
+    /// mark traps.
     public static func delimiter(_ mark: String) -> EndMark { delimiter(Array(mark.utf8)) }
 
     /// As ``delimiter(_:)-(String)``, with octets.
@@ -58,8 +58,8 @@ public struct EndMark: Hashable, Sendable {
         return EndMark(rule: .delimiter(mark))
     }
 
-    /// A message begins with its length in octets, the prefix not counted, as a number of 1 to 8 octets; another number
-    /// of octets traps.
+    /// A message begins with its length in octets, excluding the prefix, as a number of 1 to 8 octets; other sizes
+    /// trap.
     public static func lengthPrefix(octets: Int, order: ByteOrder = .littleEndian) -> EndMark {
         precondition((1...8).contains(octets), "a length has 1 to 8 octets")
         return EndMark(rule: .lengthPrefix(octets: octets, order: order))

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A message that a central has written in chunks; see ``PeripheralServer/messages(to:endingWith:maximumSize:)``.
 public struct CentralMessage: Sendable {
-    /// Who has written it.
+    /// The central that wrote it.
     public let central: ConnectedCentral
 
     /// The message, without its end mark.
@@ -12,8 +12,8 @@ public struct CentralMessage: Sendable {
 }
 
 extension PeripheralServer {
-    /// The messages that centrals write in chunks, each whole: what ``Link/send(_:to:endingWith:_:onProgress:)`` is the other
-    /// end of.
+    /// The messages that centrals write in chunks, assembled: the counterpart of
+    /// ``CharacteristicAccess/send(_:to:endingWith:_:onProgress:)``.
     ///
     /// ```swift
     /// let wishes = BluetoothUUID(0xFFF2)
@@ -29,15 +29,15 @@ extension PeripheralServer {
     /// }
     /// ```
     ///
-    /// Each central's chunks are put together by themselves. Every write is accepted as it is taken, so one that waits for the
-    /// answer writes no faster than this is iterated. What a central has begun when it leaves is given up. One whose message
-    /// grows too long, or of whose chunks some were dropped since they came faster than this was iterated, loses its link, and
-    /// the program is told: nobody could say which of its octets belong together.
+    /// Each central's chunks are assembled separately. A write is accepted when it is taken, so a central that waits
+    /// for answers writes no faster than the stream is iterated. An incomplete message is dropped when its central
+    /// leaves. If a message grows too long, or chunks were dropped because they arrived faster than the stream was
+    /// iterated, that central's link is dropped and the program is warned, since the message boundaries are lost.
     ///
     /// - Parameters:
     ///   - uuid: the characteristic.
-    ///   - mark: how the end of a message is told; unless said otherwise "EOM" as a chunk of its own.
-    ///   - maximumSize: the largest message in octets, mark and prefix not counted; 1 MiB unless said otherwise.
+    ///   - mark: how a message ends; by default "EOM" as a chunk of its own.
+    ///   - maximumSize: the largest message in octets, without mark and prefix; 1 MiB by default.
     /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.
     public func messages(
         to uuid: BluetoothUUID,
@@ -160,11 +160,11 @@ extension BLEError {
             case .tooLong(let maximum):
                 (
                     "a message is longer than \(maximum) octets, so its link was dropped",
-                    "Check that the end mark is the one that the central sends, or allow larger messages with maximumSize."
+                    "Check that the end mark matches the central's, or allow larger messages with maximumSize."
                 )
             case .dropped:
                 (
-                    "it writes faster than the program takes, and chunks were dropped, so its link was dropped",
+                    "it writes faster than the program takes messages, and chunks were lost, so its link was dropped",
                     "Take messages faster, or let centrals write with response."
                 )
             }

@@ -3,7 +3,7 @@ import BLERadio
 import Synchronization
 
 extension PeripheralServer {
-    /// Sends a message in chunks as large as the link carries, each a notification, and its end mark.
+    /// Sends a message and its end mark as notifications, in chunks as large as the link carries.
     ///
     /// ```swift
     /// let story = BluetoothUUID(0xFFF1)
@@ -19,23 +19,25 @@ extension PeripheralServer {
     /// }
     /// ```
     ///
-    /// It returns when the radio has the last chunk. A few of them wait for it at a time, whatever else the central is sent.
+    /// It returns when the radio has the last chunk. Only a few chunks wait for the radio at a time, whatever else is
+    /// sent to the central.
     ///
-    /// The message is cut so that no data looks like the mark, and the central takes nothing for the end that isn't. It
-    /// takes one message of a characteristic at a time: the chunks of two that are sent at once would be mixed. Cancelled
-    /// or failed in the middle, the central has the beginning of a message, and gets no mark.
+    /// The message is cut so that no data looks like the mark, so the central can't mistake data for the end. Send one
+    /// message of a characteristic at a time: the chunks of two concurrent messages would be mixed. If it is cancelled
+    /// or fails midway, the central has the beginning of a message and gets no mark.
     ///
     /// - Parameters:
-    ///   - message: any number of octets, none too.
+    ///   - message: any number of octets, including none.
     ///   - uuid: the characteristic, to which the central has subscribed.
-    ///   - central: who gets it.
-    ///   - mark: how the central tells the end; unless said otherwise "EOM" as a chunk of its own.
-    ///   - onProgress: hears after each chunk how many octets of the message wait for the radio or were taken by it; of all of
-    ///     them only once it has taken the mark too.
-    /// - Throws: ``BLEError/Code/invalidArgument``, before anything is sent, where the message can't be sent with this mark:
-    ///   it contains the delimiter, it is longer than its length prefix can say, or it looks like the mark however it is
-    ///   cut, as a message does that is nothing but a mark of one octet; ``BLEError/Code/overflow`` where the mark
-    ///   doesn't fit into a chunk of MTU − 3 octets, 512 at most; else as ``notify(_:of:to:)``.
+    ///   - central: the recipient.
+    ///   - mark: how the message ends; by default "EOM" as a chunk of its own.
+    ///   - onProgress: called after each chunk with the number of octets of the message that are waiting for the radio
+    ///     or were taken by it; with all of them only once it has also taken the mark.
+    /// - Throws: ``BLEError/Code/invalidArgument``, before anything is sent, if the message can't be sent with this
+    ///   mark: it contains the delimiter, it is too long for its length prefix, or data would look like the mark
+    ///   however the message is cut, as with a message that consists only of a one-octet mark;
+    ///   ``BLEError/Code/overflow`` if the mark doesn't fit into a chunk of MTU − 3 octets, 512 at most; otherwise as
+    ///   ``notify(_:of:to:)``.
     public func send(
         _ message: some Collection<UInt8>,
         of uuid: BluetoothUUID,
@@ -108,42 +110,46 @@ extension ConnectedCentral {
     }
 }
 
-extension Link {
-    /// Writes a message in chunks as large as the link carries, and its end mark: what ``PeripheralServer/send(_:of:to:endingWith:onProgress:)``
-    /// is in the other direction.
+extension CharacteristicAccess {
+    /// Writes a message and its end mark in chunks as large as the link carries: the counterpart of
+    /// ``PeripheralServer/send(_:of:to:endingWith:onProgress:)`` in the other direction.
     ///
-    /// The link is held meanwhile, so nothing of this program comes between two chunks. The message is cut so that no data
-    /// looks like the mark. Cancelled or failed in the middle, the peripheral has the beginning of a message, and gets no
-    /// mark.
+    /// It holds the link meanwhile, so no other operation of this program comes between two chunks. The message is cut
+    /// so that no data looks like the mark. If it is cancelled or fails midway, the peripheral has the beginning of a
+    /// message and gets no mark.
     ///
     /// ```swift
     /// try await link.send("Once upon a time …".utf8, to: BluetoothUUID(0xFFF2), endingWith: .endOfMessage("EOM"))
     /// ```
     ///
     /// - Parameters:
-    ///   - message: any number of octets, none too.
-    ///   - uuid: the characteristic.
-    ///   - mark: how the peripheral tells the end; unless said otherwise "EOM" as a chunk of its own.
-    ///   - kind: how each chunk is written; with response unless said otherwise.
-    ///   - onProgress: hears after each chunk how many octets of the message are written.
+    ///   - message: any number of octets, including none.
+    ///   - key: the characteristic.
+    ///   - mark: how the message ends; by default "EOM" as a chunk of its own.
+    ///   - kind: how to write each chunk; with response by default.
+    ///   - onProgress: called after each chunk with the number of octets of the message written so far.
     /// - Throws: ``BLEError/Code/invalidArgument`` and ``BLEError/Code/overflow`` as
-    ///   ``PeripheralServer/send(_:of:to:endingWith:onProgress:)``, before anything is sent; else as ``write(_:to:in:_:timeout:)``.
+    ///   ``PeripheralServer/send(_:of:to:endingWith:onProgress:)``, before anything is sent; otherwise as
+    ///   ``write(_:to:_:timeout:)``.
     public func send(
         _ message: some Collection<UInt8>,
-        to uuid: BluetoothUUID,
+        to key: some CharacteristicKey,
         endingWith mark: EndMark = .endOfMessage(),
         _ kind: WriteKind = .withResponse,
         onProgress: @Sendable (CommandProgress) -> Void = { _ in }
     ) async throws {
-        let object = "to \(uuid) of \(peripheral)"
-        let chunks = try chunks(of: message, endingWith: mark, limit: min(mtu - 3, 512), object: object)
-        try await exclusively { link in
-            var teller = SendingProgress(of: message.count, on: timeline)
-            for chunk in chunks {
-                try await link.write(chunk, to: uuid, kind)
-                teller.add(chunk.count, onProgress)
+        let (message, reference) = (Array(message), key.reference)
+        try await withLink(for: .write, timeout: nil) { link in
+            let object = "to \(reference) of \(link.peripheral)"
+            let chunks = try chunks(of: message, endingWith: mark, limit: min(link.mtu - 3, 512), object: object)
+            try await link.exclusively { link in
+                var teller = SendingProgress(of: message.count, on: link.timeline)
+                for chunk in chunks {
+                    try await link.write(chunk, to: reference, kind)
+                    teller.add(chunk.count, onProgress)
+                }
+                teller.finish(onProgress)
             }
-            teller.finish(onProgress)
         }
     }
 }
@@ -165,21 +171,21 @@ private func chunks(
 
 extension BLEError {
     fileprivate static func cannotSend(_ refusal: MessageCutter.Refusal, object: String) -> BLEError {
-        let other = "Choose another end mark, or a length in front: EndMark.lengthPrefix(octets:order:)."
+        let other = "Choose another end mark, or a length prefix: EndMark.lengthPrefix(octets:order:)."
         let (code, cause, remedy) =
             switch refusal {
             case .markTooLong(let octets, let limit):
                 (
-                    Code.overflow, "the end mark has \(octets) octets, and a chunk on this link \(limit) at most",
+                    Code.overflow, "the end mark has \(octets) octets, and a chunk on this link at most \(limit)",
                     "Choose a shorter end mark."
                 )
             case .looksLikeMark: (.invalidArgument, "part of the message would be taken for its end mark", other)
             case .containsMark(let place):
-                (.invalidArgument, "the message would end at octet \(place), where its delimiter stands", other)
+                (.invalidArgument, "the message contains its delimiter at octet \(place)", other)
             case .tooLong(let octets):
                 (
                     .invalidArgument, "its length doesn't fit into \(octets) \(octets == 1 ? "octet" : "octets")",
-                    "Give the length more octets, or send the message in parts."
+                    "Use more octets for the length, or send the message in parts."
                 )
             }
         return BLEError(code, operation: "send", object: object, cause: cause, remedy: remedy)

@@ -143,7 +143,7 @@ struct Verification {
         guard let handle = place.handle else { return nil }
         let (link, timeout) = (link, timeout)
         return try await attempt(.read, promise, place) {
-            Array(try await link.read(handle: handle, timeout: timeout))
+            Array(try await link.read(.handle(handle), timeout: timeout))
         }
     }
 
@@ -151,7 +151,7 @@ struct Verification {
         guard let handle = place.handle else { return }
         let (link, timeout) = (link, timeout)
         try await attempt(.write, promise, place) {
-            try await link.write(octets, toHandle: handle, timeout: timeout)
+            try await link.write(octets, to: .handle(handle), timeout: timeout)
         }
     }
 

@@ -1,51 +1,51 @@
 public import BLEProtocol
 
-/// Something that a peripheral doesn't do as it was declared; ``Link/verify(against:writing:timeout:)`` finds it.
+/// A deviation of a peripheral from its declaration, found by ``Link/verify(against:writing:timeout:)``.
 public struct VerificationFinding: Hashable, Sendable {
-    /// What can be done with a value.
+    /// An operation on a value.
     public enum Operation: String, Hashable, Sendable {
         /// Reading it.
         case read
         /// Writing it.
         case write
-        /// Having it notified, or indicated.
+        /// Subscribing to its notifications or indications.
         case subscribe
     }
 
-    /// What is wrong.
+    /// The kind of deviation.
     public enum Kind: Hashable, Sendable {
-        /// The declared service, characteristic or descriptor isn't there. Where the descriptor is 2902, values are declared
-        /// to be notified or indicated, and nothing is there to subscribe with.
+        /// The declared service, characteristic or descriptor is missing. If the descriptor is 2902, the characteristic
+        /// is declared to notify or indicate but has no descriptor to subscribe with.
         case missing
-        /// The service doesn't include this other one, as it is declared to.
+        /// The service doesn't include this other service as declared.
         case missingInclude(BluetoothUUID)
-        /// The characteristic or descriptor is there, in a declared service, and not declared.
+        /// The characteristic or descriptor exists in a declared service but is not declared.
         case undeclared
-        /// The characteristic says that it can do something else than is declared.
+        /// The characteristic's properties differ from the declared ones.
         case otherProperties(declared: CharacteristicProperties, found: CharacteristicProperties)
-        /// A descriptor that nobody can write has another value than is declared.
+        /// A read-only descriptor has a value other than declared.
         case otherValue(declared: [UInt8], found: [UInt8])
-        /// What is declared, and what the link is secure enough for, was refused.
+        /// The peripheral refused a declared operation for which the link is secure enough.
         case refused(Operation, ATTError)
-        /// What is declared to take a more secure link was done without it.
+        /// The peripheral permitted an operation that is declared to require a more secure link.
         case permitted(Operation)
-        /// There was no answer, or the link was lost; nothing behind it could be looked at.
+        /// There was no answer, or the link was lost; the rest could not be verified.
         case failed(Operation, cause: String)
     }
 
-    /// What is wrong.
+    /// The kind of deviation.
     public var kind: Kind
 
     /// The service.
     public var service: BluetoothUUID
 
-    /// The characteristic; `nil` where it is the service itself.
+    /// The characteristic; `nil` if the finding concerns the service itself.
     public var characteristic: BluetoothUUID?
 
-    /// The descriptor; `nil` where it is the service, or the characteristic and its value.
+    /// The descriptor; `nil` if the finding concerns the service, or the characteristic and its value.
     public var descriptor: BluetoothUUID?
 
-    /// The handle of what is there, or would be; `nil` where it is missing.
+    /// The handle; `nil` if the attribute is missing.
     public var handle: UInt16?
 
     /// Makes a finding.
@@ -76,19 +76,19 @@ extension VerificationFinding: CustomStringConvertible {
 }
 
 extension VerificationFinding.Kind: CustomStringConvertible {
-    /// What is wrong, in words: `reading was refused: Read Not Permitted (0x02)`.
+    /// The deviation in words: `reading was refused: Read Not Permitted (0x02)`.
     public var description: String {
         switch self {
         case .missing: "it is missing"
         case .missingInclude(let uuid): "it doesn't include service \(uuid)"
         case .undeclared: "it is not declared"
-        case .otherProperties(let declared, let found): "it is declared as \(declared), and says \(found)"
+        case .otherProperties(let declared, let found): "it is declared as \(declared), but has \(found)"
         case .otherValue(let declared, let found):
             "its value is not the declared one: \(found.count) octets, declared \(declared.count)"
         case .refused(let operation, let error): "\(operation.gerund) was refused: \(error)"
         case .permitted(let operation):
-            "\(operation.gerund) was permitted on a link that is less secure than is declared"
-        case .failed(let operation, let cause): "\(operation.gerund) failed, and ended the verification: \(cause)"
+            "\(operation.gerund) was permitted on a link that is less secure than declared"
+        case .failed(let operation, let cause): "\(operation.gerund) failed and ended the verification: \(cause)"
         }
     }
 }

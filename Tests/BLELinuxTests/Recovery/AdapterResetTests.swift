@@ -136,7 +136,7 @@ import Testing
         let outcome = reset { $0.become(.absent) }
         adapter.hands.fire(.seconds(20))
         let error = error(outcome())
-        #expect(error?.code == .adapterNotFound && error?.cause.contains("has not come back") == true)
+        #expect(error?.code == .adapterNotFound && error?.cause.contains("did not come back") == true)
         #expect(!adapter.isWatched && adapter.hands.delays.isEmpty)
     }
 
@@ -174,7 +174,7 @@ import Testing
 
     @Test(
         arguments: [
-            (USBDevice.OtherBus(), "virtual", "program again"),
+            (USBDevice.OtherBus(), "virtual", "Restart the program"),
             (.init(name: "tty", device: "ttyAMA0"), "tty", "hciattach"),
             (
                 .init(name: "serial", device: "serial0-0", driver: "hci_uart_bcm"), "serial",
@@ -193,7 +193,7 @@ import Testing
         }
         let outcome = reset(find: find) { _ in Issue.record("it was ordered") }
         let error = error(outcome())
-        #expect(error?.code == .notSupported && error?.cause.contains("nothing to reset") == true)
+        #expect(error?.code == .notSupported && error?.cause.contains("only USB devices can be reset") == true)
         #expect(error?.cause.contains(cause) == true && error?.remedy.contains(remedy) == true)
     }
 }

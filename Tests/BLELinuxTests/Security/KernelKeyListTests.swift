@@ -150,7 +150,7 @@ import Testing
         let bluetoothd = KeyObstacle.bluetoothd.error(of: adapter)
         #expect(bluetoothd.cause.contains("bluetoothd") && bluetoothd.remedy.contains("unpair()"))
         let perhaps = KeyObstacle.perhapsBluetoothd.error(of: adapter)
-        #expect(perhaps.cause.contains("bluetoothd may run") && perhaps.remedy.contains("/run/dbus"))
+        #expect(perhaps.cause.contains("bluetoothd may be running") && perhaps.remedy.contains("/run/dbus"))
         #expect(KeyObstacle.anotherProgram.error(of: adapter).cause.contains("another program"))
     }
 }

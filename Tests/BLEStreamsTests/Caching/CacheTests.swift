@@ -142,7 +142,7 @@ import Testing
                     try await link.expect(Bench.readable, reads: [1, 2, 3])
                     #expect(link.servicesAreRemembered == (round > 0))
                     // What is asked behind it has been answered.
-                    _ = try await link.read(handle: 3)
+                    _ = try await link.read(.handle(3))
                 }
                 let opcodes = bench.sent(by: .central).compactMap(\.first)
                 // Exchange MTU, the first services, and the read.

@@ -144,7 +144,7 @@ import Testing
                 let handle = try #require(try await link.discover().characteristic(Bench.long)).valueHandle
                 bench.air.faults.add(.swallow(.indications))
                 try await link.write([0xFF], to: Bench.readable)
-                let error = await bleError { _ = try await link.read(handle: handle) }
+                let error = await bleError { _ = try await link.read(.handle(handle)) }
                 #expect(error?.code == .servicesChanged)
             }
         }

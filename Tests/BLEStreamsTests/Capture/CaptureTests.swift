@@ -39,7 +39,7 @@ import Testing
             let radio = CaptureRadio(peripheral, capture: capture)
             try await Bench.description.run(on: radio) { _ in
                 try await Central.open(.radio(central)).peripheral(peripheral.address).withLink { link in
-                    _ = try await link.read(handle: 3)
+                    _ = try await link.read(.handle(3))
                 }
             }
             return central.address

@@ -47,9 +47,10 @@ import Testing
         try await Self.run { bench in
             bench.centralAdapter.settings.phys = [.le1M, .le2M]
             let error = await bleError { try await bench.central.selectPHYs(PHYSelection([.le2M, .leCoded])) }
-            #expect(error?.code == .notSupported && error?.cause.contains("can't do Coded") == true)
+            #expect(error?.code == .notSupported && error?.cause.contains("doesn't support Coded") == true)
             #expect(
-                error?.cause.contains("it can do 1M, 2M") == true && error?.remedy.contains("Leave that out") == true
+                error?.cause.contains("it supports 1M, 2M") == true
+                    && error?.remedy.contains("Leave out the unsupported PHYs") == true
             )
             let phys1 = try await bench.central.adapterPHYs()
             #expect(phys1.selected == PHYSelection([.le1M, .le2M]))

@@ -39,7 +39,7 @@ import Testing
                             if byType {
                                 try await link.write([9], to: Bench.readable, .withoutResponse)
                             } else {
-                                try await link.write([9], toHandle: handle, .withoutResponse)
+                                try await link.write([9], to: .handle(handle), .withoutResponse)
                             }
                         }
                         try await bench.time.sleep(for: .seconds(1))

@@ -9,7 +9,7 @@ import Testing
     private func errors(on link: Link) async -> [String: BLEError?] {
         [
             "notifications": await bleError { for try await _ in link.notifications(of: Bench.notifying) {} },
-            "by handle": await bleError { for try await _ in link.notifications(ofHandle: 16) {} },
+            "by handle": await bleError { for try await _ in link.notifications(of: .handle(16)) {} },
             "values": await bleError { for try await _ in link.values(of: Bench.notifying) {} },
             "changes": await bleError { for try await _ in link.serviceChanges {} },
             "first": await bleError { _ = try await link.notifications(of: Bench.notifying).first() },

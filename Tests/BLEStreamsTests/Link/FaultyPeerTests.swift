@@ -139,7 +139,7 @@ import Testing
 
     @Test func `a handle that isn't there is not called a change of the services`() async throws {
         try await onLink { link, _ in
-            let error = await bleError { _ = try await link.read(handle: 0x9999) }
+            let error = await bleError { _ = try await link.read(.handle(0x9999)) }
             #expect(error?.attError == .invalidHandle && error?.remedy.contains("changed") == false)
             #expect(error?.remedy.contains("Check the handle") == true)
         }
@@ -162,11 +162,11 @@ import Testing
             ]
         } _: { link, _ in
             let error = await bleError {
-                if isWritten { try await link.write([1], toHandle: 5) } else { _ = try await link.read(handle: 5) }
+                if isWritten { try await link.write([1], to: .handle(5)) } else { _ = try await link.read(.handle(5)) }
             }
             #expect(error?.attError == .insufficientAuthentication)
             #expect(error?.remedy.contains("Pair with the peripheral first") == !isEncrypted)
-            #expect(error?.cause.contains("passkey") == isEncrypted)
+            #expect(error?.cause.contains("unauthenticated keys") == isEncrypted)
         }
     }
 

@@ -67,7 +67,7 @@ import Testing
             radioLink.subscribed([[0x1B, 3, 0, 1]])
             _ = try await items.next()
             radioLink.withholdAnswers(true)
-            let reading = Task { try await link.read(handle: 3) }
+            let reading = Task { try await link.read(.handle(3)) }
             while radioLink.sent.last != [0x0A, 3, 0] { await Task.yield() }
             radioLink.drop(1)
             radioLink.withholdAnswers(false)

@@ -52,7 +52,7 @@ import Testing
         } _: { link, peer in
             let values = try await withThrowingTaskGroup(of: (UInt16, [UInt8]).self) { group in
                 for handle in UInt16(11)...16 {
-                    group.addTask { (handle, Array(try await link.read(handle: handle))) }
+                    group.addTask { (handle, Array(try await link.read(.handle(handle)))) }
                 }
                 return try await group.reduce(into: [UInt16: [UInt8]]()) { $0[$1.0] = $1.1 }
             }
@@ -73,8 +73,8 @@ import Testing
                 }
             ]
         } _: { link, peer in
-            async let first = link.read(handle: 21)
-            async let second = link.read(handle: 22)
+            async let first = link.read(.handle(21))
+            async let second = link.read(.handle(22))
             let values = [Array(try await first), Array(try await second)]
             #expect(values == [[21], [22]])
             #expect(link.ignoredPDUs == 2)
@@ -89,7 +89,7 @@ import Testing
                 }
             ]
         } _: { link, peer in
-            let error = await bleError { _ = try await link.read(handle: 21) }
+            let error = await bleError { _ = try await link.read(.handle(21)) }
             #expect(error?.code == .timedOut && error?.reason?.kind == .transactionTimeout)
             #expect(peer.sent.count { $0.first == 0x0A } == 1)
         }
@@ -104,9 +104,9 @@ import Testing
                 }
             ]
         } _: { link, _ in
-            let error = await bleError { _ = try await link.read(handle: 21) }
+            let error = await bleError { _ = try await link.read(.handle(21)) }
             #expect(error?.attError == .readNotPermitted)
-            let next = try await link.read(handle: 22)
+            let next = try await link.read(.handle(22))
             #expect(Array(next) == [22])
         }
     }
@@ -128,7 +128,7 @@ extension StrayResponseTests {
             let answers = Self.strayFirst([late], onOpcode: 0x04)
             return [ScriptedLink(time, isResumed: true, answers)]
         } _: { link, peer in
-            let value = try await link.read(handle: 11)
+            let value = try await link.read(.handle(11))
             #expect(Array(value) == [11])
             #expect(peer.sent == [[0x04, 0xFE, 0xFF, 0xFE, 0xFF], [0x0A, 11, 0]])
             #expect(link.ignoredPDUs == 1 && link.mtu == 23)
@@ -143,7 +143,7 @@ extension StrayResponseTests {
             ]
         } _: { link, peer in
             #expect(link.mtu == 517)
-            let value = try await link.read(handle: 11)
+            let value = try await link.read(.handle(11))
             #expect(Array(value) == [11])
             #expect(peer.sent.first == [0x02, 0x05, 0x02])
         }
@@ -153,7 +153,7 @@ extension StrayResponseTests {
         try await ScriptedLink.run {
             [ScriptedLink($0, Self.holdingHandles)]
         } _: { link, peer in
-            _ = try await link.read(handle: 11)
+            _ = try await link.read(.handle(11))
             #expect(peer.sent == [[0x02, 0x05, 0x02], [0x0A, 11, 0]])
         }
     }

@@ -44,10 +44,10 @@ import Testing
             for error in [
                 await bleError { try await link.write(value, to: Self.long, .withoutResponse) },
                 await bleError { try await link.write(value, to: found, .withoutResponse) },
-                await bleError { try await link.write(value, toHandle: found.valueHandle, .withoutResponse) },
+                await bleError { try await link.write(value, to: .handle(found.valueHandle), .withoutResponse) },
                 await bleError { try await link.write(value, to: Self.long) },
                 await bleError { try await link.write(value, to: found, .reliable) },
-                await bleError { try await link.write(value, toHandle: found.valueHandle, .reliable) },
+                await bleError { try await link.write(value, to: .handle(found.valueHandle), .reliable) },
             ] { #expect(error?.code == .overflow) }
             #expect(bench.sent(by: .central).dropFirst(discovered).allSatisfy { $0.first == 0x12 || $0.first == 0x08 })
         }

@@ -43,7 +43,7 @@ import Testing
             #expect(
                 troubles.all == [
                     "the adapter hears nothing for 5.0 seconds", "step 1: the scan begins again",
-                    "step 2: the adapter is switched off and on", "the adapter is well again after 2 steps",
+                    "step 2: the adapter is switched off and on", "the adapter works again after 2 steps",
                 ]
             )
         }
@@ -94,7 +94,7 @@ import Testing
             let absent = central.peripheral(bench.air.adapter().address)
             let error = await bleError { try await absent.withLink(timeout: .seconds(60)) { _ in } }
             #expect(error?.code == .timedOut)
-            #expect(troubles.all.last == "the adapter is well again after 2 steps")
+            #expect(troubles.all.last == "the adapter works again after 2 steps")
         }
     }
 
@@ -128,7 +128,7 @@ import Testing
                 group.cancelAll()
             }
             let name = bench.centralAdapter.name
-            #expect(troubles.all.last == "\(name): the adapter is well again after 2 steps")
+            #expect(troubles.all.last == "\(name): the adapter works again after 2 steps")
             #expect(troubles.all.allSatisfy { $0.hasPrefix("\(name): ") })
         }
     }

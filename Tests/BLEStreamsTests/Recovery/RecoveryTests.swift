@@ -66,7 +66,7 @@ import Testing
             #expect(
                 heard.troubles.withLock { $0 } == [
                     "the adapter hears nothing for 10.0 seconds", "step 1: the scan begins again",
-                    "the adapter is well again after 1 step",
+                    "the adapter works again after 1 step",
                 ]
             )
         }
@@ -78,7 +78,7 @@ import Testing
             try await bench.time.sleep(for: .seconds(30))
             #expect(heard.anything())
             #expect(heard.end.withLock { $0 } == nil)
-            #expect(heard.troubles.withLock { $0 }.last == "the adapter is well again after 2 steps")
+            #expect(heard.troubles.withLock { $0 }.last == "the adapter works again after 2 steps")
             try await bench.time.sleep(for: .seconds(1))
             #expect(heard.anything())
         }
@@ -227,7 +227,7 @@ import Testing
             #expect(heard.end.withLock { $0 } == nil)
             let troubles = heard.troubles.withLock { $0 }
             #expect(troubles.contains("step 2: the adapter is reset"))
-            #expect(troubles.last == "the adapter is well again after 2 steps")
+            #expect(troubles.last == "the adapter works again after 2 steps")
         }
     }
 
@@ -241,8 +241,10 @@ import Testing
             #expect(heard.anything())
             let troubles = heard.troubles.withLock { $0 }
             let failure = troubles.first { $0.contains("that failed") }
-            #expect(failure?.contains("nothing to reset") == true && failure?.contains("canBeReset") == true)
-            #expect(troubles.last == "the adapter is well again after 2 steps")
+            #expect(
+                failure?.contains("only USB devices can be reset") == true && failure?.contains("canBeReset") == true
+            )
+            #expect(troubles.last == "the adapter works again after 2 steps")
             bench.centralAdapter.hang(powerCycles: .max)
             try await bench.time.sleep(for: .seconds(3600))
             #expect(heard.troubles.withLock { $0 }.filter { $0.hasPrefix("step") }.count == 3)

@@ -26,11 +26,11 @@ import Testing
         { link in _ = try await link.exclusively { try await $0.read(code) } },
         { link in
             let handle = try await link.discover().characteristic(code)?.valueHandle ?? 0
-            _ = try await link.read(handle: handle)
+            _ = try await link.read(.handle(handle))
         },
         { link in
             let handle = try await link.discover().characteristic(code)?.valueHandle ?? 0
-            try await link.write([1], toHandle: handle, .withoutResponse)
+            try await link.write([1], to: .handle(handle), .withoutResponse)
         },
         { link in
             let found = try await link.discover().characteristic(code)

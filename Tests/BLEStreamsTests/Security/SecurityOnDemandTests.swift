@@ -236,7 +236,7 @@ import Testing
             try await bench.peripheral.withLink(pairing: PairingAnswers()) { link in
                 let error = await bleError { _ = try await link.read(Self.granted) }
                 #expect(error?.attError == .insufficientAuthorization && !link.security.isEncrypted)
-                #expect(error?.remedy.contains("pairing is not") == true)
+                #expect(error?.remedy.contains("not by pairing") == true)
             }
         }
     }
@@ -254,7 +254,7 @@ import Testing
         } _: { link, _ in
             let link = link.answering(PairingAnswers())
             for _ in 0..<3 {
-                let error = await bleError { _ = try await link.read(handle: 5) }
+                let error = await bleError { _ = try await link.read(.handle(5)) }
                 #expect(error?.attError == .insufficientAuthentication && error?.cause.contains("pair") == true)
             }
         }

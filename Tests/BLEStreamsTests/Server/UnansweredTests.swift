@@ -30,7 +30,7 @@ import Testing
             #expect(warnings.all.map(\.operation) == ["read", "write", "read", "write"])
             let text = "0x" + String(format: "%02X%02X", handle[1], handle[0])
             for warning in warnings.all {
-                #expect(warning.code == .notSupported && warning.cause.contains("nobody iterates"))
+                #expect(warning.code == .notSupported && warning.cause.contains("does not iterate"))
                 #expect(warning.object.contains("A006") && warning.object.contains(text))
                 #expect(warning.object.contains("\(bench.centralAdapter.address)"))
             }

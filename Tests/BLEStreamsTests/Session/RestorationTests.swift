@@ -7,8 +7,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct RestorationTests {
     private static func plan(_ address: BluetoothAddress) -> SessionPlan {
-        var plan = SessionPlan(address).subscribing(to: Bench.notifying, in: BluetoothUUID(0xA000))
-            .subscribing(to: SessionSubscription(handle: 0x1234, indications: true))
+        var plan = SessionPlan(address).subscribing(to: .uuid(Bench.notifying, in: BluetoothUUID(0xA000)))
+            .subscribing(to: .handle(0x1234), indications: true)
         plan.requiredServices = [BluetoothUUID(0xA000), .heartRate]
         plan.limits.search = nil
         plan.limits.connect = .milliseconds(12_500)

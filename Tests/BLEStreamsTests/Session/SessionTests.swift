@@ -95,7 +95,7 @@ import Testing
                 try await session.write([4], to: Bench.readable)
                 let kinds = try await transitions.map(\.state.kind)
                 #expect(kinds.suffix(5) == [.ready, .reading, .ready, .writing, .ready])
-                let error = await bleError { _ = try await session.read(Bench.notifying, in: .heartRate) }
+                let error = await bleError { _ = try await session.read(.uuid(Bench.notifying, in: .heartRate)) }
                 #expect(error?.code == .notFound && session.state.isReady)
             }
         }

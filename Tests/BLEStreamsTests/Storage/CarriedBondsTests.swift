@@ -70,7 +70,7 @@ import Testing
             try whole.write(to: URL(filePath: path))
             try FileManager.default.setAttributes([.posixPermissions: 0o620], ofItemAtPath: path)
             let error = #expect(throws: BLEError.self) { try Bond.imported(from: path) }
-            #expect(error?.cause == "other users may write it")
+            #expect(error?.cause == "other users may write to it")
             #expect(throws: BLEError.self) { try Bond.imported(from: "/dev/zero") }
         }
     }

@@ -32,7 +32,7 @@ import Testing
             store.update(peer, change)
             await store.flush()
             let error = try #require(warnings.all.first)
-            #expect(error.object == folder && error.cause == "other users may write into it")
+            #expect(error.object == folder && error.cause == "other users may write to it")
             #expect(error.remedy.hasPrefix("Run `chmod 700 '\(folder)'`"))
             #expect(warnings.all.count == 1, "told once")
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [file], "nothing was touched")

@@ -85,7 +85,7 @@ import Testing
             let path = "\(child.folder)/\(name)"
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
             let before = try Data(contentsOf: URL(filePath: path))
-            try await expectRefusal(path, in: child, "other users may write it", "Run `chmod 600 '\(path)'`")
+            try await expectRefusal(path, in: child, "other users may write to it", "Run `chmod 600 '\(path)'`")
             #expect(try Data(contentsOf: URL(filePath: path)) == before)
         }
     }
@@ -105,7 +105,7 @@ import Testing
             await child.remember(.planted(9, with: other))
             let path = "\(child.folder)/\(name)"
             try #require(mkfifo(path, 0o600) == 0)
-            try await expectRefusal(path, in: child, "it is no file", "Move it away.")
+            try await expectRefusal(path, in: child, "it is not a regular file", "Move it away.")
         }
     }
 

@@ -62,7 +62,7 @@ extension Link {
         for service in try await discover().services where service.uuid != BluetoothUUID(0x1801) {
             for characteristic in service.characteristics {
                 guard let configuration = characteristic.clientConfiguration else { continue }
-                let value = try await read(handle: configuration.handle)
+                let value = try await read(.handle(configuration.handle))
                 #expect(Array(value) == [0, 0], "\(characteristic.uuid)")
             }
         }

@@ -46,13 +46,13 @@ struct Heating: Sendable {
     func step() async -> Double { 20 }
 }
 var heating: Heating { fatalError() }
-extension TypedCharacteristic where Value == Double {
+extension CharacteristicKey where Self == TypedCharacteristic<Double> {
     static var room: Self { fatalError() }
     static var target: Self { fatalError() }
 }
 
 /// Characteristics of a maker's own.
-extension BluetoothUUID {
+extension CharacteristicKey where Self == BluetoothUUID {
     static var control: BluetoothUUID { fatalError() }
     static var key: BluetoothUUID { fatalError() }
     static var led: BluetoothUUID { fatalError() }

@@ -19,12 +19,12 @@ MANNERS = {"display": f"shows {PASSKEY}", "yes-no": "compares", "keyboard": "ent
 OPTIONS = {"none": ("--just-works",), "all": (), **{c: ("--claim", c) for c in ("display", "yes-no", "keyboard")}}
 # What the command says to a person, and the reason that it means.
 CAUSES = {
-    "the passkey that was entered is not the one": "wrongPasskey",
-    "whoever was asked here refused": "refused",
+    "the passkey entered differs": "wrongPasskey",
+    "this device's user or program refused": "refused",
     "did not answer in time": "unanswered",
-    "nobody here could answer": "needsAnswers",
+    "this program can answer neither": "needsAnswers",
     "the peripheral refused": "refusedByPeripheral",
-    "did not go on within 30 s": "timedOut",
+    "did not continue within 30 s": "timedOut",
     "the link ended before the pairing did: closed by the peer": "disconnected",
 }
 INTERRUPTED = 130

@@ -6,7 +6,7 @@ package struct ATTErrorResponse: ATTPDU {
 
     /// The opcode of what failed.
     package var request: ATTOpcode
-    /// The attribute that failed, as the server tells it: 0 where none did. Nothing may be matched by it.
+    /// The attribute that failed, as the server reports it: 0 if none did. Don't use it for matching.
     package var handle: UInt16
     package var error: ATTError
 

@@ -1,4 +1,4 @@
-/// Writes an attribute's value; nothing comes back, whatever happens.
+/// Writes an attribute's value; the server never answers.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.5.3.
 package struct ATTWriteCommand: ATTHandleAndValue {

@@ -1,5 +1,5 @@
-/// What a client knows of a peer's attributes on one link, and what it has to ask to know it: discovery, or trust in what
-/// it remembers, and the way back to certainty when the peer says that something has changed.
+/// A client's knowledge of a peer's attributes on one link, and the requests that it needs for it: discovery, or trust
+/// in a remembered database, and the way back to certainty when the peer reports a change.
 ///
 /// ```
 ///             want                  the hash is the remembered one
@@ -12,16 +12,16 @@
 ///                     ├──────────────────────────────────────────────────────┘
 ///                  waiting   (the peer says so again and again, see ``ServiceChangeBackoff``)
 /// ```
-/// A remembered database is used after one request. What settles it is then asked for only behind the first request of
-/// the program (``operationBegan()``), and the hash is read once more: a change in between is noticed too.
+/// A remembered database is used after one request. The requests that confirm it follow only after the program's first
+/// request (``operationBegan()``), and the hash is read once more, so that a change in between is noticed too.
 ///
-/// A peer without a hash is believed to be as it was where the specification says so: it has no Service Changed at all, so
-/// that its attributes never change, or there is a bond, and it tells of a change. That one request then asks for the first
-/// services, and behind the program's first request everything is discovered once more: what was changed all the same, by
-/// new firmware, is noticed, and a peer that did so without a way to say it is believed no more.
+/// A peer without a hash is trusted to be unchanged if the specification says so: it has no Service Changed, so that
+/// its attributes never change, or there is a bond, and it reports a change. The one request then reads the first
+/// services, and after the program's first request everything is discovered again: a change made nevertheless, by new
+/// firmware, is noticed, and a peer that changed without a way to report it is no longer trusted.
 ///
-/// A value: it asks for requests, whose results are handed back with the number that each was given. An answer to what
-/// is not asked any more is ignored. Source: Core Specification, Vol 3, Part G, 2.5.2.
+/// A value: it outputs requests, whose results are passed back with the number of each. An answer to a withdrawn
+/// request is ignored. Source: Core Specification, Vol 3, Part G, 2.5.2.
 package struct DatabaseTracker: Sendable {
     /// What is written to Client Supported Features: tell me when I am wrong, and I take several values in one PDU.
     package static let features: GATTClientFeatures = [.robustCaching, .multipleNotifications]

@@ -5,7 +5,7 @@ extension GATTClient {
     /// nothing else is asked before it has come. What the peer may not send never traps. A request must have been reported
     /// by ``sending()`` or ``sent()`` before its answer is given here.
     package mutating func received(_ pdu: [UInt8], at time: ReceptionTime) -> Output {
-        guard let first = pdu.first else { return Output(note: "a PDU without octets was ignored") }
+        guard let first = pdu.first else { return Output(note: "an empty PDU was ignored") }
         switch first {
         case 0x1B: return receivedValue(pdu, at: time, isIndication: false)
         case 0x1D: return receivedValue(pdu, at: time, isIndication: true)

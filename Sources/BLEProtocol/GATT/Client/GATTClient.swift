@@ -11,8 +11,9 @@
 ///                    running ─► abandoned ─► …        it was cancelled: the answer is still awaited
 ///                    any, 30 s without an answer ─► closed
 /// ```
-/// The slot is taken until the request is answered or its time is over; whatever else the peer sends meanwhile is no
-/// answer, and is ignored with a note. Else each later answer would be taken for that of the request before.
+/// The slot is in use until the request is answered or its time is over; other PDUs that the peer sends meanwhile are
+/// not answers, and are ignored with a note. Otherwise each later answer would be taken for that of the previous
+/// request.
 ///
 /// The driver takes PDUs with ``nextPDU()`` and tells what became of them, one at a time, until there is nothing to send
 /// or the radio is full: ``sending()`` before it hands one over without its lock, then ``sent()`` or ``notSent()``.

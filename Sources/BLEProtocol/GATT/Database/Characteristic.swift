@@ -1,7 +1,7 @@
-/// A characteristic of a peer: a value, what can be done with it, and the descriptors around it.
+/// A characteristic of a peer: a value, its properties, and its descriptors.
 ///
-/// A service may have several characteristics of one UUID; the handle tells them apart.
-/// Source: Core Specification, Vol 3, Part G, 3.3.
+/// A service may have several characteristics with the same UUID; the handle distinguishes them. Source: Core
+/// Specification, Vol 3, Part G, 3.3.
 public struct Characteristic: Hashable, Sendable {
     /// What kind of value it is.
     public var uuid: BluetoothUUID
@@ -21,7 +21,7 @@ public struct Characteristic: Hashable, Sendable {
     /// The descriptors, ascending by handle.
     public var descriptors: [Descriptor]
 
-    /// Makes a characteristic from what its declaration tells.
+    /// Makes a characteristic from the content of its declaration.
     public init(
         uuid: BluetoothUUID,
         properties: CharacteristicProperties,
@@ -38,7 +38,7 @@ public struct Characteristic: Hashable, Sendable {
         self.descriptors = descriptors
     }
 
-    /// The first descriptor of this UUID, where there is one.
+    /// The first descriptor with this UUID, if any.
     public func descriptor(_ uuid: BluetoothUUID) -> Descriptor? { descriptors.first { $0.uuid == uuid } }
 
     /// The Client Characteristic Configuration descriptor (2902), by which notifications are switched.
@@ -49,7 +49,7 @@ public struct Characteristic: Hashable, Sendable {
 ///
 /// Source: Core Specification, Vol 3, Part G, 3.3.3.
 public struct Descriptor: Hashable, Sendable {
-    /// What the descriptor tells.
+    /// The descriptor's type.
     public var uuid: BluetoothUUID
 
     /// The handle by which the descriptor is read and written.

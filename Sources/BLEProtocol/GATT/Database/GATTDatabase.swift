@@ -8,10 +8,10 @@ public struct GATTDatabase: Hashable, Sendable {
     /// Makes a database of services that are ascending by handle.
     public init(services: [Service] = []) { self.services = services }
 
-    /// The first service of this UUID, where there is one.
+    /// The first service with this UUID, if any.
     public func service(_ uuid: BluetoothUUID) -> Service? { services.first { $0.uuid == uuid } }
 
-    /// The first characteristic of this UUID, in the services of a UUID where one is given; `nil` where there is none.
+    /// The first characteristic with this UUID, only in services with the other UUID if given; `nil` if there is none.
     public func characteristic(_ uuid: BluetoothUUID, in service: BluetoothUUID? = nil) -> Characteristic? {
         for candidate in services where service == nil || candidate.uuid == service {
             if let found = candidate.characteristic(uuid) { return found }

@@ -1,7 +1,7 @@
 /// A service of a peer: a group of characteristics, as its attribute database lists it.
 ///
-/// A peer may have several services of one UUID; the handle tells them apart.
-/// Source: Core Specification, Vol 3, Part G, 3.1.
+/// A peer may have several services with the same UUID; the handle distinguishes them. Source: Core Specification, Vol
+/// 3, Part G, 3.1.
 public struct Service: Hashable, Sendable {
     /// What kind of service it is.
     public var uuid: BluetoothUUID
@@ -21,7 +21,7 @@ public struct Service: Hashable, Sendable {
     /// The characteristics, ascending by handle.
     public var characteristics: [Characteristic]
 
-    /// Makes a service from what its declaration tells.
+    /// Makes a service from the content of its declaration.
     public init(
         uuid: BluetoothUUID,
         isPrimary: Bool = true,
@@ -38,7 +38,7 @@ public struct Service: Hashable, Sendable {
         self.characteristics = characteristics
     }
 
-    /// The first characteristic of this UUID, where there is one.
+    /// The first characteristic with this UUID, if any.
     public func characteristic(_ uuid: BluetoothUUID) -> Characteristic? {
         characteristics.first { $0.uuid == uuid }
     }
@@ -60,7 +60,7 @@ public struct IncludedService: Hashable, Sendable {
     /// The last handle of the service that is referred to.
     public var endHandle: UInt16
 
-    /// Makes a reference from what its declaration tells.
+    /// Makes a reference from the content of its declaration.
     public init(uuid: BluetoothUUID, handle: UInt16, startHandle: UInt16, endHandle: UInt16) {
         self.uuid = uuid
         self.handle = handle

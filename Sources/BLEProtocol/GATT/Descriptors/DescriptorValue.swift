@@ -10,11 +10,11 @@ public enum DescriptorValue: Hashable, Sendable {
     case clientConfiguration(CharacteristicConfiguration)
     /// Server Characteristic Configuration (2903): whether the value is broadcast.
     case serverConfiguration(CharacteristicConfiguration)
-    /// Characteristic Presentation Format (2904): how the value is to be shown.
+    /// Characteristic Presentation Format (2904): how to display the value.
     case presentationFormat(PresentationFormat)
     /// Characteristic Aggregate Format (2905): the handles of the presentation formats of which the value consists.
     case aggregateFormat([UInt16])
-    /// Another descriptor, or one of these whose octets have not the form that it asks for.
+    /// Another descriptor, or one of these with octets in an invalid format.
     case octets([UInt8])
 
     /// Decodes the octets of a descriptor of the given type; what doesn't fit the type stays octets.
@@ -110,7 +110,7 @@ extension DescriptorValue: CustomStringConvertible {
 }
 
 extension CharacteristicExtendedProperties: CustomStringConvertible {
-    /// The properties in words, separated by commas: `reliable write`; `none` where there are none.
+    /// The properties in words, separated by commas: `reliable write`; `none` if there are none.
     public var description: String {
         let names = [
             contains(.reliableWrite) ? "reliable write" : nil,

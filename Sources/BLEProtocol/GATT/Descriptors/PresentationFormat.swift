@@ -1,4 +1,4 @@
-/// How a characteristic's value is to be shown: the value of the Characteristic Presentation Format descriptor (2904).
+/// How to display a characteristic's value: the value of the Characteristic Presentation Format descriptor (2904).
 ///
 /// Source: Core Specification, Vol 3, Part G, 3.3.3.5; numbers from the Bluetooth SIG, Assigned Numbers, 2.4.
 public struct PresentationFormat: Hashable, Sendable {
@@ -11,10 +11,10 @@ public struct PresentationFormat: Hashable, Sendable {
     /// The unit of the number, 2700 to 27FF; 2700 is "without a unit".
     public var unit: BluetoothUUID
 
-    /// Who has assigned `description`; 1: the Bluetooth SIG.
+    /// The organisation that assigned `description`; 1: the Bluetooth SIG.
     public var nameSpace: UInt8
 
-    /// What tells this value from others of the same kind, an assigned number: 0x0106 is "main"; 0: unknown.
+    /// Distinguishes this value from others of the same kind, an assigned number: 0x0106 is "main"; 0: unknown.
     public var description: UInt16
 
     /// Makes a format from its fields.
@@ -32,7 +32,7 @@ public struct PresentationFormat: Hashable, Sendable {
         self.description = description
     }
 
-    /// Reads the descriptor's seven octets; `nil` where there are more or fewer.
+    /// Decodes the descriptor's seven octets; `nil` if there are more or fewer.
     public init?(octets: some Collection<UInt8>) {
         var reader = ByteReader(Array(octets))
         guard octets.count == 7, let format = reader.uint8(), let exponent = reader.uint8(), let unit = reader.uint16(),
@@ -90,8 +90,8 @@ extension PresentationFormat {
         public static let utf8 = Format(rawValue: 0x19)
     }
 
-    /// The number in a characteristic's value, with the exponent applied; `nil` where the format is no number, or the
-    /// value has not the length that the format asks for.
+    /// The number in a characteristic's value, with the exponent applied; `nil` if the format is not a number, or the
+    /// value doesn't have the length that the format requires.
     public func number(in value: some Collection<UInt8>) -> Double? {
         guard let number = format.number(in: Array(value)) else { return nil }
         let power = (0..<exponent.magnitude).reduce(1.0) { power, _ in power * 10 }

@@ -29,7 +29,7 @@ extension AttributeDatabase {
         }
         for descriptor in characteristic.descriptors {
             if [AttributeType.clientConfiguration, AttributeType.extendedProperties].contains(descriptor.uuid) {
-                return "describes descriptor \(descriptor.uuid), which is added by itself"
+                return "declares descriptor \(descriptor.uuid), which is added automatically"
             }
             if let fault = fault(in: descriptor.value, maximumLength: descriptor.maximumLength) {
                 return "has a descriptor \(descriptor.uuid) that \(fault)"

@@ -2,12 +2,12 @@
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.2.5, and Part C, 10.3.
 public struct AccessRequirement: Hashable, Sendable {
-    /// Whether the link must be encrypted; else the client gets Insufficient Encryption where there is a key of a bond
-    /// with it, and Insufficient Authentication where they have to pair first.
+    /// Whether the link must be encrypted; otherwise the client gets Insufficient Encryption if there is a bond with
+    /// it, and Insufficient Authentication if the two must pair first.
     public var needsEncryption: Bool
 
-    /// Whether the link's keys must have been made with protection against a man in the middle; else the client gets
-    /// Insufficient Authentication.
+    /// Whether the link's keys must have been made with protection against a man in the middle; otherwise the client
+    /// gets Insufficient Authentication.
     public var needsAuthentication: Bool
 
     /// The shortest encryption key that will do, 7 to 16 octets; a shorter one gets Encryption Key Size Too Short.
@@ -46,7 +46,7 @@ public struct AccessRequirement: Hashable, Sendable {
         AccessRequirement(needsEncryption: true, needsAuthentication: true, minimumKeySize: keySize)
     }
 
-    /// The same, and the program must have authorized the client; else that gets Insufficient Authorization.
+    /// The same, and the program must have authorized the client; otherwise the client gets Insufficient Authorization.
     public var authorized: AccessRequirement {
         var requirement = self
         requirement.needsAuthorization = true
@@ -59,21 +59,21 @@ public struct AccessRequirement: Hashable, Sendable {
 
 /// Whether an attribute can be read and written, and what a client must bring for each.
 public struct AttributePermissions: Hashable, Sendable {
-    /// What reading asks for; `nil`: the attribute can't be read.
+    /// The requirement for reading; `nil`: the attribute can't be read.
     public var read: AccessRequirement?
 
-    /// What writing asks for; `nil`: the attribute can't be written.
+    /// The requirement for writing; `nil`: the attribute can't be written.
     public var write: AccessRequirement?
 
-    /// Makes permissions; what is left out is not permitted.
+    /// Makes permissions; an omitted operation is not permitted.
     public init(read: AccessRequirement? = nil, write: AccessRequirement? = nil) {
         self.read = read
         self.write = write
     }
 
-    /// Every client may read, nobody may write.
+    /// Every client may read, none may write.
     public static let readOnly = AttributePermissions(read: .open)
-    /// Every client may write, nobody may read.
+    /// Every client may write, none may read.
     public static let writeOnly = AttributePermissions(write: .open)
     /// Every client may read and write.
     public static let readWrite = AttributePermissions(read: .open, write: .open)

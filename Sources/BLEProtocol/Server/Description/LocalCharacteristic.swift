@@ -8,18 +8,18 @@
 ///
 /// Source: Core Specification, Vol 3, Part G, 3.3.
 public struct LocalCharacteristic: Hashable, Sendable, Identifiable {
-    /// The name by which the program refers to it: the UUID's text, unless another was given.
+    /// The name by which the program refers to it; by default the UUID's text.
     ///
-    /// Give one where the same UUID occurs more than once. Clients never see it.
+    /// Set it if the same UUID occurs more than once. Clients never see it.
     public var id: String
 
     /// What the characteristic is.
     public var uuid: BluetoothUUID
 
-    /// What clients are told that it can do.
+    /// The operations that clients may use.
     public var properties: CharacteristicProperties
 
-    /// What it can do beyond that; the descriptor is added by itself where this is not empty.
+    /// Its extended properties; the descriptor is added automatically if there are any.
     public var extendedProperties: CharacteristicExtendedProperties = []
 
     /// Who may read and write the value.
@@ -37,7 +37,7 @@ public struct LocalCharacteristic: Hashable, Sendable, Identifiable {
     /// Whether the value always has `maximumLength` octets: a shorter write then changes only the leading ones.
     public var hasFixedLength: Bool
 
-    /// Its descriptors, beside those that are added by themselves.
+    /// Its descriptors, in addition to those that are added automatically.
     public var descriptors: [LocalDescriptor]
 
     /// The closures that were given with it; `nil`: none.
@@ -46,18 +46,18 @@ public struct LocalCharacteristic: Hashable, Sendable, Identifiable {
     /// What is wrong with it, where that was found before it was laid out: `has …`.
     package var fault: String?
 
-    /// Describes a characteristic.
+    /// Declares a characteristic.
     ///
     /// - Parameters:
-    ///   - uuid: What the characteristic is.
-    ///   - properties: What clients are told that it can do.
-    ///   - value: Its value, empty to begin with; or that the program is asked for it.
-    ///   - access: What a client must bring for all that the properties promise.
-    ///   - permissions: Who may read and write; where left out, what the properties promise, with `access`.
-    ///   - maximumLength: The longest value in octets, 0 to 512.
-    ///   - hasFixedLength: Whether the value always has `maximumLength` octets.
-    ///   - id: The name by which the program refers to it; where left out, the UUID's text.
-    ///   - descriptors: Descriptors beside those that are added by themselves.
+    ///   - uuid: the characteristic's type.
+    ///   - properties: the operations that clients may use.
+    ///   - value: its initial value, empty by default; or that the program supplies it.
+    ///   - access: the protection that the properties require of a client.
+    ///   - permissions: who may read and write; by default the operations of the properties, with `access`.
+    ///   - maximumLength: the longest value in octets, 0 to 512.
+    ///   - hasFixedLength: whether the value always has `maximumLength` octets.
+    ///   - id: the name by which the program refers to it; by default the UUID's text.
+    ///   - descriptors: descriptors in addition to those that are added automatically.
     public init(
         _ uuid: BluetoothUUID,
         _ properties: CharacteristicProperties,

@@ -1,7 +1,7 @@
-/// A descriptor of a characteristic that this device offers.
+/// A descriptor of a characteristic of this device.
 ///
-/// The Client Characteristic Configuration and the Characteristic Extended Properties are added by themselves where
-/// the characteristic asks for them; they can't be described here.
+/// The Client Characteristic Configuration and the Characteristic Extended Properties are added automatically if the
+/// characteristic needs them; they can't be declared here.
 public struct LocalDescriptor: Hashable, Sendable {
     /// What the descriptor is.
     public var uuid: BluetoothUUID
@@ -15,7 +15,7 @@ public struct LocalDescriptor: Hashable, Sendable {
     /// The longest value in octets, 0 to 512.
     public var maximumLength: Int
 
-    /// Describes a descriptor; without further arguments, one that everybody can read.
+    /// Declares a descriptor; without further arguments, every client can read it.
     public init(
         _ uuid: BluetoothUUID,
         value: LocalValue,
@@ -28,9 +28,9 @@ public struct LocalDescriptor: Hashable, Sendable {
         self.maximumLength = maximumLength
     }
 
-    /// The Characteristic User Description: what the characteristic is, for a person to read.
+    /// The Characteristic User Description: a description of the characteristic for people.
     ///
-    /// Give it a requirement for writing and clients may change it; the characteristic then says so by itself.
+    /// With a requirement for writing, clients may change it, and the characteristic announces that automatically.
     /// Source: Core Specification, Vol 3, Part G, 3.3.3.2.
     public static func userDescription(_ text: String, writing: AccessRequirement? = nil) -> LocalDescriptor {
         LocalDescriptor(
@@ -42,9 +42,8 @@ public struct LocalDescriptor: Hashable, Sendable {
 
     /// The Characteristic Presentation Format: how a client shows the value.
     ///
-    /// `format` and `unit` are the Bluetooth SIG's assigned numbers; a number x is meant as x · 10^`exponent`. Without
-    /// `nameSpace` and `description` (also assigned numbers) nothing more is said.
-    /// Source: Core Specification, Vol 3, Part G, 3.3.3.5.
+    /// `format` and `unit` are the Bluetooth SIG's assigned numbers; a number x means x · 10^`exponent`. `nameSpace`
+    /// and `description`, also assigned numbers, are optional. Source: Core Specification, Vol 3, Part G, 3.3.3.5.
     public static func presentationFormat(
         _ format: UInt8,
         exponent: Int8 = 0,

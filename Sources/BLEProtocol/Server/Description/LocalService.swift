@@ -9,15 +9,15 @@
 ///
 /// Source: Core Specification, Vol 3, Part G, 3.1.
 public struct LocalService: Hashable, Sendable, Identifiable {
-    /// The name by which other services include it: the UUID's text, unless another was given.
+    /// The name by which other services include it; by default the UUID's text.
     ///
-    /// Give one where the same UUID occurs more than once. Clients never see it.
+    /// Set it if the same UUID occurs more than once. Clients never see it.
     public var id: String
 
     /// What the service is.
     public var uuid: BluetoothUUID
 
-    /// Whether clients find the service by itself, or only where another includes it.
+    /// Whether clients find the service directly, or only through a service that includes it.
     public var isPrimary: Bool
 
     /// The services that this one includes, by their ``id``.
@@ -26,14 +26,14 @@ public struct LocalService: Hashable, Sendable, Identifiable {
     /// Its characteristics, in the order in which clients find them.
     public var characteristics: [LocalCharacteristic]
 
-    /// Describes a service, with its characteristics in a block.
+    /// Declares a service, with its characteristics in a builder block.
     ///
     /// - Parameters:
-    ///   - uuid: What the service is.
-    ///   - isPrimary: Whether clients find it by itself, or only where another includes it.
-    ///   - includes: The ``id`` of each service that it includes; such a service may come before or after it.
-    ///   - id: The name by which other services include it; where left out, the UUID's text.
-    ///   - characteristics: Its characteristics.
+    ///   - uuid: the service's type.
+    ///   - isPrimary: whether clients find it directly, or only through a service that includes it.
+    ///   - includes: the ``id`` of each service that it includes; such a service may come before or after it.
+    ///   - id: the name by which other services include it; by default the UUID's text.
+    ///   - characteristics: its characteristics.
     public init(
         _ uuid: BluetoothUUID,
         isPrimary: Bool = true,

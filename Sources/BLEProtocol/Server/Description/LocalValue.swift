@@ -1,6 +1,6 @@
 /// Where the value of a characteristic or descriptor of ours comes from.
 public enum LocalValue: Hashable, Sendable {
-    /// The server keeps the value: reads are answered from it, writes change it, and the program is told of them.
+    /// The server stores the value: it answers reads from it, writes change it, and the program is informed of them.
     case stored([UInt8])
 
     /// The program is asked: each read and write waits for its answer.

@@ -94,11 +94,11 @@ struct Instructions {
         case .advertisement: _ = Advertising.parse(count)
         case .notification: try await receive(count)
         case .lone: try await receiveEach(count)
-        case .read: try await use { link, _ in for _ in 0..<count { _ = try await link.read(handle: 3) } }
+        case .read: try await use { link, _ in for _ in 0..<count { _ = try await link.read(.handle(3)) } }
         case .write:
             let value = [UInt8](repeating: 7, count: 20)
             try await use { link, _ in
-                for _ in 0..<count { try await link.write(value, toHandle: 3, .withoutResponse) }
+                for _ in 0..<count { try await link.write(value, to: .handle(3), .withoutResponse) }
             }
         }
     }
@@ -114,7 +114,7 @@ struct Instructions {
         try await use { link, radio in
             _ = try await link.discover()
             let octets: [UInt8] = [0x1B, 3, 0] + [UInt8](repeating: 7, count: 20)
-            var iterator = link.notifications(ofHandle: 3, buffer: .unbounded).makeAsyncIterator()
+            var iterator = link.notifications(of: .handle(3), buffer: .unbounded).makeAsyncIterator()
             let size = 50
             // The subscription is made by the first call of `next()`; the link has this batch for it then.
             radio.afterSubscription = Array(repeating: octets, count: size)
@@ -141,7 +141,7 @@ struct Instructions {
         try await withTaskExecutorPreference(loop) {
             try await use { link, radio in
                 let octets: [UInt8] = [0x1B, 3, 0] + [UInt8](repeating: 7, count: 20)
-                var iterator = link.notifications(ofHandle: 3, buffer: .unbounded).makeAsyncIterator()
+                var iterator = link.notifications(of: .handle(3), buffer: .unbounded).makeAsyncIterator()
                 radio.afterSubscription = [octets]
                 for _ in 0..<count {
                     guard let value = try await iterator.next(), value.count == 20 else { throw Missing() }

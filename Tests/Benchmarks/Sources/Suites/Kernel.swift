@@ -106,7 +106,7 @@ enum Kernel {
                 }
             } catch let error as BLEError where error.code == .timedOut {
                 // What the kernel dropped last it tells with what it takes next.
-                _ = try await link.read(handle: UInt16(CBenchmarks_writableHandle))
+                _ = try await link.read(.handle(UInt16(CBenchmarks_writableHandle)))
             }
             reception.dropped = UInt32(link.droppedPDUs)
             return reception

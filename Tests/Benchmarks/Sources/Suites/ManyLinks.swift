@@ -102,7 +102,7 @@ struct ManyLinks {
 
 extension Link {
     /// What a ``NotifyingPeripheral`` sends.
-    fileprivate var values: BLEStream<CharacteristicValue> { notifications(ofHandle: 3) }
+    fileprivate var values: BLEStream<CharacteristicValue> { notifications(of: .handle(3)) }
 }
 
 /// Notes when the last value has been taken.

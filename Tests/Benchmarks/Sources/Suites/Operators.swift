@@ -47,7 +47,7 @@ struct Operators {
         let central = try await Central.open(.radio(radio))
         return try await central.peripheral(radio.link.peer).withLink { link in
             _ = try await link.discover()
-            var iterator = chain(link.notifications(ofHandle: 3, buffer: .unbounded)).makeAsyncIterator()
+            var iterator = chain(link.notifications(of: .handle(3), buffer: .unbounded)).makeAsyncIterator()
             let octets: [UInt8] = [0x1B, 3, 0] + [UInt8](repeating: 7, count: 20)
             radio.link.afterSubscription = [octets]
             _ = try await iterator.next()

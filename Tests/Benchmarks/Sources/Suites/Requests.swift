@@ -27,7 +27,7 @@ struct Requests {
         }
         let peak = Double(CBenchmarks_peakMemory())
         let blocks = try await withLink { link in
-            try await allocations(of: count) { for _ in 0..<count { _ = try await link.read(handle: handle) } }
+            try await allocations(of: count) { for _ in 0..<count { _ = try await link.read(.handle(handle)) } }
         }
         return [
             Row(
@@ -55,7 +55,7 @@ struct Requests {
     private func read(_ count: Int, onItsThread: Bool = false) async throws -> UInt64 {
         try await withLink(onItsThread: onItsThread) { link in
             let begin = CBenchmarks_now()
-            for _ in 0..<count { _ = try await link.read(handle: handle) }
+            for _ in 0..<count { _ = try await link.read(.handle(handle)) }
             return CBenchmarks_now() - begin
         }
     }
@@ -83,7 +83,7 @@ struct Requests {
             let value = [UInt8](repeating: 0, count: size)
             let blocks = try await withLink { link in
                 try await allocations(of: count) {
-                    for _ in 0..<count { try await link.write(value, toHandle: handle, .withoutResponse) }
+                    for _ in 0..<count { try await link.write(value, to: .handle(handle), .withoutResponse) }
                 }
             }
             rows.append(
@@ -109,9 +109,9 @@ struct Requests {
             let begin = CBenchmarks_now()
             for number in 0..<UInt32(count) {
                 withUnsafeBytes(of: number.littleEndian) { value.replaceSubrange(0..<4, with: $0) }
-                try await link.write(value, toHandle: handle, .withoutResponse)
+                try await link.write(value, to: .handle(handle), .withoutResponse)
             }
-            _ = try await link.read(handle: handle)
+            _ = try await link.read(.handle(handle))
             return CBenchmarks_now() - begin
         }
     }

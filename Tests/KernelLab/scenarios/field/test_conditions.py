@@ -83,7 +83,7 @@ def test_the_adapters_modulations_are_told_and_chosen(ble, bumble):
         ble.good("adapter", "phys", "--set", ",".join(sorted(before)))
     lacking = {"2M", "Coded"} - supported
     if lacking:
-        ble.bad("adapter", "phys", "--set", ",".join(lacking), status=1, says=["can't do", "Leave that out"])
+        ble.bad("adapter", "phys", "--set", ",".join(lacking), status=1, says=["doesn't support", "Leave out the unsupported"])
 
 
 def test_who_may_not_choose_modulations_is_told_why(ble, bumble):

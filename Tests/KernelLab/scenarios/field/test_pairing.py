@@ -94,7 +94,7 @@ def test_a_bond_that_can_not_be_kept_is_told(ble, bumble, strangers, monkeypatch
     """What is in the way of the folder is as good as a full disk: the command has failed, and says what to do."""
     (tmp_path / "full").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "full"))
-    run = ble.bad("pair", names.NEAR, "--json", status=1, says=["the bond could not be kept", "full", "ble unpair"])
+    run = ble.bad("pair", names.NEAR, "--json", status=1, says=["the bond could not be written to", "full", "ble unpair"])
     assert '"pairingFailure":"bondNotKept"' in run.stderr, run
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     ble.good("unpair", names.NEAR)

@@ -19,7 +19,7 @@ def outlives(ailment, ble, bumble):
     mark = bumble.peer.mark()
     bumble.peer.command("ail", ailment)
     bumble.peer.wait("cured", mark, within=120, of=ailment)
-    run.wait_text("well again", "stderr", within=120)
+    run.wait_text("works again", "stderr", within=120)
     run.wait_lines(run.stdout.count("\n") + 1)
     run.interrupt()
     run.end()
@@ -57,7 +57,7 @@ def test_a_hung_controller_is_switched_off_and_on(ble, bumble):
 
 def test_a_virtual_controller_has_nothing_to_reset(ble, bumble):
     """Said with what to do in place of it; the adapter stays as it is."""
-    ble.bad("adapter", "reset", status=1, says=["nothing to reset", "virtual", "Start the program again"])
+    ble.bad("adapter", "reset", status=1, says=["only USB devices can be reset", "virtual", "Restart the program"])
     assert ble.good("adapter", "--json").records[-1]["state"] == "poweredOn"
 
 

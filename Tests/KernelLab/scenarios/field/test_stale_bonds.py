@@ -78,7 +78,7 @@ def test_who_has_lost_the_keys_and_who_has_others_is_told(ble, bumble, states):
     assert read(ble) == [names.SECRET_BYTES]
     # They are gone: what is left are those of before.
     bumble.management.forget_keys(bumble.index)
-    refused(ble, "the peripheral has other keys than this machine", "ble unpair")
+    refused(ble, "the peripheral's keys differ from this machine's", "ble unpair")
 
 
 def test_a_bluetoothd_that_brings_older_keys_back_is_named(ble, bumble, states, bluetoothd):
@@ -106,7 +106,7 @@ def test_a_peripheral_that_offers_less_than_before(ble, bumble, states, bluetoot
     bumble.peer.command("manner none legacy")
     subprocess.run(["umount", "/sys/kernel/debug"], check=True)
     try:
-        refused(ble, "bluetoothd runs and has given the adapter its own keys", "ble unpair")
+        refused(ble, "bluetoothd is running and has set the adapter's keys", "ble unpair")
     finally:
         subprocess.run(["mount", "-t", "debugfs", "debugfs", "/sys/kernel/debug"], check=True)
     assert names.NEAR not in bumble.management.keys(bumble.index)

@@ -1,7 +1,7 @@
-/// The way through a range of handles that is asked for piece by piece.
+/// The progress through a range of handles that is requested in parts.
 ///
-/// It ends for every peer: each step goes on behind the last handle of the answer, and an answer that does not lead
-/// forward is the last one. Entries count once, so that no peer makes a list longer than its range.
+/// It ends with every peer: each step continues after the last handle of the answer, and an answer that doesn't lead
+/// forward is the last one. Entries count once, so that no peer can make a list longer than its range.
 struct HandleWalk: Hashable, Sendable {
     /// All handles that an attribute can have.
     static let allHandles: ClosedRange<UInt16> = 0x0001...0xFFFF

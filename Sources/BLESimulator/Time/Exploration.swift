@@ -1,0 +1,149 @@
+internal import BLEProtocol
+internal import CLibrary
+internal import Synchronization
+
+/// Notes that a fault has struck.
+final class StrikeMark: Sendable {
+    private let mark = Mutex(false)
+
+    var hasStruck: Bool { mark.withLock { $0 } }
+
+    func strike() { mark.withLock { $0 = true } }
+}
+
+/// Runs of one body that differ in their seeds, and in where a fault strikes; as many side by side as there are cores.
+struct Exploration: Sendable {
+    /// One of several faults, and how many of its occasions pass before it strikes.
+    struct Place: Sendable {
+        let fault: Int
+        var step: Int
+    }
+
+    typealias Start = (seed: UInt64, place: Place?)
+    typealias Body = @Sendable (VirtualTime, Place?, StrikeMark) async throws -> Void
+
+    private var runs = 0
+    private var failures = 0
+    private var shortest: ExplorationError?
+
+    /// Runs each start; one with a fault at all of its steps.
+    static func run(_ starts: [Start], _ order: JobOrder, _ limit: Duration, _ body: @escaping Body) async throws
+        -> Self
+    {
+        try await withThrowingTaskGroup(of: Exploration.self) { group in
+            var (whole, waiting) = (Exploration(), starts[...])
+            for _ in 0..<max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) {
+                guard let start = waiting.popFirst() else { break }
+                group.addTask { try await follow(start, order, limit, body) }
+            }
+            while let part = try await group.next() {
+                whole.add(part)
+                guard let start = waiting.popFirst() else { continue }
+                group.addTask { try await follow(start, order, limit, body) }
+            }
+            return whole
+        }
+    }
+
+    /// Runs from one start on, until the fault has no step left at which it strikes.
+    private static func follow(
+        _ start: Start,
+        _ order: JobOrder,
+        _ limit: Duration,
+        _ body: @escaping Body
+    ) async throws -> Self {
+        var (part, place) = (Exploration(), start.place)
+        while true {
+            try Task.checkCancellation()
+            let mark = StrikeMark()
+            part.runs += 1
+            if let failure = await failure(Start(start.seed, place), order, limit, mark, body) { part.add(failure) }
+            guard let last = place, mark.hasStruck else { return part }
+            place = Place(fault: last.fault, step: last.step + 1)
+        }
+    }
+
+    /// How a run fails; `nil` where it doesn't.
+    private static func failure(
+        _ start: Start,
+        _ order: JobOrder,
+        _ limit: Duration,
+        _ mark: StrikeMark,
+        _ body: @escaping Body
+    ) async -> ExplorationError? {
+        let elapsed = Mutex(Duration.zero)
+        do {
+            try await VirtualTime.run(seed: start.seed, order: order, limit: limit) { time in
+                defer { elapsed.withLock { $0 = time.now } }
+                try await body(time, start.place, mark)
+            }
+            return nil
+        } catch {
+            return ExplorationError(
+                seed: start.seed,
+                fault: start.place?.fault,
+                step: mark.hasStruck ? start.place?.step : nil,
+                elapsed: elapsed.withLock { $0 },
+                underlying: error
+            )
+        }
+    }
+
+    private mutating func add(_ other: Exploration) {
+        runs += other.runs
+        failures += other.failures
+        other.shortest.map { keep($0) }
+    }
+
+    private mutating func add(_ failure: ExplorationError) {
+        failures += 1
+        keep(failure)
+    }
+
+    private mutating func keep(_ failure: ExplorationError) {
+        if let shortest, (shortest.elapsed, shortest.seed) <= (failure.elapsed, failure.seed) { return }
+        shortest = failure
+    }
+
+    /// How many runs there were.
+    func conclude() throws(ExplorationError) -> Int {
+        guard var shortest else { return runs }
+        (shortest.failures, shortest.runs) = (failures, runs)
+        throw shortest
+    }
+}
+
+/// The shortest of the runs that have failed; see ``VirtualTime/explore(seeds:order:limit:_:)``.
+public struct ExplorationError: Error, Sendable {
+    /// The seed that shows it again.
+    public let seed: UInt64
+
+    /// Which of the faults was swept, counted from 0; `nil` where none was.
+    public let fault: Int?
+
+    /// How many occasions the fault has let pass before it struck; `nil` where it has not struck.
+    ///
+    /// `fault.times(1).skipping(step)` is what struck.
+    public let step: Int?
+
+    /// How much virtual time had passed.
+    public let elapsed: Duration
+
+    /// What the body has thrown.
+    public let underlying: any Error
+
+    /// How many runs have failed.
+    public internal(set) var failures = 1
+
+    /// How many runs there were.
+    public internal(set) var runs = 1
+}
+
+extension ExplorationError: CustomStringConvertible {
+    /// How many runs have failed, and of the shortest one the seed, the fault and the error.
+    public var description: String {
+        let place = fault.map { ", fault \($0)" + (step.map { " at step \($0)" } ?? "") } ?? ""
+        return "\(failures) of \(runs) runs failed; the shortest one, with seed \(seed)\(place), "
+            + "after \(elapsed): \(underlying)"
+    }
+}

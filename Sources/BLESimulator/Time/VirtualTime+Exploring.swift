@@ -1,0 +1,82 @@
+extension VirtualTime {
+    /// Runs a body under many seeds, on all cores, and finds the shortest run that fails.
+    ///
+    /// ```swift
+    /// let (level, service) = (BluetoothUUID(0x2A19), BluetoothUUID(0x180F))
+    /// let battery = LocalPeripheral(name: "Battery") {
+    ///     LocalService(service) { LocalCharacteristic(level, [.read, .notify], value: .stored([80])) }
+    /// }
+    /// try await VirtualTime.explore(seeds: 1...500) { time in
+    ///     let air = SimulatedAir(time)
+    ///     let (near, far) = (air.adapter(), air.adapter())
+    ///     air.faults.add(.loseLinks(every: .seconds(2)))
+    ///     try await withThrowingTaskGroup(of: Void.self) { group in
+    ///         group.addTask { try await battery.run(on: far) }
+    ///         let central = try await Central.open(.radio(near))
+    ///         let read = CommandBlock.read(level).retry()
+    ///         let value = try await central.peripheral(far.address).withQueue { try await $0.connecting().run(read) }
+    ///         #expect(Array(value) == [80])
+    ///         group.cancelAll()
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// A run that fails fails again: `VirtualTime.run(seed:)` with the seed that the error names shows it.
+    ///
+    /// - Parameters:
+    ///   - seeds: The seeds.
+    ///   - order: In what order jobs run that could all run now.
+    ///   - limit: The virtual time after which a run is given up.
+    ///   - body: What to run, as of ``run(seed:order:limit:patience:_:)``; a run that throws has failed.
+    /// - Returns: how many runs there were.
+    /// - Throws: ``ExplorationError`` when a run failed; `CancellationError`.
+    @discardableResult
+    @concurrent
+    public static func explore(
+        seeds: ClosedRange<UInt64> = 1...100,
+        order: JobOrder = .shuffled,
+        limit: Duration = .seconds(86_400),
+        _ body: @escaping @Sendable (VirtualTime) async throws -> Void
+    ) async throws -> Int {
+        let starts = seeds.map { Exploration.Start($0, nil) }
+        return try await Exploration.run(starts, order, limit) { time, _, _ in try await body(time) }.conclude()
+    }
+
+    /// Runs a body with a fault at each of its steps, one run after the other: the first time it could strike, then the
+    /// second time, until a run has no step left for it; and that with each of several faults, under each of several seeds.
+    ///
+    /// ```swift
+    /// try await VirtualTime.explore(sweeping: [.dropLink(insteadOf: .any), .swallow(.any)]) { time, fault in
+    ///     let air = SimulatedAir(time)
+    ///     air.faults.add(fault)
+    ///     …
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - faults: What goes wrong; each strikes once in a run, whatever it was made to do.
+    ///   - seeds: The seeds.
+    ///   - order: In what order jobs run that could all run now.
+    ///   - limit: The virtual time after which a run is given up.
+    ///   - body: What to run. It adds the fault to its air, for all adapters or for some.
+    /// - Returns: how many runs there were; one for each fault and seed means that the body hasn't added it.
+    /// - Throws: ``ExplorationError`` when a run failed; `CancellationError`.
+    @discardableResult
+    @concurrent
+    public static func explore(
+        sweeping faults: [Fault],
+        seeds: ClosedRange<UInt64> = 1...1,
+        order: JobOrder = .shuffled,
+        limit: Duration = .seconds(86_400),
+        _ body: @escaping @Sendable (VirtualTime, Fault) async throws -> Void
+    ) async throws -> Int {
+        let starts: [Exploration.Start] = seeds.flatMap { seed in
+            faults.indices.map { index in (seed, Exploration.Place(fault: index, step: 0)) }
+        }
+        let exploration = try await Exploration.run(starts, order, limit) { time, place, mark in
+            guard let place else { return }
+            try await body(time, faults[place.fault].times(1).skipping(place.step).marking(mark))
+        }
+        return try exploration.conclude()
+    }
+}

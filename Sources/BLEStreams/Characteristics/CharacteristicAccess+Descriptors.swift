@@ -1,0 +1,76 @@
+public import BLEProtocol
+import BLERadio
+
+extension CharacteristicAccess {
+    /// Reads the first descriptor of a type of a characteristic, and decodes it where its type is one of the Generic
+    /// Attribute Profile's.
+    ///
+    /// ```swift
+    /// let text = try await link.read(descriptor: .characteristicUserDescription, of: .batteryLevel)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - uuid: the descriptor's type.
+    ///   - key: the characteristic.
+    ///   - timeout: how long to wait; without it each request has the 30 s of the specification. A session waits as long,
+    ///     first, until it is ready.
+    /// - Throws: as ``read(_:timeout:)``, and ``BLEError/Code/notFound`` where there is no such characteristic or descriptor.
+    public func read(
+        descriptor uuid: BluetoothUUID,
+        of key: some CharacteristicKey,
+        timeout: Duration? = nil
+    ) async throws -> DescriptorValue {
+        let selector = key.reference.selector
+        return try await withLink(for: .read, timeout: timeout) { link in
+            let deadline = timeout.map { link.timeline.now + $0 }
+            let descriptor = try await link.descriptor(uuid, of: selector, "read", timeout)
+            return try await link.read(descriptor, timeout: deadline.map { $0 - link.timeline.now })
+        }
+    }
+
+    /// Writes the first descriptor of a type of a characteristic, such as a user description.
+    ///
+    /// The Client Characteristic Configuration is written by the streams: ``notifications(of:indications:buffer:)``.
+    ///
+    /// - Parameters:
+    ///   - octets: 0 to 512 of them.
+    ///   - uuid: the descriptor's type.
+    ///   - key: the characteristic.
+    ///   - timeout: how long to wait; as for ``read(descriptor:of:timeout:)``.
+    /// - Throws: as ``write(_:to:_:timeout:)``, and ``BLEError/Code/notFound`` where there is no such characteristic or
+    ///   descriptor.
+    public func write(
+        _ octets: some Collection<UInt8>,
+        toDescriptor uuid: BluetoothUUID,
+        of key: some CharacteristicKey,
+        timeout: Duration? = nil
+    ) async throws {
+        let (octets, selector) = (Array(octets), key.reference.selector)
+        try await withLink(for: .write, timeout: timeout) { link in
+            let deadline = timeout.map { link.timeline.now + $0 }
+            let descriptor = try await link.descriptor(uuid, of: selector, "write", timeout)
+            try await link.write(octets, to: descriptor, timeout: deadline.map { $0 - link.timeline.now })
+        }
+    }
+}
+
+extension Link {
+    fileprivate func descriptor(
+        _ uuid: BluetoothUUID,
+        of selector: CharacteristicSelector,
+        _ operation: String,
+        _ timeout: Duration?
+    ) async throws -> Descriptor {
+        let found = try await characteristic(selector, operation: operation, timeout: timeout)
+        guard let descriptor = found.descriptor(uuid) else {
+            throw BLEError(
+                .notFound,
+                operation: operation,
+                object: "descriptor \(uuid) of \(selector) of \(peripheral)",
+                cause: "the characteristic has no such descriptor",
+                remedy: "List what it has with Link.discover()."
+            )
+        }
+        return descriptor
+    }
+}

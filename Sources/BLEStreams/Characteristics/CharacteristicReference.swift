@@ -1,0 +1,50 @@
+public import BLEProtocol
+
+/// How a characteristic is found: by its UUID, perhaps in a service, by its handle, or as it was discovered.
+///
+/// It is a key as well, whose value is octets: `link.read(.uuid(uuid, in: service))`, `link.notifications(of: .handle(0x12))`.
+public struct CharacteristicReference: Hashable, Sendable {
+    @usableFromInline let selector: CharacteristicSelector
+
+    init(_ selector: CharacteristicSelector) { self.selector = selector }
+
+    /// The characteristic's type; `nil` where it is named by its handle.
+    public var uuid: BluetoothUUID? {
+        switch selector {
+        case .uuid(let uuid, _): uuid
+        case .exactly(let characteristic): characteristic.uuid
+        case .handle: nil
+        }
+    }
+
+    /// The handle of the characteristic's value; `nil` where it is named by its type.
+    public var handle: UInt16? {
+        switch selector {
+        case .uuid: nil
+        case .exactly(let characteristic): characteristic.valueHandle
+        case .handle(let handle): handle
+        }
+    }
+}
+
+extension CharacteristicReference: CustomStringConvertible {
+    /// The characteristic: `2A37`, `2A37 in service 180D` or `handle 0x0012`.
+    public var description: String { "\(selector)" }
+}
+
+extension CharacteristicReference: CharacteristicKey {
+    public typealias Value = CharacteristicValue
+
+    public var reference: CharacteristicReference { self }
+}
+
+extension CharacteristicKey where Self == CharacteristicReference {
+    /// The first characteristic of a type, in a service or in all.
+    public static func uuid(_ uuid: BluetoothUUID, in service: BluetoothUUID? = nil) -> Self {
+        CharacteristicReference(.uuid(uuid, service: service))
+    }
+
+    /// The characteristic whose value has this handle. It is read and written without discovery and without a look at its
+    /// properties, so that any attribute can be named like this, a descriptor too.
+    public static func handle(_ handle: UInt16) -> Self { CharacteristicReference(.handle(handle)) }
+}

@@ -1,0 +1,44 @@
+import BLEProtocol
+import BLERadio
+
+extension CommandContext: CharacteristicAccess {
+    /// Runs the closure with the command's link. See ``CharacteristicAccess``.
+    ///
+    /// - Throws: as ``link``; what the closure throws.
+    public func withLink<Output: Sendable>(
+        for operation: CharacteristicOperation,
+        timeout: Duration?,
+        _ body: (Link) async throws -> Output
+    ) async throws -> Output { try await body(try link) }
+
+    /// What a characteristic sends, on the link that there is when the stream is iterated. See ``CharacteristicAccess``.
+    public func octets(
+        of characteristic: CharacteristicReference,
+        readingFirst readsFirst: Bool,
+        indications: Bool,
+        buffer: BufferPolicy
+    ) -> BLEStream<CharacteristicValue> {
+        let operation = readsFirst ? "values" : "notifications"
+        let subject = StreamSubject(operation: operation, object: "of \(characteristic) of \(peripheral)")
+        let tally = Tally()
+        return BLEStream(subject, timeline: timeline, count: { tally.counters }) { [self] waker in
+            do {
+                let stream = try link.octets(
+                    of: characteristic,
+                    readingFirst: readsFirst,
+                    indications: indications,
+                    buffer: buffer
+                )
+                let cursor = stream.open(waker)
+                tally.began(waker, stream.count)
+                let close = {
+                    cursor.close()
+                    tally.ended(waker)
+                }
+                return Cursor(poll: cursor.poll, unfinished: cursor.unfinished, stop: cursor.stop, close: close)
+            } catch {
+                return Cursor(poll: { throw error }, close: {})
+            }
+        }
+    }
+}

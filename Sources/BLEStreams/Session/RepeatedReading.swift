@@ -1,0 +1,76 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// A value that is read anew whenever its notifications are on again, and then followed.
+final class RepeatedReading: Sendable {
+    private struct State {
+        /// Counts the links: what an earlier one brings late is dropped.
+        var number = 0
+        /// Whether the value was read on the present link; what is notified before is contained in it.
+        var hasRead = false
+        var cancel: (@Sendable () -> Void)?
+    }
+
+    private let selector: CharacteristicSelector
+    private let session: SessionReference
+    private let mailbox: Mailbox<CharacteristicValue>
+    private let state = Mutex(State())
+
+    init(of selector: CharacteristicSelector, _ session: SessionReference, _ mailbox: Mailbox<CharacteristicValue>) {
+        self.selector = selector
+        self.session = session
+        self.mailbox = mailbox
+    }
+
+    /// Takes what is notified, and reads.
+    var consumer: SessionConsumer {
+        SessionConsumer(
+            send: { [self] values in if state.withLock({ $0.hasRead }) { mailbox.send(burst: values) } },
+            lost: { [self] count in if state.withLock({ $0.hasRead }) { mailbox.lost(count) } },
+            interrupted: { [mailbox] in mailbox.interrupted(by: $0, for: $1) },
+            switchedOn: { [self] in read() },
+            finish: { [mailbox] in mailbox.finish(throwing: $0) }
+        )
+    }
+
+    private func read() {
+        guard let link = session.session?.link else { return }
+        let number = state.withLock { state in
+            state.hasRead = false
+            state.number += 1
+            return state.number
+        }
+        let cancel = link.start(
+            .characteristic(selector, anyOf: []) { ReadValue(handle: $0.valueHandle) },
+            operation: "read",
+            object: OperationObject(.of, selector, link.peripheral.address),
+            finish: { [self] (outcome: Result<[UInt8], BLEError>) in
+                guard state.withLock({ $0.number == number }) else { return }
+                switch outcome {
+                case .success(let octets):
+                    mailbox.send(CharacteristicValue(bytes: octets[...], time: link.timeline.wallTime))
+                    state.withLock { $0.hasRead = true }
+                // It is read again on the next link.
+                case .failure(let error) where error.code == .disconnected: break
+                case .failure(let error): mailbox.finish(throwing: error)
+                }
+            }
+        )
+        let isOver = state.withLock { state in
+            guard state.number == number else { return true }
+            state.cancel = cancel
+            return false
+        }
+        if isOver { cancel() }
+    }
+
+    /// Nobody wants it any more.
+    func stop() {
+        let cancel = state.withLock { state in
+            state.number += 1
+            return state.cancel.take()
+        }
+        cancel?()
+    }
+}

@@ -1,0 +1,186 @@
+import BLESimulator
+import BLEStreams
+import Synchronization
+
+/// What reached the centrals over the air, and whether requests kept their turn: the truth that programs are compared with.
+///
+/// It hears of each PDU as it arrives, under the air's lock, and asks the air nothing.
+final class AirWatch: Sendable {
+    /// A value that reached a central.
+    struct Arrival: Sendable {
+        let value: NumberedValue
+        let link: Int
+        let time: Duration
+        /// Whether it came as it was sent: not changed, nor another one in its place.
+        let isCertain: Bool
+    }
+
+    /// Where a central's values of one characteristic come from.
+    struct Route: Hashable, Sendable {
+        let central: Int
+        let peripheral: Int
+        let channel: NumberedValue.Channel
+    }
+
+    /// One side's requests, or its indications.
+    private struct Turn: Hashable {
+        let sender: LinkRole
+        let isIndication: Bool
+    }
+
+    private struct WatchedLink {
+        let central: BluetoothAddress
+        let peripheral: BluetoothAddress
+        /// What waits for its answer.
+        var pending: [Turn: UInt8] = [:]
+        /// Whether a fault has changed what the two know of each other.
+        var isTamperedWith = false
+        var hasOverflowed = false
+        var end: DisconnectReason?
+    }
+
+    private struct State {
+        var links: [Int: WatchedLink] = [:]
+        var arrivals: [Route: [Arrival]] = [:]
+        /// Between whom a fault has changed what is subscribed to: it may stay so on their next links.
+        var tamperedPairs: Set<[BluetoothAddress]> = []
+        var consumers: [Route: Int] = [:]
+        var lastConsumer: [Route: Duration] = [:]
+        var features: Set<String> = []
+        var problems: [String] = []
+    }
+
+    /// For so long values may still come once nobody takes them: the write that switches them off may wait its turn.
+    private static let subscriptionsOutlive = Duration.seconds(70)
+
+    private let state = Mutex(State())
+    private let centrals: [BluetoothAddress: Int]
+
+    init(centrals: [BluetoothAddress]) {
+        self.centrals = Dictionary(uniqueKeysWithValues: zip(centrals, 0...))
+    }
+
+    var problems: [String] { state.withLock { $0.problems } }
+    var features: Set<String> { state.withLock { $0.features } }
+
+    func arrivals(on route: Route) -> [Arrival] { state.withLock { $0.arrivals[route] ?? [] } }
+
+    /// The arrival at a place of a route; `nil` where there is none yet.
+    func arrival(_ index: Int, on route: Route) -> Arrival? {
+        state.withLock { state in
+            guard let all = state.arrivals[route], all.indices.contains(index) else { return nil }
+            return all[index]
+        }
+    }
+
+    /// Whether what a link carried can be counted, value by value.
+    func isCountable(_ link: Int) -> Bool {
+        state.withLock { $0.links[link].map { !$0.isTamperedWith && !$0.hasOverflowed } ?? false }
+    }
+
+    /// How a link ended for the central.
+    func end(of link: Int) -> DisconnectReason? { state.withLock { $0.links[link]?.end } }
+
+    // MARK: - Who takes values
+
+    func began(_ route: Route) { state.withLock { $0.consumers[route, default: 0] += 1 } }
+
+    func ended(_ route: Route, at time: Duration) {
+        state.withLock { state in
+            state.consumers[route, default: 0] -= 1
+            state.lastConsumer[route] = time
+        }
+    }
+
+    // MARK: - Records
+
+    func note(_ record: AirRecord) {
+        state.withLock { state in
+            switch record.event {
+            case .connected(let central, let peripheral):
+                state.links[record.link] = WatchedLink(central: central, peripheral: peripheral)
+            case .ended(let role, let reason):
+                if role == .central { state.links[record.link]?.end = reason }
+                state.features.insert("link ended for the \(role.rawValue): \(reason.kind)")
+            case .pdu(let octets, let sender, let fate):
+                note(octets, sender, fate, record, &state)
+            }
+        }
+    }
+
+    private func note(
+        _ octets: [UInt8],
+        _ sender: LinkRole,
+        _ fate: AirRecord.Fate,
+        _ record: AirRecord,
+        _ state: inout State
+    ) {
+        guard let opcode = octets.first, var link = state.links[record.link] else { return }
+        state.features.insert("\(sender.rawValue) sends \(opcode), \(fate.rawValue)")
+        defer { state.links[record.link] = link }
+        switch fate {
+        case .delivered: break
+        case .overflowed: link.hasOverflowed = true
+        default:
+            link.isTamperedWith = true
+            state.tamperedPairs.insert([link.central, link.peripheral])
+        }
+        if !link.isTamperedWith {
+            if let problem = takeTurn(opcode, sender, &link) {
+                state.problems.append("at \(record.time), link \(record.link): \(problem)")
+            }
+        }
+        guard sender == .peripheral, fate != .swallowed, fate != .overflowed, let central = centrals[link.central]
+        else {
+            return
+        }
+        for value in Self.values(in: octets) {
+            let route = Route(central: central, peripheral: value.peripheral, channel: value.channel)
+            let arrival = Arrival(value: value, link: record.link, time: record.time, isCertain: fate == .delivered)
+            state.arrivals[route, default: []].append(arrival)
+            guard !state.tamperedPairs.contains([link.central, link.peripheral]),
+                state.consumers[route, default: 0] == 0
+            else { continue }
+            if let last = state.lastConsumer[route], record.time - last > Self.subscriptionsOutlive {
+                state.problems.append(
+                    "at \(record.time), link \(record.link): \(value) arrives, and nobody has taken any since \(last)"
+                )
+            }
+        }
+    }
+
+    /// Whether a PDU keeps its turn: a request waits for the answer to the one before, an indication for its confirmation
+    /// (Core Specification, Vol 3, Part F, 3.3.2).
+    private func takeTurn(_ opcode: UInt8, _ sender: LinkRole, _ link: inout WatchedLink) -> String? {
+        let kind = ATTOpcode(rawValue: opcode).kind
+        switch kind {
+        case .request, .indication:
+            let turn = Turn(sender: sender, isIndication: kind == .indication)
+            if let pending = link.pending[turn] {
+                return "the \(sender.rawValue) sends \(opcode) while \(pending) waits for its answer"
+            }
+            link.pending[turn] = opcode
+        case .response: link.pending[Turn(sender: sender.opposite, isIndication: false)] = nil
+        case .confirmation: link.pending[Turn(sender: sender.opposite, isIndication: true)] = nil
+        default: break
+        }
+        return nil
+    }
+
+    /// The numbered values that a notification or an indication carries.
+    private static func values(in octets: [UInt8]) -> [NumberedValue] {
+        switch octets.first {
+        case 0x1B, 0x1D: return NumberedValue(octets.dropFirst(3)).map { [$0] } ?? []
+        case 0x23:
+            var (values, rest): ([NumberedValue], ArraySlice<UInt8>) = ([], octets.dropFirst())
+            while rest.count >= 4 {
+                let length = Int(rest[rest.startIndex + 2]) | Int(rest[rest.startIndex + 3]) << 8
+                rest = rest.dropFirst(4)
+                NumberedValue(rest.prefix(length)).map { values.append($0) }
+                rest = rest.dropFirst(length)
+            }
+            return values
+        default: return []
+        }
+    }
+}

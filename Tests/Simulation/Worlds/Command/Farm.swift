@@ -1,0 +1,111 @@
+import Foundation
+import Synchronization
+
+/// Runs worlds on all cores, each process with seeds of its own, and keeps what came of them.
+final class Farm: Sendable {
+    struct Failure: Sendable {
+        let seed: UInt64
+        var problems: [(kind: String, text: String)]
+    }
+
+    private struct State {
+        var worlds = 0
+        var seconds = 0
+        var features: Set<UInt64> = []
+        /// The seeds that have reached something first, and how much.
+        var corpus: [(seed: UInt64, features: Int)] = []
+        var failures: [UInt64: Failure] = [:]
+        var heaps: [Int: [Int]] = [:]
+        var current: [Int: UInt64] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let deadline: ContinuousClock.Instant?
+
+    /// So many failures are enough.
+    private static let enough = 5
+
+    init(until deadline: ContinuousClock.Instant?) { self.deadline = deadline }
+
+    var failures: [Failure] { state.withLock { $0.failures.values.sorted { $0.seed < $1.seed } } }
+    var corpus: [(seed: UInt64, features: Int)] { state.withLock { $0.corpus } }
+    var worlds: Int { state.withLock { $0.worlds } }
+    var virtualSeconds: Int { state.withLock { $0.seconds } }
+    var featureCount: Int { state.withLock { $0.features.count } }
+
+    /// By how many octets the heap in use grew with each world, in the second half of each process's worlds.
+    var slopes: [Int] {
+        state.withLock { state in
+            state.heaps.values.compactMap { heaps in
+                guard heaps.count >= 8 else { return nil }
+                let late = heaps.suffix(heaps.count / 2)
+                let half = late.count / 2
+                // The least of each half: what is in use between two worlds varies with what the runtime lets go of.
+                guard let early = late.prefix(half).min(), let last = late.suffix(half).min() else { return nil }
+                return (last - early) / (half * Worker.heapEvery)
+            }
+        }
+    }
+
+    /// Runs the worlds of the seeds from the first one on.
+    func run(from first: UInt64, worlds: Int?, jobs: Int) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for job in 0..<jobs {
+                group.addTask {
+                    let share = worlds.map { ($0 + jobs - 1 - job) / jobs }
+                    try await self.work(job, first + UInt64(job), stride: jobs, count: share)
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// Runs these ones.
+    func run(_ seeds: [UInt64]) async throws {
+        for seed in seeds { _ = try await run(["--worlds", "1", "--stride", "1", "--from", "\(seed)"], job: -1) }
+    }
+
+    /// One process after the other: one that is stopped has a failed world, and the next one goes on behind it.
+    private func work(_ job: Int, _ first: UInt64, stride: Int, count: Int?) async throws {
+        var (next, left) = (first, count ?? .max)
+        while left > 0, !isEnough {
+            let arguments = ["--from", "\(next)", "--stride", "\(stride)", "--worlds", "\(left)"]
+            guard let seed = try await run(arguments, job: job) else { return }
+            let done = Int((seed - next) / UInt64(stride)) + 1
+            next = seed + UInt64(stride)
+            left -= done
+        }
+    }
+
+    /// - Returns: the seed at which the process was stopped; `nil` where it was not.
+    private func run(_ arguments: [String], job: Int) async throws -> UInt64? {
+        let crash = try await Child(arguments: arguments + ["--worker"]).run { self.take($0, job) }
+        guard let crash else { return nil }
+        return state.withLock { state in
+            guard let seed = state.current[job] else { return nil }
+            state.failures[seed, default: Failure(seed: seed, problems: [])].problems.append(("crash", crash))
+            return seed
+        }
+    }
+
+    private func take(_ report: WorldReport, _ job: Int) -> Bool {
+        state.withLock { state in
+            switch report {
+            case .begins(let seed): state.current[job] = seed
+            case .heap(let octets): state.heaps[job, default: []].append(octets)
+            case .problem(let seed, let kind, let text):
+                state.failures[seed, default: Failure(seed: seed, problems: [])].problems.append((kind, text))
+            case .ends(let seed, let seconds, let features):
+                state.worlds += 1
+                state.seconds += seconds
+                let new = features.filter { state.features.insert($0).inserted }
+                if !new.isEmpty { state.corpus.append((seed, new.count)) }
+            }
+        }
+        return !isEnough
+    }
+
+    private var isEnough: Bool {
+        deadline.map { ContinuousClock.now >= $0 } == true || state.withLock { $0.failures.count >= Self.enough }
+    }
+}

@@ -1,0 +1,108 @@
+import BLEStreams
+
+/// How the consumer of a stream behaves.
+struct Manner: Sendable, CustomStringConvertible {
+    /// How long it takes for each value.
+    let pace: Duration
+    /// After how many values it leaves.
+    let count: Int
+    /// After how long it is cancelled.
+    let patience: Duration
+
+    init(_ chance: inout Chance) {
+        pace = chance.any(of: [.zero, .zero, .milliseconds(50), .seconds(1), .seconds(6)])
+        count = chance.any(of: [1, 3, 10, 60, .max])
+        patience = chance.seconds(0...120)
+    }
+
+    var description: String {
+        "\(count == .max ? "all" : "\(count)") values, \(pace) for each, cancelled after \(patience)"
+    }
+}
+
+/// One thing that a program does with a link.
+enum LinkAction: String, Sendable, CaseIterable {
+    case read, write, writeCommand, readLong, writeLong, readSecret, discover, readTogether, pause, name
+}
+
+/// An operator of a chain.
+enum ChainLink: String, Sendable, CaseIterable {
+    case map, filter, buffered, share, timeout, throttle, debounce, prefix, distinct, dropFirst, onEach, compactMap
+}
+
+/// A wrapping of a queue.
+enum Wrapping: String, Sendable, CaseIterable {
+    case retrying, timingOut, authorizing, connecting
+}
+
+/// What a program does next.
+enum PlannedStep: Sendable {
+    case use(Int, [LinkAction], timeout: Duration)
+    /// A stream over links, tried again when one is lost.
+    case follow(Int, NumberedValue.Channel, [ChainLink], BufferPolicy, Manner)
+    case session(Int, finds: Bool, [LinkAction], NumberedValue.Channel, BufferPolicy, Manner)
+    case fleet([Int], Manner)
+    case queue(Int, [Wrapping], [LinkAction], cancelled: Int?)
+    case scan(Manner)
+    case receivesMessage(Int)
+    case sendsMessage(Int)
+    case rests(Duration)
+
+    init(_ chance: inout Chance, peripherals: Int) {
+        let peripheral = chance.below(peripherals)
+        let channel: NumberedValue.Channel = chance.onceIn(4) ? .indicated : .notified
+        let buffer: BufferPolicy = chance.any(of: [.standard, .unbounded, .newest(3), .oldest(5), .fail(40)])
+        let actions = (0..<chance.within(1...6)).map { _ in chance.any(of: LinkAction.allCases) }
+        switch chance.below(16) {
+        case 0...3: self = .use(peripheral, actions, timeout: chance.seconds(1...40))
+        case 4...6:
+            let chain = (0..<chance.below(4)).map { _ in chance.any(of: ChainLink.allCases) }
+            self = .follow(peripheral, channel, chain, buffer, Manner(&chance))
+        case 7...9:
+            self = .session(peripheral, finds: chance.onceIn(3), actions, channel, buffer, Manner(&chance))
+        case 10: self = .fleet(Array(Set((0..<4).map { _ in chance.below(peripherals) })).sorted(), Manner(&chance))
+        case 11, 12:
+            let wrappings = (0..<chance.within(1...4)).map { _ in chance.any(of: Wrapping.allCases) }
+            self = .queue(peripheral, wrappings, actions, cancelled: chance.onceIn(3) ? chance.below(4) : nil)
+        case 13: self = .scan(Manner(&chance))
+        case 14: self = chance.onceIn(2) ? .receivesMessage(peripheral) : .sendsMessage(peripheral)
+        default: self = .rests(chance.seconds(0...30))
+        }
+    }
+
+    /// The peripherals that it needs.
+    var peripherals: [Int] {
+        switch self {
+        case .use(let number, _, _), .follow(let number, _, _, _, _), .session(let number, _, _, _, _, _),
+            .queue(let number, _, _, _), .receivesMessage(let number), .sendsMessage(let number):
+            [number]
+        case .fleet(let numbers, _): numbers
+        case .scan, .rests: []
+        }
+    }
+
+    /// The name of its kind, for what a world has reached.
+    var family: String { "\(self)".prefix { $0.isLetter }.description }
+}
+
+/// One of the tasks of a central's program.
+struct PlannedProgram: Sendable, CustomStringConvertible {
+    let number: Int
+    let central: Int
+    var steps: [(number: Int, step: PlannedStep)]
+
+    init(_ number: Int, seed: UInt64, peripherals: Int, centrals: Int) {
+        var chance = Chance(seed, 0x2000 + UInt64(number))
+        self.number = number
+        central = chance.below(centrals)
+        steps = []
+        for number in 0..<chance.within(1...6) {
+            steps.append((number, PlannedStep(&chance, peripherals: peripherals)))
+        }
+    }
+
+    var description: String {
+        "c\(number), on central \(central):"
+            + steps.map { "\n    c\(number).\($0.number): \($0.step)" }.joined()
+    }
+}

@@ -1,0 +1,132 @@
+import BLESimulator
+import BLEStreams
+
+/// The steps of a program.
+extension World {
+    func perform(_ step: PlannedStep, _ name: String, of central: Int) async throws {
+        switch step {
+        case .use(let number, let actions, let timeout):
+            try await peripheral(number, of: central).withLink(timeout: timeout) { link in
+                for action in actions { try await self.perform(action, on: link, name) }
+            }
+        case .follow(let number, let channel, let chain, let buffer, let manner):
+            try await follow(number, channel, chain, buffer, manner, name, of: central)
+        case .session(let number, let finds, let actions, let channel, let buffer, let manner):
+            let subject: SessionPlan =
+                finds ? SessionPlan(finding: .name("P\(number)")) : SessionPlan(peripheral(number, of: central))
+            try await runSession(subject, actions, channel, buffer, manner, name, of: central, number)
+        case .fleet(let numbers, let manner): try await runFleet(numbers, manner, name, of: central)
+        case .queue(let number, let wrappings, let actions, let cancelled):
+            try await runQueue(number, wrappings, actions, cancelled, name, of: central)
+        case .scan(let manner):
+            var count = 0
+            for try await _ in centrals[central].scan(for: .service(PlannedPeripheral.service), duplicates: true) {
+                count += 1
+                if count >= manner.count { return }
+                try await time.sleep(for: manner.pace)
+            }
+            report("\(name): a scan ends by itself", "ended")
+        case .receivesMessage(let number):
+            let message = try await peripheral(number, of: central).withLink(timeout: .seconds(30)) { link in
+                try await link.notifications(of: PlannedPeripheral.outbound, buffer: .unbounded)
+                    .assembled(until: .endOfMessage()).timeout(.seconds(60)).first()
+            }
+            if let planned = plan.peripherals.first(where: { $0.number == number }), message != planned.message,
+                !plan.altersValues
+            {
+                report("\(name) gets another message than was sent", "message")
+            }
+        case .sendsMessage(let number):
+            guard let planned = plan.peripherals.first(where: { $0.number == number }) else { return }
+            try await peripheral(number, of: central).withLink(timeout: .seconds(30)) { link in
+                try await link.send(planned.message, to: PlannedPeripheral.inbound)
+            }
+        case .rests(let duration): try await time.sleep(for: duration)
+        }
+    }
+
+    func perform(_ action: LinkAction, on link: Link, _ name: String) async throws {
+        log("\(name): \(action.rawValue)")
+        do {
+            try await attempt(action, on: link, name)
+            reached("\(action.rawValue): done")
+        } catch let error as BLEError {
+            reached("\(action.rawValue): \(error.code)")
+            throw error
+        }
+    }
+
+    private func attempt(_ action: LinkAction, on link: Link, _ name: String) async throws {
+        switch action {
+        case .read: expect(try await link.read(PlannedPeripheral.readable), [[1, 2, 3], [4, 5]], name)
+        case .write: try await link.write([4, 5], to: PlannedPeripheral.readable)
+        case .writeCommand: try await link.write([4, 5], to: PlannedPeripheral.readable, .withoutResponse)
+        case .readLong:
+            // Another central may write between its parts.
+            let value = try await link.read(PlannedPeripheral.long)
+            let isWhole =
+                value.count == 400 && zip(value, PlannedPeripheral.longValue).allSatisfy { $0 == $1 || $0 == 7 }
+            if !isWhole, !plan.altersValues { report("\(name) reads \(value.count) octets that nobody wrote", "value") }
+        case .writeLong: try await link.write([UInt8](repeating: 7, count: 400), to: PlannedPeripheral.long)
+        case .readSecret: expect(try await link.read(PlannedPeripheral.secret), [PlannedPeripheral.secretValue], name)
+        case .discover: _ = try await link.discover()
+        case .readTogether:
+            try await link.exclusively { link in
+                _ = try await link.read(PlannedPeripheral.readable)
+                _ = try await link.read(PlannedPeripheral.long)
+            }
+        case .pause: try await time.sleep(for: .seconds(4))
+        case .name: _ = try await link.deviceName()
+        }
+    }
+
+    private func expect(_ value: CharacteristicValue, _ expected: [[UInt8]], _ name: String) {
+        if !expected.contains(Array(value)), !plan.altersValues {
+            report("\(name) reads \(value.count) octets that nobody has written", "value")
+        }
+    }
+
+    // MARK: - Queues
+
+    private func runQueue(
+        _ number: Int,
+        _ wrappings: [Wrapping],
+        _ actions: [LinkAction],
+        _ cancelled: Int?,
+        _ name: String,
+        of central: Int
+    ) async throws {
+        try await peripheral(number, of: central).withQueue { queue in
+            var queue = queue
+            for wrapping in wrappings {
+                switch wrapping {
+                case .connecting:
+                    queue = queue.connecting(timeout: .seconds(20), then: .disconnectWhenIdle(.seconds(5)))
+                case .retrying: queue = queue.retrying(.exponential(attempts: 3))
+                case .timingOut: queue = queue.timingOut(after: .seconds(90))
+                case .authorizing:
+                    queue = queue.authorizing { link in try await link.write([4, 5], to: PlannedPeripheral.readable) }
+                }
+            }
+            let handles = actions.enumerated().map { index, action in
+                queue.enqueue(
+                    CommandBlock<Void>.block("\(name) \(action.rawValue)") { link in
+                        try await self.perform(action, on: link, name)
+                    },
+                    priority: index % 3 == 0 ? .high : .normal,
+                    deadline: index % 4 == 3 ? .seconds(40) : nil
+                )
+            }
+            if let cancelled, cancelled < handles.count { handles[cancelled].cancel() }
+            for (index, handle) in handles.enumerated() {
+                do { try await handle.value } catch let error as BLEError {
+                    check(error, of: name)
+                } catch is CancellationError {
+                    if index != cancelled, !Task.isCancelled {
+                        report("\(name): command \(index) is cancelled", "cancelled")
+                    }
+                }
+            }
+        }
+    }
+}
