@@ -36,8 +36,8 @@ public final class LinuxRadio: Radio {
     /// What the program can do for the person who pairs, on the next links to peers.
     let capabilities = Mutex<[BluetoothAddress: PairingCapability]>([:])
     /// Where bluetoothd is met.
-    let bus = SystemBus.standard
-    let leftovers = Leftovers.ofThisUser
+    let bus: SystemBus
+    let leftovers: Leftovers
     /// Whether somebody answers the pairings of centrals.
     let receivesPairings = Mutex(false)
     /// Whether somebody scans.
@@ -50,7 +50,7 @@ public final class LinuxRadio: Radio {
     /// - Throws: ``BLEError/Code/invalidArgument`` for what is no adapter's name, ``BLEError/Code/adapterNotFound``
     ///   where none was named and there is none, ``BLEError/Code/unsupportedSystem`` where the kernel has no Bluetooth.
     public convenience init(adapter name: String? = nil) throws(BLEError) {
-        try self.init(on: LinuxAdapter(name))
+        try self.init(adapter: name, on: .ofThisMachine, timeline: RealTimeline())
     }
 
     /// Opens an adapter that need not be there yet, to be watched until it is: the one with this name, or the first that
@@ -59,7 +59,7 @@ public final class LinuxRadio: Radio {
     /// - Throws: ``BLEError/Code/invalidArgument`` for what is no adapter's name, ``BLEError/Code/unsupportedSystem`` where
     ///   the kernel has no Bluetooth. What keeps the program from using the adapter is its state.
     public convenience init(awaiting name: String?) throws(BLEError) {
-        try self.init(on: LinuxAdapter(name, mayBeMissing: true))
+        try self.init(on: LinuxAdapter(name, mayBeMissing: true, of: .ofThisMachine), timeline: RealTimeline())
     }
 
     /// Opens the adapter with this address, under whatever name; one that is not plugged in is watched until it is.
@@ -67,14 +67,21 @@ public final class LinuxRadio: Radio {
     /// - Throws: ``BLEError/Code/unsupportedSystem`` where the kernel has no Bluetooth,
     ///   ``BLEError/Code/permissionDenied`` where the system lets this program open no Bluetooth socket.
     public convenience init(address: BluetoothAddress) throws(BLEError) {
-        try self.init(on: LinuxAdapter(at: address))
+        try self.init(on: LinuxAdapter(at: address, of: .ofThisMachine), timeline: RealTimeline())
     }
 
-    private init(on adapter: LinuxAdapter) throws(BLEError) {
-        let timeline = RealTimeline()
+    /// Opens an adapter of a kernel that may be another than this machine's; time is as the timeline has it.
+    convenience init(adapter name: String?, on kernel: Kernel, timeline: any Timeline) throws(BLEError) {
+        try self.init(on: LinuxAdapter(name, of: kernel), timeline: timeline)
+    }
+
+    init(on adapter: LinuxAdapter, timeline: any Timeline) throws(BLEError) {
+        let isOfThisMachine = adapter.kernel.substitute == nil
+        bus = isOfThisMachine ? .standard : SystemBus(address: "unix:path=/nowhere")
+        leftovers = isOfThisMachine ? .ofThisUser : Leftovers(folder: nil, boot: "", of: adapter.kernel)
         let loop: EventLoop
         do throws(SystemError) {
-            loop = try EventLoop(name: "ble-\(adapter.name)")
+            loop = try EventLoop(name: "ble-\(adapter.name)", on: adapter.kernel)
         } catch {
             throw .system(error, call: "starting the event loop", operation: "open", object: adapter.name)
         }

@@ -37,6 +37,7 @@ final class HCIScan: ScanWay {
     init(
         _ request: ScanRequest,
         adapter: AdapterFacts,
+        of kernel: Kernel,
         settings: ManagementSettings?,
         loop: EventLoop,
         timeline: any Timeline,
@@ -50,7 +51,7 @@ final class HCIScan: ScanWay {
         self.sink = sink
         self.failed = failed
         state = Mutex(State(machine: HCIScanMachine(.init(request, adapter, settings))))
-        socket = SharedDescriptor(try .rawHCI(adapter: adapter.number))
+        socket = SharedDescriptor(try .rawHCI(adapter: adapter.number, of: kernel))
         try socket.descriptor.filterScanning()
         socket.descriptor.prepareForLink()
     }
