@@ -217,12 +217,14 @@ extension HCIScan {
     }
 
     private func flush() {
-        tell(
-            state.withLock { state in
-                state.flush = nil
-                return state.isOver ? [] : state.merger.flush()
-            }
-        )
+        let (reports, isMore) = state.withLock { state in
+            state.flush = nil
+            let reports = state.isOver ? [] : state.merger.flush()
+            return (reports, state.merger.isHolding && !state.isOver)
+        }
+        // What came since the last time waits for the next one, whether anything else comes or not.
+        if isMore { flushLater() }
+        tell(reports)
     }
 }
 
