@@ -253,7 +253,13 @@ extension Advertisement {
 
 extension BLEError {
     fileprivate static func advertisingIsOver(_ adapter: String) -> BLEError {
-        BLEError(.ended, operation: "advertise", object: adapter, cause: "it does not advertise any more")
+        BLEError(
+            .ended,
+            operation: "advertise",
+            object: adapter,
+            cause: "it does not advertise any more",
+            remedy: "Begin to advertise anew."
+        )
     }
 
     fileprivate static func noFreeInstance(_ maximum: UInt8, _ adapter: String) -> BLEError {
