@@ -121,7 +121,9 @@ extension LinuxRadio {
         let sink = EventSink(result)
         @Sendable func begin() {
             let name = adapter.name
-            let (current, presence) = (KernelKeyList.current(of: name), Bluetoothd.presenceByProcesses)
+            let (current, presence) = (
+                KernelKeyList.current(of: name, on: adapter.kernel), Bluetoothd.presenceByProcesses(on: adapter.kernel)
+            )
             let mustAsk = current == nil && presence == .unknown && bus.isThere
             loop.enqueue { [self] in
                 let own = bonds.filter { $0.adapter == adapter.facts?.address }
@@ -136,7 +138,7 @@ extension LinuxRadio {
         }
         // Files are read, which is not for the radio's thread.
         do throws(SystemError) {
-            try startThread(named: "ble-keys") { begin() }
+            try startThread(named: "ble-keys", on: adapter.kernel) { begin() }
         } catch {
             begin()
         }

@@ -11,7 +11,7 @@ extension LinuxRadio {
     /// applies if this program answers the pairings of centrals.
     public func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability) {
         // Files are read, so not when the link is made.
-        let isAlone = Bluetoothd.presenceByProcesses == .absent
+        let isAlone = Bluetoothd.presenceByProcesses(on: adapter.kernel) == .absent
         capabilities.withLock { capabilities in
             // Far more than have bonds that could be better.
             if capabilities.count >= 256 { capabilities = [:] }
@@ -25,7 +25,7 @@ extension LinuxRadio {
     /// between by this program.
     func showCapability(to peer: BluetoothAddress) -> () -> Void {
         guard let capability = capabilities.withLock({ $0[peer] }), !receivesPairings.withLock({ $0 }),
-            let number = adapter.facts?.number, let socket = try? FileDescriptor.hciSocket(),
+            let number = adapter.facts?.number, let socket = try? FileDescriptor.hciSocket(of: adapter.kernel),
             (try? socket.bind(to: .control)) != nil
         else { return {} }
         let descriptor = SharedDescriptor(socket)
@@ -73,7 +73,8 @@ extension LinuxAdapter {
         let facts = try linkable(for: "pair", object: object)
         let address = facts.hasNoPublicAddress ? L2CAPAddress(anyAdapter: .public) : L2CAPAddress(facts.address)
         do throws(SystemError) {
-            try FileDescriptor.l2capSocket().demandSecurity(level.kernelLevel, of: L2CAPAddress(peer), from: address)
+            try FileDescriptor.l2capSocket(of: kernel)
+                .demandSecurity(level.kernelLevel, of: L2CAPAddress(peer), from: address)
         } catch {
             throw .system(error, call: "connect", operation: "pair", object: object)
         }

@@ -37,8 +37,8 @@ public final class LinuxRadio: Radio {
     /// What the program can do for the person who pairs, on the next links to peers.
     let capabilities = Mutex<[BluetoothAddress: PairingCapability]>([:])
     /// Where bluetoothd is met.
-    let bus = SystemBus.standard
-    let leftovers = Leftovers.ofThisUser
+    let bus: SystemBus
+    let leftovers: Leftovers
     /// Whether somebody answers the pairings of centrals.
     let receivesPairings = Mutex(false)
     /// Whether somebody scans.
@@ -51,7 +51,7 @@ public final class LinuxRadio: Radio {
     /// - Throws: ``BLEError/Code/invalidArgument`` for an invalid name, ``BLEError/Code/adapterNotFound`` if no name is
     ///   given and there is no adapter, ``BLEError/Code/unsupportedSystem`` if the kernel has no Bluetooth.
     public convenience init(adapter name: String? = nil) throws(BLEError) {
-        try self.init(on: LinuxAdapter(name))
+        try self.init(adapter: name, on: .ofThisMachine, timeline: RealTimeline())
     }
 
     /// Opens an adapter that need not be present yet, and watches for it: the one with this name, or the first to
@@ -60,7 +60,7 @@ public final class LinuxRadio: Radio {
     /// - Throws: ``BLEError/Code/invalidArgument`` for an invalid name, ``BLEError/Code/unsupportedSystem`` if the
     ///   kernel has no Bluetooth. If the program can't use the adapter, the adapter's state says why.
     public convenience init(awaiting name: String?) throws(BLEError) {
-        try self.init(on: LinuxAdapter(name, mayBeMissing: true))
+        try self.init(on: LinuxAdapter(name, mayBeMissing: true, of: .ofThisMachine), timeline: RealTimeline())
     }
 
     /// Opens the adapter with this address, under any name; if it is not plugged in, it is watched until it is.
@@ -68,14 +68,21 @@ public final class LinuxRadio: Radio {
     /// - Throws: ``BLEError/Code/unsupportedSystem`` if the kernel has no Bluetooth, ``BLEError/Code/permissionDenied``
     ///   if the system doesn't let this program open Bluetooth sockets.
     public convenience init(address: BluetoothAddress) throws(BLEError) {
-        try self.init(on: LinuxAdapter(at: address))
+        try self.init(on: LinuxAdapter(at: address, of: .ofThisMachine), timeline: RealTimeline())
     }
 
-    private init(on adapter: LinuxAdapter) throws(BLEError) {
-        let timeline = RealTimeline()
+    /// Opens an adapter of a kernel that may be another than this machine's; time is as the timeline has it.
+    convenience init(adapter name: String?, on kernel: Kernel, timeline: any Timeline) throws(BLEError) {
+        try self.init(on: LinuxAdapter(name, of: kernel), timeline: timeline)
+    }
+
+    init(on adapter: LinuxAdapter, timeline: any Timeline) throws(BLEError) {
+        let isOfThisMachine = adapter.kernel.substitute == nil
+        bus = isOfThisMachine ? .standard : SystemBus(address: "unix:path=/nowhere")
+        leftovers = isOfThisMachine ? .ofThisUser : Leftovers(folder: nil, boot: "", of: adapter.kernel)
         let loop: EventLoop
         do throws(SystemError) {
-            loop = try EventLoop(name: "ble-\(adapter.name)")
+            loop = try EventLoop(name: "ble-\(adapter.name)", on: adapter.kernel)
         } catch {
             throw .system(error, call: "starting the event loop", operation: "open", object: adapter.name)
         }

@@ -10,6 +10,7 @@ public final class AdapterRoster: Sendable {
     /// The timeline of all of them.
     public let timeline: any Timeline
 
+    private let kernel: Kernel
     private let loop: EventLoop
     private let management: ManagementSocket
     private let radios = Mutex<[LinuxRadio]>([])
@@ -20,19 +21,25 @@ public final class AdapterRoster: Sendable {
     /// - Throws: ``BLEError/Code/adapterNotFound`` if there is none and one is required,
     ///   ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel, ``BLEError/Code/permissionDenied`` if the
     ///   system doesn't let this program open Bluetooth sockets.
-    public init(mayBeMissing: Bool) throws(BLEError) {
+    public convenience init(mayBeMissing: Bool) throws(BLEError) {
+        try self.init(mayBeMissing: mayBeMissing, on: .ofThisMachine, timeline: RealTimeline())
+    }
+
+    init(mayBeMissing: Bool, on kernel: Kernel, timeline: any Timeline) throws(BLEError) {
         let object = "all adapters"
-        if try LinuxRadio.adapters().isEmpty, !mayBeMissing { throw .noAdapter(operation: "open", object: object) }
-        let timeline = RealTimeline()
+        if try LinuxRadio.adapters(of: kernel).isEmpty, !mayBeMissing {
+            throw .noAdapter(operation: "open", object: object)
+        }
         // With its index, that of no adapter, it hears of those that are announced.
-        let none = try LinuxAdapter(nil, socket: nil, refusal: nil)
+        let none = try LinuxAdapter(nil, socket: nil, refusal: nil, of: kernel)
         do throws(SystemError) {
-            loop = try EventLoop(name: "ble-adapters")
+            loop = try EventLoop(name: "ble-adapters", on: kernel)
             management = try ManagementSocket(adapter: none, loop: loop, timeline: timeline)
         } catch {
             throw .noBluetooth(error, operation: "open", object: object)
         }
         self.timeline = timeline
+        self.kernel = kernel
     }
 
     /// Calls the closure with the radio of each present adapter, before this returns, and later with that of each new
@@ -53,13 +60,14 @@ public final class AdapterRoster: Sendable {
     private func look(_ sink: EventSink<LinuxRadio>) {
         let new = radios.withLock { radios -> [LinuxRadio] in
             var new: [LinuxRadio] = []
-            for info in (try? LinuxRadio.adapters()) ?? [] {
+            for info in (try? LinuxRadio.adapters(of: kernel)) ?? [] {
                 let isKnown = radios.contains { radio in
                     // Looked up by its address: one that is absent may have had the number that is another's now.
                     let known = radio.adapterInfo
                     return known.state != .absent && (known.name, known.address) == (info.name, info.address)
                 }
-                if !isKnown, let radio = try? LinuxRadio(adapter: info.name) { new.append(radio) }
+                if isKnown { continue }
+                if let radio = try? LinuxRadio(adapter: info.name, on: kernel, timeline: timeline) { new.append(radio) }
             }
             radios += new
             return new

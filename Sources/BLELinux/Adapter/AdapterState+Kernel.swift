@@ -3,8 +3,8 @@ internal import BLERadio
 
 extension AdapterInfo {
     /// - Parameter facts: `nil` where there is no such adapter.
-    init(_ facts: AdapterFacts?, name: String) {
-        let state = AdapterState(facts, isBlocked: { RadioSwitches.block(of: name) != nil })
+    init(_ facts: AdapterFacts?, name: String, on kernel: Kernel) {
+        let state = AdapterState(facts, isBlocked: { RadioSwitches.block(of: name, on: kernel) != nil })
         self.init(name: name, address: facts?.address, state: state)
     }
 }

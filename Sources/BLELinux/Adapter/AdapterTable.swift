@@ -37,7 +37,7 @@ struct KernelAdapterTable: AdapterTable {
     }
 
     func grip(_ number: UInt16) throws(SystemError) -> any AdapterGrip {
-        let socket = SharedDescriptor(try FileDescriptor.hciSocket())
+        let socket = SharedDescriptor(try FileDescriptor.hciSocket(of: self.socket.descriptor.kernel))
         // With the filter that it has from the start it is sent nothing.
         try socket.descriptor.bind(to: .raw(adapter: number))
         return KernelAdapterGrip(socket)

@@ -32,7 +32,7 @@ final class AdapterWatch: Sendable {
         self.adapter = adapter
         self.loop = loop
         self.timeline = timeline
-        switches = try? SharedDescriptor(FileDescriptor.openForReading("/dev/rfkill"))
+        switches = try? SharedDescriptor(FileDescriptor.openForReading("/dev/rfkill", of: adapter.kernel))
 
         let observation = management?.observe { [weak self] events in
             guard events.contains(where: \.event.mayChangeAdapterState) else { return }

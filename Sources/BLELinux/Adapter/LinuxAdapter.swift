@@ -19,6 +19,8 @@ final class LinuxAdapter: Sendable {
         var grip: (number: UInt16, grip: any AdapterGrip)?
     }
 
+    /// Whose adapter it is.
+    let kernel: Kernel
     /// `nil` where the system lets this program open none.
     private let socket: SharedDescriptor?
     /// What the kernel says of all adapters; absent for the same reason.
@@ -44,19 +46,19 @@ final class LinuxAdapter: Sendable {
     /// - Throws: ``BLEError/Code/invalidArgument`` for what is no adapter's name, ``BLEError/Code/adapterNotFound``
     ///   where none was named and there is none, ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel,
     ///   ``BLEError/Code/permissionDenied`` where the system lets this program open no Bluetooth socket.
-    convenience init(_ name: String?, mayBeMissing: Bool = false) throws(BLEError) {
+    convenience init(_ name: String?, mayBeMissing: Bool = false, of kernel: Kernel) throws(BLEError) {
         let object = name ?? "the default adapter"
         var socket: SharedDescriptor?
         var refusal: SystemError?
         do throws(SystemError) {
-            socket = SharedDescriptor(try FileDescriptor.hciSocket())
+            socket = SharedDescriptor(try FileDescriptor.hciSocket(of: kernel))
         } catch {
             guard mayBeMissing, AdapterState(adapterRefusedBy: error) == .unauthorized else {
                 throw .noBluetooth(error, operation: "open", object: object)
             }
             refusal = error
         }
-        try self.init(name, socket: socket, refusal: refusal)
+        try self.init(name, socket: socket, refusal: refusal, of: kernel)
         // So that it is known by its address from now on.
         guard facts == nil, name == nil, !mayBeMissing else { return }
         throw .noAdapter(operation: "open", object: object)
@@ -65,16 +67,22 @@ final class LinuxAdapter: Sendable {
     /// Names an adapter by its address; it may turn up later.
     ///
     /// - Throws: as above.
-    convenience init(at address: BluetoothAddress) throws(BLEError) {
+    convenience init(at address: BluetoothAddress, of kernel: Kernel) throws(BLEError) {
         do throws(SystemError) {
-            let socket = SharedDescriptor(try FileDescriptor.hciSocket())
-            self.init(at: address, socket: socket, table: KernelAdapterTable(socket))
+            let socket = SharedDescriptor(try FileDescriptor.hciSocket(of: kernel))
+            self.init(at: address, socket: socket, table: KernelAdapterTable(socket), of: kernel)
         } catch {
             throw .noBluetooth(error, operation: "open", object: "\(address)")
         }
     }
 
-    init(at address: BluetoothAddress, socket: SharedDescriptor?, table: any AdapterTable) {
+    init(
+        at address: BluetoothAddress,
+        socket: SharedDescriptor?,
+        table: any AdapterTable,
+        of kernel: Kernel = .ofThisMachine
+    ) {
+        self.kernel = kernel
         self.socket = socket
         self.table = table
         refusal = nil
@@ -88,8 +96,10 @@ final class LinuxAdapter: Sendable {
         _ name: String?,
         socket: SharedDescriptor?,
         refusal: SystemError?,
-        table: (any AdapterTable)? = nil
+        table: (any AdapterTable)? = nil,
+        of kernel: Kernel = .ofThisMachine
     ) throws(BLEError) {
+        self.kernel = kernel
         self.socket = socket
         self.refusal = refusal
         self.table = table ?? socket.map { KernelAdapterTable($0) }
@@ -168,7 +178,7 @@ final class LinuxAdapter: Sendable {
     /// What it is now, as a program sees it.
     var info: AdapterInfo {
         do throws(SystemError) {
-            return AdapterInfo(try latest(), name: name)
+            return AdapterInfo(try latest(), name: name, on: kernel)
         } catch {
             return AdapterInfo(name: name, address: nil, state: AdapterState(adapterRefusedBy: error))
         }
@@ -239,7 +249,12 @@ final class LinuxAdapter: Sendable {
             let absent = others.contains(name) ? address.map { "with the address \($0)" } : nil
             return .adapterAbsent(absent ?? name, others: others, operation: operation, object: object)
         case .blocked:
-            return .adapterBlocked(name, by: RadioSwitches.block(of: name), operation: operation, object: object)
+            return .adapterBlocked(
+                name,
+                by: RadioSwitches.block(of: name, on: kernel),
+                operation: operation,
+                object: object
+            )
         case .poweredOff, .poweredOn:
             return .adapterPoweredOff(name, operation: operation, object: object)
         case .unauthorized:

@@ -13,10 +13,11 @@ enum RadioSwitches {
     private static let folder = "/sys/class/rfkill"
 
     /// What keeps the adapter of this name silent; `nil` where nothing does, or the system has no such switches.
-    static func block(of adapter: String) -> Block? {
-        for entry in namesInFolder(folder) where textFile("\(folder)/\(entry)/name") == adapter {
-            if textFile("\(folder)/\(entry)/hard") == "1" { return .hard }
-            if textFile("\(folder)/\(entry)/soft") == "1" { return .soft }
+    static func block(of adapter: String, on kernel: Kernel) -> Block? {
+        for entry in namesInFolder(folder, of: kernel) {
+            guard textFile("\(folder)/\(entry)/name", of: kernel) == adapter else { continue }
+            if textFile("\(folder)/\(entry)/hard", of: kernel) == "1" { return .hard }
+            if textFile("\(folder)/\(entry)/soft", of: kernel) == "1" { return .soft }
         }
         return nil
     }

@@ -253,7 +253,13 @@ extension Advertisement {
 
 extension BLEError {
     fileprivate static func advertisingIsOver(_ adapter: String) -> BLEError {
-        BLEError(.ended, operation: "advertise", object: adapter, cause: "it no longer advertises")
+        BLEError(
+            .ended,
+            operation: "advertise",
+            object: adapter,
+            cause: "it no longer advertises",
+            remedy: "Start advertising again."
+        )
     }
 
     fileprivate static func noFreeInstance(_ maximum: UInt8, _ adapter: String) -> BLEError {

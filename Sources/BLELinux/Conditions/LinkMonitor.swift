@@ -38,7 +38,7 @@ final class LinkMonitor: Sendable {
     func open() {
         guard state.withLock({ $0.socket == nil }) else { return }
         do throws(SystemError) {
-            let socket = SharedDescriptor(try FileDescriptor.hciSocket())
+            let socket = SharedDescriptor(try FileDescriptor.hciSocket(of: adapter.kernel))
             let hearsAll = try socket.descriptor.filterLinks()
             try socket.descriptor.bind(to: .raw(adapter: adapter.number))
             let registration = try loop.register(socket.descriptor, for: .readable) { [weak self] readiness, buffer in

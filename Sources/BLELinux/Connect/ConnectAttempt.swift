@@ -105,7 +105,7 @@ final class ConnectAttempt: Sendable {
         // That it stands at once is no proof: on a busy machine it may have been made during the call.
         let hadConnection = adapter.isConnected(to: peer) ?? true
         do throws(SystemError) {
-            let descriptor = try FileDescriptor.l2capSocket()
+            let descriptor = try FileDescriptor.l2capSocket(of: adapter.kernel)
             // The exact adapter: "any" would be the one that was plugged in last.
             let source = facts.hasNoPublicAddress ? L2CAPAddress(anyAdapter: .public) : L2CAPAddress(facts.address)
             try descriptor.bind(to: source)

@@ -94,16 +94,16 @@ struct ConnectFailure {
     /// Who is likely to have the channel that the kernel says is taken.
     private var holder: String {
         let others = "this program or another one is already connected to it"
-        return RunningPrograms.include("bluetoothd") ? "bluetoothd, or " + others : others
+        return RunningPrograms.include("bluetoothd", on: adapter.kernel) ? "bluetoothd, or " + others : others
     }
 }
 
 /// What else runs on this machine.
 enum RunningPrograms {
     /// Whether a program of this name runs, as far as this user may see.
-    static func include(_ name: String) -> Bool {
-        namesInFolder("/proc").contains { entry in
-            entry.first?.isNumber == true && textFile("/proc/\(entry)/comm") == name
+    static func include(_ name: String, on kernel: Kernel) -> Bool {
+        namesInFolder("/proc", of: kernel).contains { entry in
+            entry.first?.isNumber == true && textFile("/proc/\(entry)/comm", of: kernel) == name
         }
     }
 }

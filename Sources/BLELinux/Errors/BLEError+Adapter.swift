@@ -155,8 +155,32 @@ extension BLEError {
 
     /// A system call failed in a way that nothing more can be said about.
     static func system(_ error: SystemError, call: String, operation: String, object: String) -> BLEError {
-        var failure = BLEError(.systemFailure, operation: operation, object: object, cause: "\(call) failed: \(error)")
+        var failure = BLEError(
+            .systemFailure,
+            operation: operation,
+            object: object,
+            cause: "\(call) failed: \(error)",
+            remedy: error.remedy
+        )
         failure.systemError = error.rawValue
         return failure
+    }
+}
+
+extension SystemError {
+    /// What to do about it, as far as its number tells.
+    fileprivate var remedy: String {
+        switch self {
+        case .tooManyOpenFiles:
+            "Close files and sockets that the program doesn't need, or raise its limit (ulimit -n, LimitNOFILE=)."
+        case .tooManyOpenFilesInSystem:
+            "End programs that keep many files open, or raise the system's limit (sysctl fs.file-max)."
+        case .noMemory, .noBufferSpace: "Free some memory on this machine, then try again."
+        case .wouldBlock: "Try again; raise the limit of threads (ulimit -u, TasksMax=) if it happens each time."
+        case .notPermitted, .accessDenied:
+            "Check what the service or container may do: its capabilities, RestrictAddressFamilies, its seccomp profile."
+        case .noDevice: "Check that the adapter is plugged in, then try again."
+        default: "Try again; search the kernel's messages (dmesg) for \"Bluetooth\" if it happens each time."
+        }
     }
 }

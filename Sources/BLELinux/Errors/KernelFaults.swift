@@ -6,6 +6,11 @@ enum KernelFaults {
     /// A socket that is closed before its connection ends is safe. Earlier 6.1 kernels and 6.12 don't have the fault.
     static let killsWhoClosesDeadSockets = has(release: kernelRelease())
 
+    /// The same of a kernel that a test stands in for.
+    static func killsWhoClosesDeadSockets(of kernel: Kernel) -> Bool {
+        kernel.substitute.map { has(release: $0.release) } ?? killsWhoClosesDeadSockets
+    }
+
     /// Whether a kernel may have the fault. Which of the line have it only Debian knows, so all are taken to.
     static func has(release: String) -> Bool { release.hasPrefix("6.1.") }
 }

@@ -12,9 +12,9 @@ package final class EventLoop: Sendable {
     private let core: EventLoopCore
 
     /// Starts the thread. The name is shown by `ps` and debuggers, 15 octets at most.
-    package init(name: String) throws(SystemError) {
-        core = try EventLoopCore()
-        try startThread(named: name) { [core] in core.run() }
+    package init(name: String, on kernel: Kernel = .ofThisMachine) throws(SystemError) {
+        core = try EventLoopCore(on: kernel)
+        try startThread(named: name, on: kernel) { [core] in core.run() }
     }
 
     deinit { core.stop() }
@@ -69,9 +69,9 @@ private final class EventLoopCore: Sendable {
     private let wake: FileDescriptor
     private let state = Mutex(State())
 
-    init() throws(SystemError) {
-        let readiness = try FileDescriptor.readinessSet()
-        let wake = try FileDescriptor.eventCounter()
+    init(on kernel: Kernel) throws(SystemError) {
+        let readiness = try FileDescriptor.readinessSet(of: kernel)
+        let wake = try FileDescriptor.eventCounter(of: kernel)
         try readiness.add(wake, for: .readable, token: Self.wakeToken)
         self.readiness = readiness
         self.wake = wake

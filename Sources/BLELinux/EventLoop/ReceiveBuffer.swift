@@ -26,9 +26,35 @@ package final class ReceiveBuffer {
     }
 
     /// Takes what waits at a socket, a batch at most. The corresponding C function is `recvmmsg`.
-    fileprivate func fill(from socket: Int32) throws(SystemError) -> Int {
+    fileprivate func fill(from socket: Int32, of kernel: Kernel) throws(SystemError) -> Int {
         guard let batch else { throw .noMemory }
-        return Int(try systemCall { CBluetooth_receive(socket, batch, datagrams) })
+        return Int(
+            try kernel.call {
+                CBluetooth_receive(socket, batch, datagrams)
+            } orOf: {
+                receive(socket, $0)
+            }
+        )
+    }
+
+    private func receive(_ socket: Int32, _ substitute: any SystemCalls) -> Int32 {
+        var received: [ReceivedDatagram] = []
+        let count = substitute.receive(socket, &received)
+        for (index, datagram) in received.prefix(Self.slots).enumerated() {
+            let kept = datagram.octets.prefix(Self.slotSize)
+            _ = UnsafeMutableBufferPointer(start: octets + index * Self.slotSize, count: kept.count)
+                .update(fromContentsOf: kept)
+            var facts = CBluetooth_Datagram()
+            facts.length = UInt32(kept.count)
+            facts.isTruncated = datagram.octets.count > kept.count
+            facts.hasDropped = datagram.dropped != nil
+            facts.dropped = datagram.dropped ?? 0
+            facts.hasTime = datagram.time != nil
+            facts.seconds = datagram.time?.seconds ?? 0
+            facts.nanoseconds = datagram.time?.nanoseconds ?? 0
+            datagrams[index] = facts
+        }
+        return count
     }
 
     /// The octets of a datagram of the batch.
@@ -83,5 +109,5 @@ package final class ReceiveBuffer {
 
 extension FileDescriptor {
     /// Takes what waits, a batch at most, without waiting. The corresponding C function is `recvmmsg`.
-    func receive(into buffer: ReceiveBuffer) throws(SystemError) -> Int { try buffer.fill(from: rawValue) }
+    func receive(into buffer: ReceiveBuffer) throws(SystemError) -> Int { try buffer.fill(from: rawValue, of: kernel) }
 }

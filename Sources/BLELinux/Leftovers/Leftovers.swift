@@ -15,10 +15,12 @@ struct Leftovers: Sendable {
     private let folder: NoteFolder?
     /// Another one after each start of the machine.
     private let boot: String
+    private let kernel: Kernel
 
-    init(folder: NoteFolder?, boot: String) {
+    init(folder: NoteFolder?, boot: String, of kernel: Kernel = .ofThisMachine) {
         self.folder = folder
         self.boot = boot
+        self.kernel = kernel
     }
 
     /// What this user's programs remember on this machine.
@@ -65,11 +67,11 @@ extension Leftovers {
     func clear(
         of adapter: AdapterFacts,
         through management: ManagementSocket,
-        bluetoothd: () -> Bluetoothd.Presence = { Bluetoothd.presenceByProcesses },
+        bluetoothd: (() -> Bluetoothd.Presence)? = nil,
         then proceed: @escaping @Sendable () -> Void
     ) {
         var notes = left(on: adapter)
-        if notes.contains(where: \.thing.kind.isSetting), bluetoothd() != .absent {
+        if notes.contains(where: \.thing.kind.isSetting), presence(bluetoothd) != .absent {
             for note in notes where note.thing.kind.isSetting { note.forget() }
             notes.removeAll(where: \.thing.kind.isSetting)
         }
@@ -81,11 +83,15 @@ extension Leftovers {
     func restorePower(
         of adapter: AdapterFacts,
         through management: ManagementSocket,
-        bluetoothd: () -> Bluetoothd.Presence = { Bluetoothd.presenceByProcesses }
+        bluetoothd: (() -> Bluetoothd.Presence)? = nil
     ) {
         guard let note = left(on: adapter).first(where: { $0.thing.kind == .off }) else { return }
-        guard !adapter.isUp, bluetoothd() == .absent else { return note.forget() }
+        guard !adapter.isUp, presence(bluetoothd) == .absent else { return note.forget() }
         Self.clear([note][...], through: management) {}
+    }
+
+    private func presence(_ told: (() -> Bluetoothd.Presence)?) -> Bluetoothd.Presence {
+        told?() ?? Bluetoothd.presenceByProcesses(on: kernel)
     }
 
     /// Forgets that an adapter is to be on again: whoever says now what it is to be counts.

@@ -1,3 +1,4 @@
+internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
@@ -36,6 +37,11 @@ extension SocketLink {
     func waitUntilWritable(_ state: inout State) {
         state.isWaitingToWrite = true
         guard let registration = state.registration, let socket = state.socket else { return }
-        try? loop.change(registration, of: socket.descriptor, to: [.readable, .peerClosed, .writable])
+        do throws(SystemError) {
+            try loop.change(registration, of: socket.descriptor, to: [.readable, .peerClosed, .writable])
+        } catch {
+            // Nobody would ever hear that there is room again.
+            loop.enqueue { self.end(DisconnectReason(.other, systemError: error.rawValue)) }
+        }
     }
 }

@@ -194,7 +194,7 @@ extension SocketLink {
     }
 
     /// Ends the link, on the loop's thread; where it was being encrypted, once it is known why.
-    private func end(_ reason: DisconnectReason) {
+    func end(_ reason: DisconnectReason) {
         guard let wait = state.withLock({ $0.beginEnding() }) else { return }
         guard wait.isForReason else { return close(reason) }
         if let (socket, registration) = wait.socket { loop.unregister(registration, of: socket.descriptor) }
@@ -257,12 +257,18 @@ extension SocketLink {
             end(reasonForEnd(error))
         // Asked once more: since the event the kernel may have been told to encrypt.
         case .open where readiness.contains(.writable) && socket.descriptor.readinessNow(for: .writable) == .writable:
-            let wasWaiting = state.withLock { state in
-                guard state.isWaitingToWrite, let registration = state.registration else { return false }
+            let (wasWaiting, failure) = state.withLock { state -> (Bool, SystemError?) in
+                guard state.isWaitingToWrite, let registration = state.registration else { return (false, nil) }
                 state.isWaitingToWrite = false
-                try? loop.change(registration, of: socket.descriptor, to: [.readable, .peerClosed])
-                return true
+                do throws(SystemError) {
+                    try loop.change(registration, of: socket.descriptor, to: [.readable, .peerClosed])
+                    return (true, nil)
+                } catch {
+                    return (false, error)
+                }
             }
+            // The loop would tell for ever that it is writable.
+            if let failure { return end(DisconnectReason(.other, systemError: failure.rawValue)) }
             guard wasWaiting else { return }
             encryptionEnded(socket)
             receiver.linkBecameWritable()

@@ -8,7 +8,7 @@ final class AdapterClaim: Sendable {
     private let socket: FileDescriptor
 
     /// - Throws: `EADDRINUSE` where somebody has it.
-    init(of adapter: String) throws(SystemError) {
-        socket = try FileDescriptor.namedSocket("blestreams/serve/\(adapter)")
+    init(of adapter: String, on kernel: Kernel = .ofThisMachine) throws(SystemError) {
+        socket = try FileDescriptor.namedSocket("blestreams/serve/\(adapter)", of: kernel)
     }
 }

@@ -63,7 +63,7 @@ final class LinkListener: Sendable {
     private func claim(_ facts: AdapterFacts) throws(BLEError) {
         let name = facts.hasNoPublicAddress ? radio.adapter.name : "\(facts.address)"
         do throws(SystemError) {
-            let claim = try AdapterClaim(of: name)
+            let claim = try AdapterClaim(of: name, on: radio.adapter.kernel)
             state.withLock { if !$0.isOver { $0.claim = claim } }
         } catch .addressInUse {
             throw .alreadyServed(radio.adapter.name)
@@ -74,7 +74,7 @@ final class LinkListener: Sendable {
 
     private func listen(at address: L2CAPAddress) throws(BLEError) {
         do throws(SystemError) {
-            let descriptor = try FileDescriptor.l2capSocket()
+            let descriptor = try FileDescriptor.l2capSocket(of: radio.adapter.kernel)
             try descriptor.bind(to: address)
             try descriptor.listen(backlog: 16)
             let socket = SharedDescriptor(descriptor)
@@ -179,7 +179,7 @@ extension LinkListener {
             state.withLock { if !$0.isOver { $0.timers[next.id] = timer } }
         }
         if output.renews { renew() }
-        if let central = output.lost { sink.send(.interrupted(.taken(central, radio.adapter.name))) }
+        if let central = output.lost { sink.send(.interrupted(.taken(central, radio.adapter))) }
     }
 
     private func timerFired(_ id: Int) {
@@ -206,12 +206,12 @@ extension LinkListener {
 
 extension BLEError {
     /// A central that another program has let in.
-    fileprivate static func taken(_ central: BluetoothAddress, _ adapter: String) -> BLEError {
-        let holder = RunningPrograms.include("bluetoothd") ? "bluetoothd" : "another program"
+    fileprivate static func taken(_ central: BluetoothAddress, _ adapter: LinuxAdapter) -> BLEError {
+        let holder = RunningPrograms.include("bluetoothd", on: adapter.kernel) ? "bluetoothd" : "another program"
         return BLEError(
             .busy,
             operation: "listen",
-            object: adapter,
+            object: adapter.name,
             cause: "the central \(central) was given to \(holder), which began to listen later; "
                 + "the next ones come to this program again",
             remedy: "Connect it again, or drop its link: \"bluetoothctl disconnect \(central)\"."

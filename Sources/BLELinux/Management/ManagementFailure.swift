@@ -45,7 +45,7 @@ enum ManagementFailure: Error, Hashable {
         case .status(.invalidIndex, _), .status(.blockedByRFKill, _):
             adapter.whyUnusable(for: operation, object: object)
         case .status(let status, let opcode):
-            status.error(for: opcode, operation: operation, object: object)
+            status.remediedError(for: opcode, operation: operation, object: object)
         case .timedOut(let opcode):
             BLEError(
                 .timedOut,
@@ -55,7 +55,25 @@ enum ManagementFailure: Error, Hashable {
                 remedy: "Switch the adapter off and on with `Central.powerCycle()`; unplug it if that does not help."
             )
         case .broken(let opcode, let why):
-            BLEError(.systemFailure, operation: operation, object: object, cause: "\(opcode) failed: \(why)")
+            BLEError(
+                .systemFailure,
+                operation: operation,
+                object: object,
+                cause: "\(opcode) failed: \(why)",
+                remedy: "Try again; open the adapter anew if it happens each time."
+            )
         }
+    }
+}
+
+extension ManagementStatus {
+    /// Most statuses tell no more than that the kernel or the controller would not.
+    fileprivate func remediedError(for opcode: ManagementOpcode, operation: String, object: String) -> BLEError {
+        var error = error(for: opcode, operation: operation, object: object)
+        if error.remedy.isEmpty {
+            error.remedy =
+                "Try again; if it happens each time, switch the adapter off and on: `Central.powerCycle()`."
+        }
+        return error
     }
 }

@@ -42,7 +42,7 @@ final class ManagementSocket: Sendable {
 
     /// Opens the socket. What it may do is decided here: by the capabilities that the program has at this moment.
     convenience init(adapter: LinuxAdapter, loop: EventLoop, timeline: any Timeline) throws(SystemError) {
-        let socket = try FileDescriptor.hciSocket()
+        let socket = try FileDescriptor.hciSocket(of: adapter.kernel)
         try socket.bind(to: .control)
         // An answer for which the queue has no room would be lost.
         socket.prepareForLink()

@@ -42,7 +42,7 @@ extension LinuxRadio {
             watch.look()
             result(outcome)
         }
-        let presence = Bluetoothd.presenceByProcesses
+        let presence = Bluetoothd.presenceByProcesses(on: adapter.kernel)
         loop.enqueue { [self] in
             guard let facts = adapter.facts else {
                 let error = adapter.whyUnusable(for: "set privacy", object: adapter.name)

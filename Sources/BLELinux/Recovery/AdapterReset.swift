@@ -17,11 +17,18 @@ final class AdapterReset: Sendable {
         var runApart: @Sendable (@escaping @Sendable () -> Void) throws(SystemError) -> Void
 
         /// This machine's.
-        static let standard = System(
-            find: { (name) throws(USBDevice.OtherBus) in try USBDevice.find(name) },
-            order: { (device) throws(SystemError) in try FileDescriptor.openForWriting(device.node).resetUSBDevice() },
-            runApart: { (body) throws(SystemError) in try startThread(named: "ble-reset", body) }
-        )
+        static let standard = System.of(.ofThisMachine)
+
+        /// A kernel's.
+        static func of(_ kernel: Kernel) -> System {
+            System(
+                find: { (name) throws(USBDevice.OtherBus) in try USBDevice.find(name, of: kernel) },
+                order: { (device) throws(SystemError) in
+                    try FileDescriptor.openForWriting(device.node, of: kernel).resetUSBDevice()
+                },
+                runApart: { (body) throws(SystemError) in try startThread(named: "ble-reset", on: kernel, body) }
+            )
+        }
     }
 
     private struct State {

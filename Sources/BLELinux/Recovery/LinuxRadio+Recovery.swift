@@ -6,9 +6,13 @@ extension LinuxRadio {
     ///
     /// - Throws: ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel,
     ///   ``BLEError/Code/permissionDenied`` if the system doesn't let this program open Bluetooth sockets.
-    public static func adapters() throws(BLEError) -> [AdapterInfo] {
+    public static func adapters() throws(BLEError) -> [AdapterInfo] { try adapters(of: .ofThisMachine) }
+
+    static func adapters(of kernel: Kernel) throws(BLEError) -> [AdapterInfo] {
         do throws(SystemError) {
-            return try FileDescriptor.hciSocket().adapters().map { AdapterInfo($0, name: "hci\($0.number)") }
+            return try FileDescriptor.hciSocket(of: kernel).adapters().map {
+                AdapterInfo($0, name: "hci\($0.number)", on: kernel)
+            }
         } catch {
             throw .noBluetooth(error, operation: "list adapters", object: "of this machine")
         }
@@ -92,7 +96,7 @@ extension LinuxRadio {
             let note: @Sendable () -> LeftoverNote? = { [leftovers] in
                 leftovers.note(KernelThing(.off, 0, of: facts))
             }
-            AdapterReset(self, noting: note) { [loop, watch] outcome in
+            AdapterReset(self, system: .of(adapter.kernel), noting: note) { [loop, watch] outcome in
                 loop.enqueue {
                     watch.look()
                     sink.finish(outcome)

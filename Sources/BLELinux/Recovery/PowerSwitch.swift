@@ -79,7 +79,7 @@ final class PowerSwitch: Sendable {
             loop.enqueue { [self] in finish(isClosed ? .success(()) : .failure(failure)) }
         }
         do throws(SystemError) {
-            try startThread(named: "ble-off", close)
+            try startThread(named: "ble-off", on: adapter.kernel, close)
         } catch {
             finish(.failure(failure))
         }

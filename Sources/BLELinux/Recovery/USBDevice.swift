@@ -25,30 +25,34 @@ struct USBDevice: Hashable {
     /// The device of the adapter with this name.
     ///
     /// - Parameter sysfs: where that is.
-    static func find(_ adapter: String, sysfs: String = "/sys") throws(OtherBus) -> USBDevice {
+    static func find(
+        _ adapter: String,
+        sysfs: String = "/sys",
+        of kernel: Kernel = .ofThisMachine
+    ) throws(OtherBus) -> USBDevice {
         let interface = "\(sysfs)/class/bluetooth/\(adapter)/device"
-        let bus = lastPart(ofLink: "\(interface)/subsystem")
+        let bus = lastPart(ofLink: "\(interface)/subsystem", kernel)
         // A serial line may be behind USB too: that is not the controller's own.
-        guard bus == "usb", let busNumber = number("\(interface)/../busnum"),
-            let deviceNumber = number("\(interface)/../devnum")
+        guard bus == "usb", let busNumber = number("\(interface)/../busnum", kernel),
+            let deviceNumber = number("\(interface)/../devnum", kernel)
         else {
-            let driver = lastPart(ofLink: "\(interface)/driver")
-            throw OtherBus(name: bus, device: lastPart(ofLink: interface), driver: driver)
+            let driver = lastPart(ofLink: "\(interface)/driver", kernel)
+            throw OtherBus(name: bus, device: lastPart(ofLink: interface, kernel), driver: driver)
         }
         return USBDevice(
             bus: busNumber,
             number: deviceNumber,
-            vendor: textFile("\(interface)/../idVendor"),
-            product: textFile("\(interface)/../idProduct")
+            vendor: textFile("\(interface)/../idVendor", of: kernel),
+            product: textFile("\(interface)/../idProduct", of: kernel)
         )
     }
 
-    private static func number(_ path: String) -> Int? {
-        textFile(path).flatMap { Int($0) }.flatMap { (1...999).contains($0) ? $0 : nil }
+    private static func number(_ path: String, _ kernel: Kernel) -> Int? {
+        textFile(path, of: kernel).flatMap { Int($0) }.flatMap { (1...999).contains($0) ? $0 : nil }
     }
 
-    private static func lastPart(ofLink path: String) -> String? {
-        destination(ofLink: path)?.split(separator: "/").last.map(String.init)
+    private static func lastPart(ofLink path: String, _ kernel: Kernel) -> String? {
+        destination(ofLink: path, of: kernel)?.split(separator: "/").last.map(String.init)
     }
 
     private static func padded(_ number: Int) -> String {

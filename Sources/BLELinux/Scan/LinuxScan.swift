@@ -55,7 +55,7 @@ final class LinuxScan: Sendable {
 
     /// - Parameter otherwise: Why it has come to this; the error where this way is closed too.
     private func scanByHCI(otherwise: BLEError) {
-        guard FileDescriptor.mayScanByHCI else { return finish(otherwise) }
+        guard FileDescriptor.mayScanByHCI(on: radio.adapter.kernel) else { return finish(otherwise) }
         guard request.isActive, let management = radio.management else { return scanByHCI(nil, otherwise: otherwise) }
         // Everyone may ask.
         management.submit(ManagementReadInformation()) { [self] answer in
@@ -71,6 +71,7 @@ final class LinuxScan: Sendable {
             let scan = try HCIScan(
                 request,
                 adapter: facts,
+                of: radio.adapter.kernel,
                 settings: settings,
                 loop: radio.loop,
                 timeline: radio.timeline,
@@ -138,7 +139,7 @@ extension LinuxRadio {
             timeline: timeline,
             adapter: { [adapter] in adapter.facts },
             leftovers: leftovers,
-            hasNeighbour: { Bluetoothd.isRunning }
+            hasNeighbour: { [adapter] in Bluetoothd.isRunning(on: adapter.kernel) }
         )
     }
 }

@@ -13,20 +13,23 @@ enum Bluetoothd {
 
     /// Whether one runs where this program can see it. It gives the kernel the keys of its own bonds, in a list that
     /// only one program can set. Reads files.
-    static var isRunning: Bool {
-        namesInFolder("/proc").contains { name in
-            name.allSatisfy(\.isNumber) && textFile("/proc/\(name)/comm") == "bluetoothd"
+    static func isRunning(on kernel: Kernel) -> Bool {
+        namesInFolder("/proc", of: kernel).contains { name in
+            name.allSatisfy(\.isNumber) && textFile("/proc/\(name)/comm", of: kernel) == "bluetoothd"
         }
     }
 
     /// Whether the list of processes is the machine's, and whole: a container has one of its own, and `hidepid` and
     /// `ProtectProc` hide those of others. Reads files. Source: kernel, `include/linux/proc_ns.h`, `PROC_PID_INIT_INO`.
-    static var seesAllProcesses: Bool {
-        destination(ofLink: "/proc/self/ns/pid") == "pid:[4026531836]" && textFile("/proc/1/comm") != nil
+    static func seesAllProcesses(on kernel: Kernel) -> Bool {
+        destination(ofLink: "/proc/self/ns/pid", of: kernel) == "pid:[4026531836]"
+            && textFile("/proc/1/comm", of: kernel) != nil
     }
 
     /// What the list of processes tells; reads files.
-    static var presenceByProcesses: Presence { isRunning ? .here : seesAllProcesses ? .absent : .unknown }
+    static func presenceByProcesses(on kernel: Kernel) -> Presence {
+        isRunning(on: kernel) ? .here : seesAllProcesses(on: kernel) ? .absent : .unknown
+    }
 
     /// Asks the system bus whether bluetoothd is on it; the closure is called once, on the loop's thread.
     static func findOnBus(

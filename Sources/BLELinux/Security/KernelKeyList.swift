@@ -10,10 +10,10 @@ struct KernelKeyList: Hashable, Sendable {
     var identity: [ManagementIdentityResolvingKey]
 
     /// What the kernel has now; `nil` where this program may not see that, or doesn't understand it.
-    static func current(of adapter: String) -> KernelKeyList? {
+    static func current(of adapter: String, on kernel: Kernel = .ofThisMachine) -> KernelKeyList? {
         let folder = "/sys/kernel/debug/bluetooth/\(adapter)"
-        guard let longTerm = wholeFile("\(folder)/long_term_keys"),
-            let identity = wholeFile("\(folder)/identity_resolving_keys")
+        guard let longTerm = wholeFile("\(folder)/long_term_keys", of: kernel),
+            let identity = wholeFile("\(folder)/identity_resolving_keys", of: kernel)
         else { return nil }
         return KernelKeyList(longTerm: longTerm, identity: identity)
     }

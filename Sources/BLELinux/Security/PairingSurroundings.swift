@@ -35,7 +35,7 @@ extension LinuxRadio {
             facts: { [adapter] in adapter.facts },
             leftovers: leftovers,
             bus: bus,
-            bluetoothd: Bluetoothd.presenceByProcesses,
+            bluetoothd: Bluetoothd.presenceByProcesses(on: adapter.kernel),
             loop: loop,
             timeline: timeline
         )

@@ -46,7 +46,11 @@ extension FileDescriptor {
     func adaptersAsListed() throws(SystemError) -> [AdapterFacts] {
         var numbers = [UInt16](repeating: 0, count: Int(HCI_MAX_DEV))
         var flags = [UInt32](repeating: 0, count: Int(HCI_MAX_DEV))
-        let count = try systemCall { CBluetooth_list_adapters(rawValue, &numbers, &flags, HCI_MAX_DEV) }
+        let count = try kernel.call {
+            CBluetooth_list_adapters(rawValue, &numbers, &flags, HCI_MAX_DEV)
+        } orOf: {
+            $0.listAdapters(rawValue, into: &numbers)
+        }
         var found: [AdapterFacts] = []
         for number in numbers.prefix(Int(count)) {
             // One that was unplugged meanwhile is left out.
@@ -58,6 +62,7 @@ extension FileDescriptor {
     /// One adapter; throws ``SystemError/noDevice`` where there is none of that number.
     /// The corresponding C function is `ioctl` with `HCIGETDEVINFO`.
     func adapter(_ number: UInt16) throws(SystemError) -> AdapterFacts {
+        if kernel.substitute != nil { return try adapterOfSubstitute(number) }
         var info = hci_dev_info()
         info.dev_id = number
         try systemCall { CBluetooth_adapter_info(rawValue, &info) }
@@ -69,36 +74,72 @@ extension FileDescriptor {
         )
     }
 
+    private func adapterOfSubstitute(_ number: UInt16) throws(SystemError) -> AdapterFacts {
+        let nowhere = BluetoothAddress(rawValue: 0, kind: .public)
+        var facts = AdapterFacts(number: number, address: nowhere, flags: 0, features: [])
+        try kernel.call {
+            0
+        } orOf: {
+            $0.readAdapter(rawValue, &facts)
+        }
+        return facts
+    }
+
     /// Closes an adapter even where its controller doesn't answer; takes `CAP_NET_ADMIN`, and may block for some seconds.
     /// The corresponding C function is `ioctl` with `HCIDEVDOWN`.
     func closeAdapter(_ number: UInt16) throws(SystemError) {
-        try systemCall { CBluetooth_close_adapter(rawValue, number) }
+        try kernel.call {
+            CBluetooth_close_adapter(rawValue, number)
+        } orOf: {
+            $0.closeAdapter(rawValue, number)
+        }
     }
 
     /// Resets the USB device that this is the file of, and binds its drivers anew; may block for some seconds.
     /// ``SystemError/noDevice``: it came out of that as another one, and is looked for anew.
     /// The corresponding C function is `ioctl` with `USBDEVFS_RESET`.
     func resetUSBDevice() throws(SystemError) {
-        try systemCall { CBluetooth_reset_usb_device(rawValue) }
+        try kernel.call {
+            CBluetooth_reset_usb_device(rawValue)
+        } orOf: {
+            $0.resetUSBDevice(rawValue)
+        }
     }
 
     /// Whether an adapter is connected to an LE device; everyone may ask, of any HCI socket.
     /// The corresponding C function is `ioctl` with `HCIGETCONNLIST`.
     func isConnected(_ adapter: UInt16, to peer: BluetoothAddress) throws(SystemError) -> Bool {
         var address = L2CAPAddress(peer).system.l2_bdaddr
-        return try systemCall { CBluetooth_is_connected(rawValue, adapter, &address) } > 0
+        return try kernel.call {
+            CBluetooth_is_connected(rawValue, adapter, &address)
+        } orOf: {
+            $0.isConnected(rawValue, adapter, peer)
+        } > 0
     }
 
     /// Whether an adapter is to connect to an LE device for anybody, be it that it waits for one; everyone may ask, of any
     /// HCI socket. The corresponding C function is `ioctl` with `HCIGETCONNLIST`.
     func isConnecting(_ adapter: UInt16) throws(SystemError) -> Bool {
-        try systemCall { CBluetooth_is_connecting(rawValue, adapter) } > 0
+        try kernel.call {
+            CBluetooth_is_connecting(rawValue, adapter)
+        } orOf: {
+            $0.isConnecting(rawValue, adapter)
+        } > 0
     }
 
     /// The LE devices with which an adapter has a link that is up, those in which it is the central, or those in which it is
     /// the peripheral; everyone may ask, of any HCI socket. Of what kind an address is isn't told.
     /// The corresponding C function is `ioctl` with `HCIGETCONNLIST`.
     func peers(of adapter: UInt16, asCentral isCentral: Bool) throws(SystemError) -> [BluetoothAddress] {
+        if kernel.substitute != nil {
+            var peers: [BluetoothAddress] = []
+            try kernel.call {
+                0
+            } orOf: {
+                $0.listPeers(rawValue, adapter, asCentral: isCentral, into: &peers)
+            }
+            return peers
+        }
         var peers = [bdaddr_t](repeating: bdaddr_t(), count: 256)
         let count = try systemCall {
             CBluetooth_list_peers(rawValue, adapter, isCentral ? 1 : 0, &peers, Int32(peers.count))

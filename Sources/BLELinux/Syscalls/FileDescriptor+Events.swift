@@ -21,8 +21,13 @@ package struct Readiness: OptionSet, Sendable {
 
 extension FileDescriptor {
     /// Makes a set of descriptors to wait for. The corresponding C function is `epoll_create1`.
-    static func readinessSet() throws(SystemError) -> FileDescriptor {
-        FileDescriptor(owning: try systemCall { epoll_create1(Int32(EPOLL_CLOEXEC)) })
+    static func readinessSet(of kernel: Kernel) throws(SystemError) -> FileDescriptor {
+        let number = try kernel.call {
+            epoll_create1(Int32(EPOLL_CLOEXEC))
+        } orOf: {
+            $0.makeReadinessSet()
+        }
+        return FileDescriptor(owning: number, of: kernel)
     }
 
     /// Adds a descriptor to this set. The corresponding C function is `epoll_ctl`.
@@ -47,12 +52,24 @@ extension FileDescriptor {
         _ token: UInt64
     ) throws(SystemError) {
         var event = epoll_event(events: interest.rawValue, data: epoll_data_t(u64: token))
-        try systemCall { epoll_ctl(rawValue, operation, descriptor, &event) }
+        try kernel.call {
+            epoll_ctl(rawValue, operation, descriptor, &event)
+        } orOf: {
+            $0.control(rawValue, operation, descriptor, interest, token)
+        }
     }
 
     /// Waits, for as long as it takes, until something is ready. The corresponding C function is `epoll_wait`.
     func wait(into ready: inout [(token: UInt64, readiness: Readiness)]) throws(SystemError) {
         ready.removeAll(keepingCapacity: true)
+        if kernel.substitute != nil {
+            try kernel.call {
+                0
+            } orOf: {
+                $0.wait(rawValue, into: &ready)
+            }
+            return
+        }
         try withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { buffer throws(SystemError) in
             let count = try systemCall { epoll_wait(rawValue, buffer.baseAddress, 64, -1) }
             for event in buffer.prefix(Int(count)) {
@@ -63,6 +80,7 @@ extension FileDescriptor {
 
     /// What the descriptor is ready for at this moment. The corresponding C function is `poll`.
     func readinessNow(for interest: Readiness) -> Readiness {
+        if let substitute = kernel.substitute { return substitute.readiness(rawValue, interest) }
         var request = pollfd(fd: rawValue, events: Int16(truncatingIfNeeded: interest.rawValue), revents: 0)
         guard poll(&request, 1, 0) > 0 else { return [] }
         return Readiness(rawValue: UInt32(UInt16(bitPattern: request.revents)))

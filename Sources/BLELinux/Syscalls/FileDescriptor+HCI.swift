@@ -3,16 +3,21 @@ internal import CBluetooth
 /// Raw HCI packets, through libbluetooth.
 extension FileDescriptor {
     /// Opens an adapter for raw HCI packets. The corresponding C function is `hci_open_dev`.
-    static func rawHCI(adapter number: UInt16) throws(SystemError) -> FileDescriptor {
-        FileDescriptor(owning: try systemCall { hci_open_dev(Int32(number)) })
+    static func rawHCI(adapter number: UInt16, of kernel: Kernel) throws(SystemError) -> FileDescriptor {
+        let descriptor = try kernel.call {
+            hci_open_dev(Int32(number))
+        } orOf: {
+            $0.openRawHCI(number)
+        }
+        return FileDescriptor(owning: descriptor, of: kernel)
     }
 
     /// Whether this program may send the HCI commands of a scan, as far as the kernel tells without a command being sent:
     /// Linux 6.1 takes the end of any command for that of a connection which is being made.
-    static var mayScanByHCI: Bool {
+    static func mayScanByHCI(on kernel: Kernel) -> Bool {
         do throws(SystemError) {
             // Takes the same capability, CAP_NET_RAW. What is copied to the socket until it is closed is dropped with it.
-            try hciSocket().bind(to: .monitor)
+            try hciSocket(of: kernel).bind(to: .monitor)
             return true
         } catch {
             return false
@@ -22,14 +27,21 @@ extension FileDescriptor {
     /// Sends a command and does not wait for its end. The corresponding C function is `hci_send_cmd`.
     func sendCommand(opcode: UInt16, parameters: [UInt8]) throws(SystemError) {
         var parameters = parameters
-        try systemCall {
+        let values = parameters
+        try kernel.call {
             hci_send_cmd(rawValue, opcode >> 10, opcode & 0x3FF, UInt8(parameters.count), &parameters)
+        } orOf: {
+            $0.sendCommand(rawValue, opcode, values)
         }
     }
 
     /// Lets through what a scan needs, and no more. The corresponding C function is `setsockopt` with `HCI_FILTER`.
     func filterScanning() throws(SystemError) {
-        try systemCall { CBluetooth_filter_scanning(rawValue) }
+        try kernel.call {
+            CBluetooth_filter_scanning(rawValue)
+        } orOf: {
+            $0.filterScanning(rawValue)
+        }
     }
 
     /// Lets through what tells of links, and no advertisement; without `CAP_NET_RAW` no more than that a link ended.
@@ -37,6 +49,10 @@ extension FileDescriptor {
     ///
     /// - Returns: Whether the kernel lets through all of it.
     func filterLinks() throws(SystemError) -> Bool {
-        try systemCall { CBluetooth_filter_links(rawValue) } == 0
+        try kernel.call {
+            CBluetooth_filter_links(rawValue)
+        } orOf: {
+            $0.filterLinks(rawValue)
+        } == 0
     }
 }

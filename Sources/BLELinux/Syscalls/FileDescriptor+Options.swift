@@ -65,13 +65,18 @@ extension FileDescriptor {
     /// How many datagrams the socket has dropped since it was made; `nil` where the kernel can't tell.
     /// The corresponding C function is `getsockopt` with `SO_MEMINFO`.
     func droppedSinceOpening() -> UInt32? {
-        let count = CBluetooth_dropped(rawValue)
+        let count = kernel.substitute?.dropped(rawValue) ?? CBluetooth_dropped(rawValue)
         return count < 0 ? nil : UInt32(truncatingIfNeeded: count)
     }
 
     private func setOption<Value>(_ level: Int32, _ name: Int32, _ value: Value) throws(SystemError) {
         try withUnsafePointer(to: value) { pointer throws(SystemError) in
-            _ = try systemCall { setsockopt(rawValue, level, name, pointer, socklen_t(MemoryLayout<Value>.size)) }
+            let octets = UnsafeRawBufferPointer(start: pointer, count: MemoryLayout<Value>.size)
+            try kernel.call {
+                setsockopt(rawValue, level, name, pointer, socklen_t(octets.count))
+            } orOf: {
+                $0.setOption(rawValue, level, name, octets)
+            }
         }
     }
 
@@ -79,7 +84,12 @@ extension FileDescriptor {
         var value = initial
         try withUnsafeMutablePointer(to: &value) { pointer throws(SystemError) in
             var length = socklen_t(MemoryLayout<Value>.size)
-            try systemCall { getsockopt(rawValue, level, name, pointer, &length) }
+            let octets = UnsafeMutableRawBufferPointer(start: pointer, count: MemoryLayout<Value>.size)
+            try kernel.call {
+                getsockopt(rawValue, level, name, pointer, &length)
+            } orOf: {
+                $0.option(rawValue, level, name, into: octets)
+            }
         }
         return value
     }

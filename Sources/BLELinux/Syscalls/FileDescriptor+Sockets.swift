@@ -71,24 +71,37 @@ enum HCIChannel {
 
 extension FileDescriptor {
     /// Makes a socket for ATT over L2CAP that never waits. The corresponding C function is `socket`.
-    static func l2capSocket() throws(SystemError) -> FileDescriptor {
-        try socket(AF_BLUETOOTH, Int32(SOCK_SEQPACKET.rawValue), BTPROTO_L2CAP)
+    static func l2capSocket(of kernel: Kernel) throws(SystemError) -> FileDescriptor {
+        try socket(AF_BLUETOOTH, Int32(SOCK_SEQPACKET.rawValue), BTPROTO_L2CAP, of: kernel)
     }
 
     /// Makes a socket for HCI packets or management that never waits. The corresponding C function is `socket`.
-    static func hciSocket() throws(SystemError) -> FileDescriptor {
-        try socket(AF_BLUETOOTH, Int32(SOCK_RAW.rawValue), BTPROTO_HCI)
+    static func hciSocket(of kernel: Kernel) throws(SystemError) -> FileDescriptor {
+        try socket(AF_BLUETOOTH, Int32(SOCK_RAW.rawValue), BTPROTO_HCI, of: kernel)
     }
 
-    private static func socket(_ domain: Int32, _ type: Int32, _ kind: Int32) throws(SystemError) -> FileDescriptor {
+    private static func socket(
+        _ domain: Int32,
+        _ type: Int32,
+        _ kind: Int32,
+        of kernel: Kernel
+    ) throws(SystemError) -> FileDescriptor {
         let flags = Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        return FileDescriptor(owning: try systemCall { Glibc.socket(domain, type | flags, kind) })
+        let number = try kernel.call {
+            Glibc.socket(domain, type | flags, kind)
+        } orOf: {
+            $0.makeSocket(domain, type, kind)
+        }
+        return FileDescriptor(owning: number, of: kernel)
     }
 
     /// Makes a local socket with a name that no other one has at the same time; it is no file.
     /// The corresponding C functions are `socket` and `bind`.
-    static func namedSocket(_ name: String) throws(SystemError) -> FileDescriptor {
-        let descriptor = try socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+    static func namedSocket(
+        _ name: String,
+        of kernel: Kernel = .ofThisMachine
+    ) throws(SystemError) -> FileDescriptor {
+        let descriptor = try socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0, of: kernel)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         // A name that begins with a zero lies in no folder.
@@ -98,14 +111,19 @@ extension FileDescriptor {
         withUnsafeMutableBytes(of: &address) { $0[offset...].copyBytes(from: octets) }
         try withUnsafePointer(to: &address) { pointer throws(SystemError) in
             let raw = UnsafeRawPointer(pointer).assumingMemoryBound(to: sockaddr.self)
-            try systemCall { Glibc.bind(descriptor.rawValue, raw, socklen_t(offset + octets.count)) }
+            let whole = UnsafeRawBufferPointer(start: pointer, count: offset + octets.count)
+            try kernel.call {
+                Glibc.bind(descriptor.rawValue, raw, socklen_t(whole.count))
+            } orOf: {
+                $0.bind(descriptor.rawValue, to: whole)
+            }
         }
         return descriptor
     }
 
     /// Gives the socket its own address. The corresponding C function is `bind`.
     func bind(to address: L2CAPAddress) throws(SystemError) {
-        try withSystemAddress(address.system) { pointer, length in Glibc.bind(rawValue, pointer, length) }
+        try bind(toSystem: address.system)
     }
 
     /// Chooses a channel of the HCI sockets. The corresponding C function is `bind`.
@@ -123,13 +141,13 @@ extension FileDescriptor {
             address.hci_dev = UInt16(HCI_DEV_NONE)
             address.hci_channel = UInt16(HCI_CHANNEL_MONITOR)
         }
-        try withSystemAddress(address) { pointer, length in Glibc.bind(rawValue, pointer, length) }
+        try bind(toSystem: address)
     }
 
     /// Starts to connect; `true` where the connection stands already. The corresponding C function is `connect`.
     func connect(to address: L2CAPAddress) throws(SystemError) -> Bool {
         do {
-            try withSystemAddress(address.system) { pointer, length in Glibc.connect(rawValue, pointer, length) }
+            try connect(toSystem: address.system)
             return true
         } catch .inProgress {
             return false
@@ -144,27 +162,38 @@ extension FileDescriptor {
     /// comes to nothing. Source: kernel, `net/bluetooth/l2cap_core.c`, `l2cap_le_start`, and `l2cap_sock.c`, `BT_SECURITY`.
     /// The corresponding C functions are `bind`, `setsockopt` with `BT_SECURITY`, and `connect`.
     func demandSecurity(_ level: UInt8, of peer: L2CAPAddress, from adapter: L2CAPAddress) throws(SystemError) {
-        try withSystemAddress(adapter.systemDevice) { pointer, length in Glibc.bind(rawValue, pointer, length) }
+        try bind(toSystem: adapter.systemDevice)
         try requireSecurity(level)
         var address = peer.systemDevice
         // Any of those that a peer may choose for itself.
         address.l2_psm = UInt16(0x00FF).littleEndian
         do {
-            try withSystemAddress(address) { pointer, length in Glibc.connect(rawValue, pointer, length) }
+            try connect(toSystem: address)
         } catch .inProgress {}
     }
 
     /// Accepts connections from now on. The corresponding C function is `listen`.
     func listen(backlog: Int32) throws(SystemError) {
-        try systemCall { Glibc.listen(rawValue, backlog) }
+        try kernel.call {
+            Glibc.listen(rawValue, backlog)
+        } orOf: {
+            $0.listen(rawValue, backlog: backlog)
+        }
     }
 
     /// Takes a connection that has come in, and its other end. The corresponding C function is `accept4`.
     func accept() throws(SystemError) -> AcceptedSocket {
         var address = sockaddr_l2()
-        let number = try systemCall { CBluetooth_accept(rawValue, &address) }
+        let number = try withUnsafeMutablePointer(to: &address) { pointer throws(SystemError) in
+            let octets = UnsafeMutableRawBufferPointer(start: pointer, count: MemoryLayout<sockaddr_l2>.size)
+            return try kernel.call {
+                CBluetooth_accept(rawValue, pointer)
+            } orOf: {
+                $0.accept(rawValue, from: octets)
+            }
+        }
         return AcceptedSocket(
-            socket: SharedDescriptor(FileDescriptor(owning: number)),
+            socket: SharedDescriptor(FileDescriptor(owning: number, of: kernel)),
             peer: L2CAPAddress(address)?.device
         )
     }
@@ -173,9 +202,7 @@ extension FileDescriptor {
     func localAddress() throws(SystemError) -> L2CAPAddress? {
         var address = sockaddr_l2()
         try withUnsafeMutablePointer(to: &address) { pointer throws(SystemError) in
-            var length = socklen_t(MemoryLayout<sockaddr_l2>.size)
-            let raw = UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: sockaddr.self)
-            try systemCall { getsockname(rawValue, raw, &length) }
+            try takeOwnAddress(UnsafeMutableRawBufferPointer(start: pointer, count: MemoryLayout<sockaddr_l2>.size))
         }
         return L2CAPAddress(address)
     }
@@ -185,9 +212,7 @@ extension FileDescriptor {
     func boundAdapter() throws(SystemError) -> UInt16 {
         var address = sockaddr_hci()
         try withUnsafeMutablePointer(to: &address) { pointer throws(SystemError) in
-            var length = socklen_t(MemoryLayout<sockaddr_hci>.size)
-            let raw = UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: sockaddr.self)
-            try systemCall { getsockname(rawValue, raw, &length) }
+            try takeOwnAddress(UnsafeMutableRawBufferPointer(start: pointer, count: MemoryLayout<sockaddr_hci>.size))
         }
         return address.hci_dev
     }
@@ -199,23 +224,56 @@ extension FileDescriptor {
         try withUnsafeMutablePointer(to: &address) { pointer throws(SystemError) in
             var length = socklen_t(MemoryLayout<sockaddr_l2>.size)
             let raw = UnsafeMutableRawPointer(pointer).assumingMemoryBound(to: sockaddr.self)
-            try systemCall { getpeername(rawValue, raw, &length) }
+            let octets = UnsafeMutableRawBufferPointer(start: pointer, count: MemoryLayout<sockaddr_l2>.size)
+            try kernel.call {
+                getpeername(rawValue, raw, &length)
+            } orOf: {
+                $0.peerAddress(rawValue, into: octets)
+            }
         }
         return Int32(address.l2_family) == AF_BLUETOOTH ? L2CAPAddress(address) : nil
     }
 
     /// Sends one datagram, whole or not at all, without waiting. The corresponding C function is `send`.
     func send(_ octets: [UInt8]) throws(SystemError) {
-        try systemCall { CBluetooth_send(rawValue, octets, octets.count) }
+        try kernel.call {
+            CBluetooth_send(rawValue, octets, octets.count)
+        } orOf: {
+            $0.send(rawValue, octets)
+        }
     }
 
-    private func withSystemAddress<Address>(
-        _ address: Address,
-        _ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32
-    ) throws(SystemError) {
+    private func takeOwnAddress(_ octets: UnsafeMutableRawBufferPointer) throws(SystemError) {
+        var length = socklen_t(octets.count)
+        let raw = octets.baseAddress?.assumingMemoryBound(to: sockaddr.self)
+        try kernel.call {
+            getsockname(rawValue, raw, &length)
+        } orOf: {
+            $0.ownAddress(rawValue, into: octets)
+        }
+    }
+
+    private func bind<Address>(toSystem address: Address) throws(SystemError) {
         try withUnsafePointer(to: address) { pointer throws(SystemError) in
+            let octets = UnsafeRawBufferPointer(start: pointer, count: MemoryLayout<Address>.size)
             let raw = UnsafeRawPointer(pointer).assumingMemoryBound(to: sockaddr.self)
-            try systemCall { call(raw, socklen_t(MemoryLayout<Address>.size)) }
+            try kernel.call {
+                Glibc.bind(rawValue, raw, socklen_t(octets.count))
+            } orOf: {
+                $0.bind(rawValue, to: octets)
+            }
+        }
+    }
+
+    private func connect<Address>(toSystem address: Address) throws(SystemError) {
+        try withUnsafePointer(to: address) { pointer throws(SystemError) in
+            let octets = UnsafeRawBufferPointer(start: pointer, count: MemoryLayout<Address>.size)
+            let raw = UnsafeRawPointer(pointer).assumingMemoryBound(to: sockaddr.self)
+            try kernel.call {
+                Glibc.connect(rawValue, raw, socklen_t(octets.count))
+            } orOf: {
+                $0.connect(rawValue, to: octets)
+            }
         }
     }
 }

@@ -7,35 +7,45 @@ internal import Synchronization
 /// The system calls are its methods, in the files of this folder; nothing else in the module calls libc for them.
 package struct FileDescriptor: ~Copyable, Sendable {
     let rawValue: Int32
+    /// Whose it is.
+    let kernel: Kernel
     private let isClosedApart = Atomic(false)
 
     /// Takes over a descriptor that somebody else has opened.
-    package init(owning rawValue: Int32) { self.rawValue = rawValue }
+    package init(owning rawValue: Int32, of kernel: Kernel = .ofThisMachine) {
+        self.rawValue = rawValue
+        self.kernel = kernel
+    }
 
     // Linux has freed the number whatever `close` returns, so it is never called again.
     deinit {
         if isClosedApart.load(ordering: .acquiring) {
-            closeApart(rawValue)
+            closeApart(rawValue, of: kernel)
         } else {
-            Glibc.close(rawValue)
+            closeNow(rawValue, of: kernel)
         }
     }
 
     /// Notes that the kernel has ended the connection of this socket, which is left to be closed.
     func noteDeath() {
-        if KernelFaults.killsWhoClosesDeadSockets { isClosedApart.store(true, ordering: .releasing) }
+        if KernelFaults.killsWhoClosesDeadSockets(of: kernel) { isClosedApart.store(true, ordering: .releasing) }
     }
 }
 
+private func closeNow(_ descriptor: Int32, of kernel: Kernel) {
+    if let substitute = kernel.substitute { substitute.close(descriptor) } else { Glibc.close(descriptor) }
+}
+
 /// Closes a descriptor on a thread that does nothing else, and so may be killed by it.
-private func closeApart(_ descriptor: Int32) {
-    let hasStarted: Void? = try? startThread(named: "ble-close") { Glibc.close(descriptor) }
+private func closeApart(_ descriptor: Int32, of kernel: Kernel) {
+    let hasStarted: Void? = try? startThread(named: "ble-close", on: kernel) { closeNow(descriptor, of: kernel) }
     // Without a thread the descriptor stays open: better than the death of this one.
     _ = hasStarted
 }
 
 /// The release of the kernel that runs: `6.12.1-amd64`. The corresponding C function is `uname`.
-func kernelRelease() -> String {
+func kernelRelease(of kernel: Kernel = .ofThisMachine) -> String {
+    if let substitute = kernel.substitute { return substitute.release }
     var names = utsname()
     guard uname(&names) == 0 else { return "" }
     return withUnsafeBytes(of: &names.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
@@ -54,13 +64,32 @@ func systemCall<Value: SignedInteger>(_ call: () -> Value) throws(SystemError) -
 
 extension FileDescriptor {
     /// Opens a file for reading, without waiting. The corresponding C function is `open`.
-    static func openForReading(_ path: String) throws(SystemError) -> FileDescriptor {
-        FileDescriptor(owning: try systemCall { CBluetooth_open(path, O_RDONLY | O_NONBLOCK) })
+    static func openForReading(
+        _ path: String,
+        of kernel: Kernel = .ofThisMachine
+    ) throws(SystemError) -> FileDescriptor {
+        try open(path, O_RDONLY | O_NONBLOCK, of: kernel)
     }
 
     /// Opens a file for writing, without waiting. The corresponding C function is `open`.
-    static func openForWriting(_ path: String) throws(SystemError) -> FileDescriptor {
-        FileDescriptor(owning: try systemCall { CBluetooth_open(path, O_WRONLY | O_NONBLOCK) })
+    static func openForWriting(
+        _ path: String,
+        of kernel: Kernel = .ofThisMachine
+    ) throws(SystemError) -> FileDescriptor {
+        try open(path, O_WRONLY | O_NONBLOCK, of: kernel)
+    }
+
+    private static func open(
+        _ path: String,
+        _ flags: Int32,
+        of kernel: Kernel
+    ) throws(SystemError) -> FileDescriptor {
+        let number = try kernel.call {
+            CBluetooth_open(path, flags)
+        } orOf: {
+            $0.open(path, flags)
+        }
+        return FileDescriptor(owning: number, of: kernel)
     }
 
     /// Another number for what a descriptor of somebody else stands for. The corresponding C function is `fcntl`.
@@ -71,35 +100,49 @@ extension FileDescriptor {
     /// Reads up to `count` octets; an empty array is the end. The corresponding C function is `read`.
     func read(_ count: Int) throws(SystemError) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: count)
-        let taken = try systemCall { Glibc.read(rawValue, &octets, count) }
+        let taken = try kernel.call {
+            Glibc.read(rawValue, &octets, count)
+        } orOf: { substitute in
+            octets.withUnsafeMutableBytes { substitute.read(rawValue, into: $0) }
+        }
         octets.removeLast(count - taken)
         return octets
     }
 
     /// Makes a counter that a loop can wait for. The corresponding C function is `eventfd`.
-    static func eventCounter() throws(SystemError) -> FileDescriptor {
-        FileDescriptor(owning: try systemCall { eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK)) })
+    static func eventCounter(of kernel: Kernel) throws(SystemError) -> FileDescriptor {
+        let number = try kernel.call {
+            eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
+        } orOf: {
+            $0.makeEventCounter()
+        }
+        return FileDescriptor(owning: number, of: kernel)
     }
 
     /// Adds one to an event counter, which makes it readable. The corresponding C function is `eventfd_write`.
-    func signal() { _ = eventfd_write(rawValue, 1) }
+    func signal() {
+        if let substitute = kernel.substitute { substitute.signal(rawValue) } else { _ = eventfd_write(rawValue, 1) }
+    }
 
     /// Sets an event counter back to zero. The corresponding C function is `eventfd_read`.
     func clearSignals() {
+        if let substitute = kernel.substitute { return substitute.clearSignals(rawValue) }
         var count: eventfd_t = 0
         _ = eventfd_read(rawValue, &count)
     }
 }
 
 /// The text of a small file, without the line's end; `nil` where it can't be read.
-func textFile(_ path: String) -> String? {
-    guard let file = try? FileDescriptor.openForReading(path), let octets = try? file.read(4096) else { return nil }
+func textFile(_ path: String, of kernel: Kernel = .ofThisMachine) -> String? {
+    guard let file = try? FileDescriptor.openForReading(path, of: kernel), let octets = try? file.read(4096) else {
+        return nil
+    }
     return String(decoding: octets.prefix { $0 != UInt8(ascii: "\n") && $0 != 0 }, as: UTF8.self)
 }
 
 /// The whole text of a file that a kernel makes up, up to a megabyte; `nil` where it can't be read.
-func wholeFile(_ path: String) -> String? {
-    guard let file = try? FileDescriptor.openForReading(path) else { return nil }
+func wholeFile(_ path: String, of kernel: Kernel = .ofThisMachine) -> String? {
+    guard let file = try? FileDescriptor.openForReading(path, of: kernel) else { return nil }
     var octets: [UInt8] = []
     while octets.count < 1 << 20 {
         guard let part = try? file.read(4096) else { return nil }
@@ -110,7 +153,8 @@ func wholeFile(_ path: String) -> String? {
 }
 
 /// Where a symbolic link points. The corresponding C function is `readlink`.
-func destination(ofLink path: String) -> String? {
+func destination(ofLink path: String, of kernel: Kernel = .ofThisMachine) -> String? {
+    if let substitute = kernel.substitute { return substitute.destination(ofLink: path) }
     var octets = [UInt8](repeating: 0, count: 4096)
     let length = octets.withUnsafeMutableBytes { buffer in
         guard let start = buffer.bindMemory(to: CChar.self).baseAddress else { return -1 }
@@ -120,7 +164,8 @@ func destination(ofLink path: String) -> String? {
 }
 
 /// The names in a folder; empty where it can't be read. The corresponding C functions are `opendir` and `readdir`.
-func namesInFolder(_ path: String) -> [String] {
+func namesInFolder(_ path: String, of kernel: Kernel = .ofThisMachine) -> [String] {
+    if let substitute = kernel.substitute { return substitute.names(inFolder: path) }
     guard let folder = opendir(path) else { return [] }
     defer { closedir(folder) }
     var names: [String] = []

@@ -2,7 +2,17 @@ internal import CBluetooth
 internal import Glibc
 
 /// Starts a thread that nobody waits for; signals of the process go to its other threads.
-func startThread(named name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+func startThread(
+    named name: String,
+    on kernel: Kernel = .ofThisMachine,
+    _ body: @escaping @Sendable () -> Void
+) throws(SystemError) {
+    if let substitute = kernel.substitute {
+        let error = -substitute.startThread(named: name, body)
+        if error != 0 { throw SystemError(rawValue: error) }
+        return
+    }
+
     final class Start: Sendable {
         let name: String
         let body: @Sendable () -> Void

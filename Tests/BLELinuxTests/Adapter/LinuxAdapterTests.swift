@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct LinuxAdapterTests {
     /// Whether this machine's kernel has Bluetooth at all.
-    static let kernelHasBluetooth = (try? FileDescriptor.hciSocket()) != nil
+    static let kernelHasBluetooth = (try? FileDescriptor.hciSocket(of: .ofThisMachine)) != nil
 
     @Test(
         arguments: [

@@ -37,6 +37,7 @@ final class HCIScan: ScanWay {
     init(
         _ request: ScanRequest,
         adapter: AdapterFacts,
+        of kernel: Kernel,
         settings: ManagementSettings?,
         loop: EventLoop,
         timeline: any Timeline,
@@ -50,7 +51,7 @@ final class HCIScan: ScanWay {
         self.sink = sink
         self.failed = failed
         state = Mutex(State(machine: HCIScanMachine(.init(request, adapter, settings))))
-        socket = SharedDescriptor(try .rawHCI(adapter: adapter.number))
+        socket = SharedDescriptor(try .rawHCI(adapter: adapter.number, of: kernel))
         try socket.descriptor.filterScanning()
         socket.descriptor.prepareForLink()
     }
@@ -216,12 +217,14 @@ extension HCIScan {
     }
 
     private func flush() {
-        tell(
-            state.withLock { state in
-                state.flush = nil
-                return state.isOver ? [] : state.merger.flush()
-            }
-        )
+        let (reports, isMore) = state.withLock { state in
+            state.flush = nil
+            let reports = state.isOver ? [] : state.merger.flush()
+            return (reports, state.merger.isHolding && !state.isOver)
+        }
+        // What came since the last time waits for the next one, whether anything else comes or not.
+        if isMore { flushLater() }
+        tell(reports)
     }
 }
 

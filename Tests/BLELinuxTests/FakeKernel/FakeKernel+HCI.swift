@@ -1,0 +1,163 @@
+import BLEProtocol
+import Glibc
+
+@testable import BLELinux
+
+extension FakeKernel {
+    func listAdapters(_ descriptor: Int32, into numbers: inout [UInt16]) -> Int32 {
+        let outcome = with { state -> (error: Int32?, numbers: [UInt16]) in
+            if let error = state.enter(.adapterList) { return (error, []) }
+            return (nil, state.adapters.keys.sorted(by: >))
+        }
+        for (place, number) in outcome.numbers.enumerated() { numbers[place] = number }
+        return outcome.error ?? Int32(outcome.numbers.count)
+    }
+
+    func readAdapter(_ descriptor: Int32, _ facts: inout AdapterFacts) -> Int32 {
+        let number = facts.number
+        let outcome = with { state -> (error: Int32, facts: AdapterFacts?) in
+            if let error = state.enter(.adapterInfo) { return (error, nil) }
+            guard let adapter = state.adapters[number] else { return (-ENODEV, nil) }
+            let facts = AdapterFacts(
+                number: number,
+                address: adapter.address,
+                flags: adapter.flags,
+                features: adapter.features
+            )
+            return (0, facts)
+        }
+        if let told = outcome.facts { facts = told }
+        return outcome.error
+    }
+
+    func closeAdapter(_ descriptor: Int32, _ number: UInt16) -> Int32 {
+        with { state in
+            if let error = state.enter(.adapterDown) { return error }
+            state.switchOff(number, by: nil)
+            return 0
+        }
+    }
+
+    func resetUSBDevice(_ descriptor: Int32) -> Int32 { with { $0.enter(.usbReset) ?? 0 } }
+
+    func isConnected(_ descriptor: Int32, _ adapter: UInt16, _ peer: BluetoothAddress) -> Int32 {
+        with { state in
+            if let error = state.enter(.connectionList) { return error }
+            return state.link(of: adapter, with: peer) == nil ? 0 : 1
+        }
+    }
+
+    func isConnecting(_ descriptor: Int32, _ adapter: UInt16) -> Int32 {
+        with { state in
+            state.enter(.connectionList) ?? (state.connecting(from: adapter).isEmpty ? 0 : 1)
+        }
+    }
+
+    func listPeers(
+        _ descriptor: Int32,
+        _ adapter: UInt16,
+        asCentral isCentral: Bool,
+        into peers: inout [BluetoothAddress]
+    ) -> Int32 {
+        let outcome = with { state -> (error: Int32, peers: [BluetoothAddress]) in
+            if let error = state.enter(.connectionList) { return (error, []) }
+            let links = state.objects.values.compactMap { object -> FakeLink? in
+                if case .connected(let link)? = object.l2cap?.phase { link } else { nil }
+            }
+            return (0, links.filter { $0.adapter == adapter && $0.isCentral == isCentral }.map(\.peer))
+        }
+        peers = outcome.peers
+        return outcome.error
+    }
+
+    func openRawHCI(_ adapter: UInt16) -> Int32 {
+        with { state in
+            if let error = state.enter(.hciOpen) { return error }
+            guard state.adapters[adapter] != nil else { return -ENODEV }
+            return state.add(.hci(.init(channel: .raw(adapter: adapter))))
+        }
+    }
+
+    func filterScanning(_ descriptor: Int32) -> Int32 {
+        with { state in
+            if let error = state.enter(.hciFilter) { return error }
+            state.objects[descriptor]?.hci?.hearsScans = true
+            return 0
+        }
+    }
+
+    func filterLinks(_ descriptor: Int32) -> Int32 {
+        with { state in
+            if let error = state.enter(.hciFilter) { return error }
+            state.objects[descriptor]?.hci?.hearsLinks = true
+            return state.isRaw ? 0 : 1
+        }
+    }
+
+    func sendCommand(_ descriptor: Int32, _ opcode: UInt16, _ parameters: [UInt8]) -> Int32 {
+        with { state in
+            if let error = state.enter(.hciCommand) { return error }
+            guard case .raw(let number)? = state.objects[descriptor]?.hci?.channel else { return -EBADFD }
+            guard state.adapters[number]?.isUp == true else { return -ENETDOWN }
+            state.hciCommand(opcode, parameters, on: number)
+            return 0
+        }
+    }
+}
+
+extension FakeState {
+    mutating func bindHCI(_ descriptor: Int32, _ octets: [UInt8]) -> Int32 {
+        let number = UInt16(octets[2]) | UInt16(octets[3]) << 8
+        switch octets[4] {
+        case 0:
+            guard adapters[number] != nil else { return -ENODEV }
+            objects[descriptor]?.hci?.channel = .raw(adapter: number)
+        case 2:
+            guard isRaw else { return -EPERM }
+            objects[descriptor]?.hci?.channel = .monitor
+        default: objects[descriptor]?.hci?.channel = .control
+        }
+        return 0
+    }
+
+    mutating func hciCommand(_ opcode: UInt16, _ parameters: [UInt8], on number: UInt16) {
+        var returned: [UInt8] = [0]
+        switch opcode {
+        case 0x1002:
+            var commands = [UInt8](repeating: 0, count: 64)
+            if adapters[number]?.takesExtendedScans == true { commands[37] = 0x60 }
+            returned += commands
+        case 0x200C, 0x2042: adapters[number]?.isScanningByHCI = parameters.first == 1
+        default: break
+        }
+        let octets = [1, UInt8(opcode & 0xFF), UInt8(opcode >> 8)] + returned
+        tellRaw(number, [4, 0x0E, UInt8(octets.count)] + octets, scans: true)
+        if adapters[number]?.isScanningByHCI == true { hear(number) }
+    }
+
+    /// Tells the raw sockets of an adapter.
+    mutating func tellRaw(_ number: UInt16, _ packet: [UInt8], scans: Bool) {
+        for (descriptor, object) in objects.sorted(by: { $0.key < $1.key }) {
+            guard let socket = object.hci, case .raw(let adapter)? = socket.channel, adapter == number else { continue }
+            if scans ? socket.hearsScans : socket.hearsLinks { deliver(packet, to: descriptor) }
+        }
+    }
+
+    mutating func tellConnected(_ link: FakeLink) {
+        let flags: [UInt8] = link.isCentral ? [8, 0, 0, 0] : [0, 0, 0, 0]
+        tell(link.adapter, 0x0B, ManagementAddress(link.peer).octets + flags + [0, 0])
+        let handle = [UInt8(link.handle & 0xFF), UInt8(link.handle >> 8)]
+        // LE Connection Complete: an interval of 30 ms, no latency, a supervision timeout of 4 s.
+        let event: [UInt8] =
+            [0x01, 0] + handle + [link.isCentral ? 0 : 1, link.peer.kind == .public ? 0 : 1]
+            + link.peer.littleEndianOctets + [24, 0, 0, 0, 0x90, 1, 0]
+        tellRaw(link.adapter, [4, 0x3E, UInt8(event.count)] + event, scans: false)
+        tellRaw(link.adapter, [4, 0x3E, UInt8(event.count)] + event, scans: true)
+    }
+
+    mutating func tellDisconnected(_ link: FakeLink, _ reason: UInt8) {
+        tell(link.adapter, 0x0C, ManagementAddress(link.peer).octets + [reason])
+        let event = [0, UInt8(link.handle & 0xFF), UInt8(link.handle >> 8), 0x13]
+        tellRaw(link.adapter, [4, 0x05, UInt8(event.count)] + event, scans: false)
+    }
+}

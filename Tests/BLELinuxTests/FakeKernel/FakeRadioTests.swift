@@ -1,0 +1,157 @@
+import BLEProtocol
+import BLERadio
+import Glibc
+import RadioContract
+import Synchronization
+import Testing
+
+@testable import BLELinux
+
+/// The radio on a kernel in memory: what it does where all goes well.
+@Suite(.timeLimit(.minutes(1))) struct FakeRadioTests {
+    private let kernel = FakeKernel { $0.peers[.example] = FakePeer(address: .example) }
+    private let timeline = StepTimeline()
+
+    private func radio() throws -> LinuxRadio {
+        try LinuxRadio(adapter: kernel.name(kernel.central), on: kernel.kernel, timeline: timeline)
+    }
+
+    @Test func `a scan hears, a connection stands, and PDUs go both ways`() async throws {
+        do {
+            let radio = try radio()
+            let scan = Events { radio.scan(ScanRequest(), events: $0) }
+            let heard = await scan.first { event -> BluetoothAddress? in
+                if case .reports(let reports) = event { reports.first?.address } else { nil }
+            }
+            #expect(heard == .example)
+            scan.activity.cancel()
+            let attempt = Events { radio.connect(to: .example, result: $0) }
+            let link = try #require(try await attempt.next()?.get())
+            let receiver = LinkRecorder()
+            link.start(receiver)
+            #expect(link.send([0x0A, 1, 0]) == .sent)
+            #expect(await receiver.next() == .received([0x0A, 1, 0]))
+            link.disconnect()
+            #expect(await receiver.untilEnd().reason?.kind == .closedLocally)
+        }
+        await kernel.idle()
+        #expect(kernel.leftovers.isEmpty && timeline.running == 0)
+    }
+
+    @Test(arguments: [
+        (ECONNRESET, DisconnectReason.Kind.closedByPeer), (ETIMEDOUT, .supervisionTimeout),
+        (EACCES, .authenticationFailed),
+    ])
+    func `what came before the end is delivered, though the error comes first`(
+        _ error: Int32,
+        _ kind: DisconnectReason.Kind
+    ) async throws {
+        let run = FakeRun(kernel: kernel)
+        let end = FakeRun.End(try await run.connect(run.radio(), to: .example))
+        await kernel.idle()
+        kernel.with { state in
+            guard let link = state.link(of: kernel.central, with: .example) else { return }
+            for number in 0..<3 { state.deliver([0x1B, UInt8(number), 0], to: link.socket) }
+            state.end(link.socket, error: error)
+        }
+        #expect(try await end.end(in: run).kind == kind)
+        let pdus = end.events.all.compactMap { event -> [UInt8]? in
+            if case .received(let pdu) = event { pdu } else { nil }
+        }
+        #expect(pdus == [[0x1B, 0, 0], [0x1B, 1, 0], [0x1B, 2, 0]])
+    }
+
+    @Test func `a peer that another socket of this host has is busy, and the error says so`() async throws {
+        let run = FakeRun(kernel: kernel)
+        let (first, second) = (try run.radio(), try run.radio())
+        let end = FakeRun.End(try await run.connect(first, to: .example))
+        do {
+            _ = try await run.connect(second, to: .example)
+            Issue.record("two links to one peer")
+        } catch let error as BLEError {
+            #expect(error.code == .busy && !error.remedy.isEmpty)
+        }
+        end.link.disconnect()
+        _ = try await end.end(in: run)
+    }
+
+    @Test func `a link that is full takes PDUs again, in order`() async throws {
+        kernel.with { $0.peers = [:] }
+        let run = FakeRun(kernel: kernel)
+        let (central, peripheral) = (try run.radio(), try run.radio(kernel.peripheral))
+        let listener = FakeRun.Collector<ListenEvent>()
+        let listening = peripheral.listen { listener.add($0) }
+        let advertisement = try await run.advertise(peripheral)
+        let here = FakeRun.End(try await run.connect(central, to: try #require(peripheral.adapterInfo.address)))
+        let there = try await listener.first("accepting", in: run) { event -> (any ATTLink)? in
+            if case .accepted(let link) = event { link } else { nil }
+        }
+        // Not started: nothing is read, and the queue fills.
+        var sent = 0
+        while here.link.send([0x52, UInt8(sent), 0]) == .sent { sent += 1 }
+        #expect(sent == 76)
+        let far = FakeRun.End(there)
+        #expect(try await here.send([0x52, 76, 0], in: run))
+        await kernel.idle()
+        let pdus = far.events.all.compactMap { event -> UInt8? in
+            if case .received(let pdu) = event { pdu[1] } else { nil }
+        }
+        #expect(pdus == Array(0...76))
+        here.link.disconnect()
+        _ = try await (here.end(in: run), far.end(in: run))
+        advertisement.cancel()
+        listening.cancel()
+    }
+
+    @Test func `an adapter that a switch blocks says so`() async throws {
+        kernel.with { state in
+            state.adapters[kernel.central]?.settings.remove(.powered)
+            state.files["/sys/class/rfkill/rfkill0/name"] = Array("\(kernel.name(kernel.central))\n".utf8)
+            state.files["/sys/class/rfkill/rfkill0/hard"] = Array("0\n".utf8)
+            state.files["/sys/class/rfkill/rfkill0/soft"] = Array("1\n".utf8)
+        }
+        #expect(try radio().adapterInfo.state == .blocked)
+    }
+
+    @Test func `a radio that is let go leaves nothing`() async throws {
+        _ = try radio()
+        await kernel.idle()
+        #expect(kernel.leftovers.isEmpty && timeline.running == 0)
+    }
+}
+
+/// The radio on a kernel in memory keeps the contract of all radios.
+@Suite(.timeLimit(.minutes(1))) struct FakeContractTests {
+    @Test(arguments: RadioClause.all)
+    func `a radio keeps it`(_ clause: RadioClause) async throws {
+        let kernel = FakeKernel()
+        let timeline = DrainedTimeline()
+        let address = kernel.with { $0.adapters[kernel.peripheral]?.address }
+        let third = kernel.peripheral + 1000
+        kernel.with { state in
+            let address = BluetoothAddress(rawValue: 0x00AA_0200_0000 | UInt64(third), kind: .public)
+            state.adapters[third] = FakeAdapter(number: third, address: address)
+        }
+        do {
+            func radio(_ number: UInt16) throws -> LinuxRadio {
+                try LinuxRadio(adapter: kernel.name(number), on: kernel.kernel, timeline: timeline)
+            }
+            let central = try radio(kernel.central)
+            let stage = RadioStage(
+                central: central,
+                peripheral: try radio(kernel.peripheral),
+                address: try #require(address),
+                otherCentral: try radio(third),
+                power: { isOn in
+                    let outcome = Events { central.setPowered(isOn, result: $0) }
+                    try await outcome.next()?.get()
+                }
+            )
+            try await clause.check(stage)
+        }
+        await kernel.idle()
+        timeline.drain()
+        await kernel.idle()
+        #expect(kernel.leftovers.isEmpty)
+    }
+}

@@ -1,0 +1,205 @@
+import BLEProtocol
+import Glibc
+
+@testable import BLELinux
+
+/// Links between the adapters, and to the devices around.
+extension FakeState {
+    private func adapter(at address: BluetoothAddress?) -> UInt16? {
+        let up = adapters.values.filter(\.isUp)
+        guard let address, address.rawValue != 0 else { return up.map(\.number).max() }
+        return up.filter { $0.address == address }.map(\.number).min()
+    }
+
+    /// The link of an adapter with a peer, by the socket that has it.
+    func link(of adapter: UInt16, with peer: BluetoothAddress) -> (socket: Int32, link: FakeLink)? {
+        for (descriptor, object) in objects {
+            if case .connected(let link)? = object.l2cap?.phase, !object.isHungUp, link.adapter == adapter,
+                link.peer.rawValue == peer.rawValue
+            {
+                return (descriptor, link)
+            }
+        }
+        return nil
+    }
+
+    /// The sockets of an adapter that wait for a peer.
+    func connecting(from adapter: UInt16) -> [(socket: Int32, peer: BluetoothAddress)] {
+        objects.sorted { $0.key < $1.key }.compactMap { descriptor, object in
+            guard case .connecting(let peer)? = object.l2cap?.phase, self.adapter(at: object.l2cap?.adapter) == adapter
+            else { return nil }
+            return (descriptor, peer)
+        }
+    }
+
+    mutating func connect(_ descriptor: Int32, to peer: BluetoothAddress) -> Int32 {
+        guard let socket = objects[descriptor]?.l2cap, let number = adapter(at: socket.adapter) else {
+            return -EHOSTUNREACH
+        }
+        if link(of: number, with: peer) != nil { return -EBUSY }
+        if connecting(from: number).contains(where: { $0.peer == peer }) { return -EBUSY }
+        objects[descriptor]?.l2cap?.phase = .connecting(peer)
+        lookForLinks()
+        return -EINPROGRESS
+    }
+
+    /// Makes the links that are waited for, where their peers are here.
+    mutating func lookForLinks() {
+        for number in adapters.keys.sorted() {
+            for attempt in connecting(from: number) { establish(attempt.socket, from: number, to: attempt.peer) }
+        }
+    }
+
+    private mutating func establish(_ descriptor: Int32, from number: UInt16, to peer: BluetoothAddress) {
+        guard let central = adapters[number] else { return }
+        let handle = nextHandle
+        var far: Int32?
+        if peers[peer]?.isHere != true {
+            let there = adapters.values.first {
+                $0.address == peer && $0.isUp && $0.isConnectable && $0.number != number
+            }
+            guard let there, let listener = newestListener(of: there) else { return }
+            let accepted = add(.l2cap(.init(adapter: there.address)))
+            let link = FakeLink(
+                adapter: there.number,
+                peer: central.address,
+                handle: handle,
+                isCentral: false,
+                far: descriptor
+            )
+            objects[accepted]?.l2cap?.phase = .connected(link)
+            if case .listening(let backlog)? = objects[listener]?.l2cap?.phase {
+                objects[listener]?.l2cap?.phase = .listening(backlog + [accepted])
+            }
+            far = accepted
+            tellConnected(link)
+        }
+        nextHandle += 1
+        let link = FakeLink(adapter: number, peer: peer, handle: handle, isCentral: true, far: far)
+        objects[descriptor]?.l2cap?.phase = .connected(link)
+        // A connection ends a discovery.
+        if central.isDiscovering { endDiscovery(of: number) }
+        tellConnected(link)
+    }
+
+    private func newestListener(of adapter: FakeAdapter) -> Int32? {
+        objects.filter { _, object in
+            guard case .listening? = object.l2cap?.phase else { return false }
+            let own = object.l2cap?.adapter
+            return own == adapter.address || own?.rawValue == 0
+        }.max { $0.value.serial < $1.value.serial }?.key
+    }
+
+    mutating func transmit(_ octets: [UInt8], over link: FakeLink, from descriptor: Int32) {
+        if let far = link.far { return deliver(octets, to: far) }
+        peers[link.peer]?.received.append(octets)
+        if peers[link.peer]?.echoes == true { deliver(octets, to: descriptor) }
+    }
+
+    /// Ends a link: at this end with an error, at the other one with another.
+    mutating func end(_ descriptor: Int32, error: Int32 = ECONNRESET, reason: UInt8 = 3) {
+        guard let object = objects[descriptor], !object.isHungUp, case .connected(let link)? = object.l2cap?.phase
+        else { return }
+        objects[descriptor]?.isHungUp = true
+        objects[descriptor]?.error = error
+        objects[descriptor]?.l2cap?.phase = .dead
+        tellDisconnected(link, reason)
+        if let far = link.far { end(far, error: ECONNRESET, reason: 3) }
+    }
+
+    /// A socket was closed, and is no object any more.
+    mutating func closed(_ socket: FakeObject.L2CAPSocket) {
+        switch socket.phase {
+        case .connected(let link):
+            tellDisconnected(link, 2)
+            if let far = link.far { end(far) }
+        case .listening(let backlog):
+            for accepted in backlog {
+                end(accepted)
+                objects[accepted] = nil
+            }
+        case .connecting(let peer):
+            if let number = adapter(at: socket.adapter) {
+                tell(number, 0x0D, ManagementAddress(peer).octets + [0x0E])
+            }
+        case .fresh, .dead: break
+        }
+    }
+
+    // MARK: - Security
+
+    /// A peer's level is raised with its key, where there is one, or by pairing without questions.
+    mutating func requireSecurity(_ level: UInt8, of descriptor: Int32) -> Int32 {
+        guard let socket = objects[descriptor]?.l2cap else { return -EBADF }
+        guard case .connected(let link) = socket.phase else { return 0 }
+        guard level > socket.level else { return -EINVAL }
+        switch peers[link.peer]?.pairing {
+        case .refuses?:
+            objects[descriptor]?.l2cap?.isSecuring = true
+            tell(link.adapter, 0x11, ManagementAddress(link.peer).octets + [5])
+        default:
+            objects[descriptor]?.l2cap?.level = 2
+        }
+        return 0
+    }
+
+    /// What the kernel does at the demand of a channel that is to be better: it pairs.
+    mutating func demandSecurity(of peer: BluetoothAddress, by descriptor: Int32) -> Int32 {
+        guard let number = adapter(at: objects[descriptor]?.l2cap?.adapter) else { return -EHOSTUNREACH }
+        guard link(of: number, with: peer) != nil else { return -EINPROGRESS }
+        pair(ManagementAddress(peer), on: number, for: nil)
+        return -EINPROGRESS
+    }
+
+    // MARK: - Advertisements
+
+    /// Tells an adapter of everybody it hears.
+    mutating func hear(_ number: UInt16) {
+        for peer in peers.values.sorted(by: { $0.address.rawValue < $1.address.rawValue }) where peer.isHere {
+            report(peer.address, peer.data, isConnectable: true, to: number)
+        }
+        for other in adapters.values.sorted(by: { $0.number < $1.number }) where other.number != number && other.isUp {
+            for instance in other.instances.values where instance.isOnAir {
+                report(other.address, instance.data, isConnectable: instance.flags & 1 != 0, to: number)
+            }
+        }
+    }
+
+    /// Somebody advertises something new.
+    mutating func hearEverywhere() {
+        for number in adapters.keys.sorted() { hear(number) }
+        lookForLinks()
+    }
+
+    private mutating func report(
+        _ address: BluetoothAddress,
+        _ data: [UInt8],
+        isConnectable: Bool,
+        to number: UInt16
+    ) {
+        guard let adapter = adapters[number], adapter.isUp else { return }
+        let found =
+            ManagementAddress(address).octets + [0xC4] + [isConnectable ? 0 : 4, 0, 0, 0]
+            + [UInt8(data.count), 0] + data
+        if adapter.isDiscovering { tell(number, 0x12, found) }
+        if !adapter.monitors.isEmpty { tell(number, 0x2F, [0, 0] + found) }
+        guard adapter.isScanningByHCI else { return }
+        let type: UInt8 = isConnectable ? 0 : 3
+        let report: [UInt8] =
+            [2, 1, type, address.kind == .public ? 0 : 1] + address.littleEndianOctets
+            + [UInt8(data.count)] + data + [0xC4]
+        tellRaw(number, [4, 0x3E, UInt8(report.count)] + report, scans: true)
+    }
+}
+
+extension FakeAdapter {
+    var isConnectable: Bool { instances.values.contains { $0.isOnAir && $0.flags & 1 != 0 } }
+}
+
+extension ManagementAddress {
+    var octets: [UInt8] {
+        var writer = ByteWriter()
+        writer.managementAddress(self)
+        return writer.bytes
+    }
+}

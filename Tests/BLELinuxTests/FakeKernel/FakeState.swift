@@ -1,0 +1,209 @@
+import BLEProtocol
+import Dispatch
+
+@testable import BLELinux
+
+/// All that a fake kernel knows; a value under one lock.
+struct FakeState {
+    var objects: [Int32: FakeObject] = [:]
+    /// Far from what the machine's own kernel gives.
+    var nextDescriptor: Int32 = 1 << 20
+    var adapters: [UInt16: FakeAdapter] = [:]
+    /// Devices without a radio of this kernel.
+    var peers: [BluetoothAddress: FakePeer] = [:]
+    var files: [String: [UInt8]] = [:]
+    var links: [String: String] = [:]
+    /// Names of local sockets.
+    var names: [[UInt8]: Int32] = [:]
+    var release = "6.12.1"
+    /// Whether the program has `CAP_NET_ADMIN`, and `CAP_NET_RAW`.
+    var isAdministrator = true
+    var isRaw = true
+
+    // Faults.
+    var calls: [SystemCall: Int] = [:]
+    var fault: SystemFault?
+    var isReached = false
+    var isCutShort = false
+    var isLate = false
+    /// Datagrams that are late.
+    var held: [(descriptor: Int32, octets: [UInt8])] = []
+
+    // Threads.
+    var threads = 0
+    /// Those that wait, by the sets that they wait at.
+    var waiting: [Int32: DispatchSemaphore] = [:]
+    var idle: [CheckedContinuation<Void, Never>] = []
+    /// How often a thread was told that something is ready since all were idle.
+    var turns = 0
+    /// A thread is told the same for ever: it does nothing about it.
+    var isSpinning = false
+    var nextHandle: UInt16 = 64
+    var serial = 0
+
+    /// Counts a call; what it fails with, negated, where it does.
+    mutating func enter(_ call: SystemCall) -> Int32? {
+        calls[call, default: 0] += 1
+        guard let fault, fault.call == call, let number = calls[call], number >= fault.number else { return nil }
+        switch fault.effect {
+        case .fails(let error) where number == fault.number:
+            isReached = true
+            return -error
+        case .keepsFailing(let error):
+            isReached = true
+            return -error
+        case .isCutShort:
+            (isReached, isCutShort) = (true, true)
+        case .isLate:
+            (isReached, isLate) = (true, true)
+        case .fails: break
+        }
+        return nil
+    }
+
+    mutating func add(_ kind: FakeObject.Kind) -> Int32 {
+        defer { nextDescriptor += 1 }
+        serial += 1
+        objects[nextDescriptor] = FakeObject(kind: kind, serial: serial)
+        return nextDescriptor
+    }
+
+    /// Hands a datagram to a socket.
+    mutating func deliver(_ octets: [UInt8], to descriptor: Int32) {
+        guard objects[descriptor] != nil else { return }
+        if isLate { held.append((descriptor, octets)) } else { put(octets, descriptor) }
+    }
+
+    private mutating func put(_ octets: [UInt8], _ descriptor: Int32) {
+        let dropped = objects[descriptor]?.dropped
+        objects[descriptor]?.inbox.append(ReceivedDatagram(octets: octets, dropped: dropped))
+    }
+
+    /// Hands out what is late; `false` where nothing is.
+    mutating func release(_ all: Bool = true) -> Bool {
+        let due = held
+        held = []
+        for datagram in due { put(datagram.octets, datagram.descriptor) }
+        return !due.isEmpty
+    }
+}
+
+/// What a descriptor stands for.
+struct FakeObject {
+    enum Kind {
+        case readinessSet([Int32: (interest: Readiness, token: UInt64)])
+        case counter(Int)
+        case file(position: Int, octets: [UInt8])
+        case name([UInt8])
+        case hci(HCISocket)
+        case l2cap(L2CAPSocket)
+    }
+
+    struct HCISocket {
+        var channel: HCIChannel?
+        var hearsScans = false
+        var hearsLinks = false
+    }
+
+    struct L2CAPSocket {
+        enum Phase {
+            case fresh
+            case listening([Int32])
+            case connecting(BluetoothAddress)
+            case connected(FakeLink)
+            case dead
+        }
+
+        var phase = Phase.fresh
+        var adapter: BluetoothAddress?
+        var level: UInt8 = 1
+        /// It is neither writable nor connected for as long as the kernel encrypts.
+        var isSecuring = false
+    }
+
+    var kind: Kind
+    /// When it was made, as a number.
+    var serial: Int
+    var inbox: [ReceivedDatagram] = []
+    var dropped: UInt32?
+    /// Told once.
+    var error: Int32 = 0
+    /// The connection is over.
+    var isHungUp = false
+
+    var l2cap: L2CAPSocket? {
+        get { if case .l2cap(let socket) = kind { socket } else { nil } }
+        set { if let newValue { kind = .l2cap(newValue) } }
+    }
+
+    var hci: HCISocket? {
+        get { if case .hci(let socket) = kind { socket } else { nil } }
+        set { if let newValue { kind = .hci(newValue) } }
+    }
+}
+
+/// One end of a link.
+struct FakeLink {
+    var adapter: UInt16
+    var peer: BluetoothAddress
+    var handle: UInt16
+    var isCentral: Bool
+    /// The socket at the other end, where that is an adapter of this kernel.
+    var far: Int32?
+}
+
+/// A controller, and what the kernel has for it.
+struct FakeAdapter {
+    struct Instance {
+        var flags: UInt32
+        var data: [UInt8]
+        var isOnAir = true
+    }
+
+    var number: UInt16
+    var address: BluetoothAddress
+    var settings: ManagementSettings = [.powered, .lowEnergy, .bondable, .secureConnections, .connectable]
+    var features: [UInt8] = [0, 0, 0, 0, 0x60, 0, 0, 0]
+    /// Bits of the kernel's device list beside that of power.
+    var otherFlags: UInt32 = 0
+    var isDiscovering = false
+    var isScanningByHCI = false
+    var instances: [UInt8: Instance] = [:]
+    var monitors: Set<UInt16> = []
+    var maximumInstances: UInt8 = 5
+    var selectedPHYs: UInt32 = 0x7E00
+    var takesExtendedScans = true
+    /// What commands are answered in place of what they would be, each once.
+    var answers: [UInt16: ManagementStatus] = [:]
+    /// Commands that are never answered.
+    var silent: Set<UInt16> = []
+    var combinesRoles = true
+    /// A pairing that is under way: who waits for it.
+    var pairing: (socket: Int32, peer: ManagementAddress)?
+
+    var isUp: Bool { settings.contains(.powered) }
+    var flags: UInt32 { (isUp ? 0b101 : 0) | otherFlags }
+}
+
+/// A device that is no adapter of this kernel.
+struct FakePeer {
+    /// What comes of a pairing.
+    enum Pairing {
+        case justWorks
+        case comparison(UInt32)
+        case passkey
+        case refuses
+    }
+
+    var address: BluetoothAddress
+    var data: [UInt8] = [2, 1, 6]
+    /// Whether it advertises, and so can be heard and connected to.
+    var isHere = true
+    var pairing = Pairing.justWorks
+    /// What it was sent.
+    var received: [[UInt8]] = []
+    /// Whether it sends back what it is sent.
+    var echoes = true
+    /// Whether the kernel has its keys.
+    var isBonded = false
+}

@@ -1,0 +1,162 @@
+import BLEProtocol
+import BLERadio
+import Glibc
+import Testing
+
+@testable import BLELinux
+
+/// Each operation of the radio, with each of its system calls failing in each way that the call can.
+///
+/// A reference run counts the calls. For each call, and each error that it may have, the operation is run again, and ends
+/// in a value or in an error that says what it means and what to do. Nothing is left of it, and a new radio works.
+///
+/// Each run of the tests does a part; `BLESTREAMS_SWEEP=all` does it whole.
+@Suite(.timeLimit(.minutes(10))) struct FaultSweepTests {
+    private static let isWhole = getenv("BLESTREAMS_SWEEP").map { String(cString: $0) } == "all"
+    /// One fault of so many is tried, a different one for each operation and call.
+    private static let stride = isWhole ? 1 : 7
+
+    @Test(arguments: FakeOperation.all)
+    func `an operation ends well whichever call fails`(_ operation: FakeOperation) async throws {
+        let reference = Trial(operation, nil)
+        let calls = try await reference.calls()
+        var counts = Counts()
+        for fault in Self.faults(calls) {
+            let outcome = await Trial(operation, fault).run()
+            counts.note(outcome)
+            for complaint in outcome.complaints {
+                Issue.record("\(operation.name), \(fault): \(complaint)")
+            }
+        }
+        print("sweep | \(operation.name) | \(calls.count) calls, \(calls.values.reduce(0, +)) times | \(counts)")
+    }
+
+    /// What is tried: each call the first time, the second, in the middle and the last time, or all the time.
+    private static func faults(_ calls: [SystemCall: Int]) -> [SystemFault] {
+        var faults: [SystemFault] = []
+        for (call, count) in calls.sorted(by: { $0.key < $1.key }) {
+            let some = Set([1, 2, count / 2, count].filter { (1...count).contains($0) })
+            for number in isWhole ? Array(1...count) : some.sorted() {
+                for error in call.errors {
+                    faults.append(SystemFault(call: call, number: number, effect: .fails(error)))
+                    // What is asked again for ever would be answered so for ever.
+                    if [EINTR, EAGAIN].contains(error) { continue }
+                    faults.append(SystemFault(call: call, number: number, effect: .keepsFailing(error)))
+                }
+                faults.append(SystemFault(call: call, number: number, effect: .isCutShort))
+                faults.append(SystemFault(call: call, number: number, effect: .isLate))
+            }
+        }
+        let first = calls.count % stride
+        return faults.enumerated().filter { $0.offset % stride == first }.map(\.element)
+    }
+
+    /// How runs ended.
+    private struct Counts: CustomStringConvertible {
+        var (runs, unreached, values, errors) = (0, 0, 0, 0)
+
+        mutating func note(_ outcome: Trial.Outcome) {
+            runs += 1
+            if !outcome.isReached { unreached += 1 }
+            if outcome.isValue { values += 1 } else { errors += 1 }
+        }
+
+        var description: String {
+            "\(runs) faults: \(values) values, \(errors) errors, \(unreached) not reached"
+        }
+    }
+}
+
+/// One run of an operation, with one fault at most.
+struct Trial {
+    struct Outcome {
+        var isReached = false
+        var isValue = false
+        var complaints: [String] = []
+    }
+
+    private let operation: FakeOperation
+    private let fault: SystemFault?
+    private let run: FakeRun
+
+    init(_ operation: FakeOperation, _ fault: SystemFault?) {
+        self.operation = operation
+        self.fault = fault
+        let kernel = FakeKernel { state in
+            state.peers[.example] = FakePeer(address: .example)
+            state.files["/dev/rfkill"] = []
+            operation.prepare(&state)
+            state.fault = fault
+        }
+        run = FakeRun(kernel: kernel)
+    }
+
+    /// The calls of a run without a fault, which ends in a value.
+    func calls() async throws -> [SystemCall: Int] {
+        do {
+            try await operation.body(run)
+        } catch {
+            Issue.record("\(operation.name), without a fault: \(error)")
+        }
+        let calls = run.kernel.with { $0.calls }
+        for complaint in await cleanUp() { Issue.record("\(operation.name), without a fault: \(complaint)") }
+        return calls
+    }
+
+    func run() async -> Outcome {
+        var outcome = Outcome()
+        do {
+            try await operation.body(run)
+            outcome.isValue = true
+        } catch let error as BLEError {
+            if error.operation.isEmpty || error.cause.isEmpty || error.remedy.isEmpty {
+                outcome.complaints.append("an error without a remedy: \(error)")
+            }
+        } catch {
+            outcome.complaints.append("\(error)")
+        }
+        outcome.isReached = run.kernel.with { state in
+            defer {
+                state.fault = nil
+                state.isCutShort = false
+                state.isLate = false
+            }
+            return state.isReached
+        }
+        outcome.complaints += await cleanUp()
+        outcome.complaints += await tryAgain()
+        return outcome
+    }
+
+    /// What is left once the time of all timers has come.
+    private func cleanUp() async -> [String] {
+        _ = await run.kernel.run(run.timeline, within: FakeRun.patience) { false }
+        var left = run.kernel.leftovers.map { "left open: \($0)" }
+        // On a kernel that kills who closes a dead socket, one for which there is no thread stays open.
+        if fault?.call == .threadStart, run.kernel.release.hasPrefix("6.1.") {
+            left.removeAll { $0.contains("L2CAPSocket.Phase.dead") }
+        }
+        if run.timeline.running > 0 { left.append("\(run.timeline.running) timers run for ever") }
+        return left
+    }
+
+    /// A new radio on the same kernel does its work.
+    private func tryAgain() async -> [String] {
+        run.kernel.with { state in
+            for number in state.adapters.keys {
+                state.adapters[number]?.silent = []
+                // Nobody is there to stop it: it ends by itself.
+                if state.adapters[number]?.isDiscovering == true { state.endDiscovery(of: number) }
+                state.adapters[number]?.settings.insert(.powered)
+            }
+        }
+        do {
+            let radio = try run.radio()
+            try await run.hear(radio, ScanRequest())
+            try await run.exchange(radio, with: .example)
+            return []
+        } catch {
+            return ["afterwards: \(error)"]
+        }
+    }
+}
