@@ -3,11 +3,21 @@ import BLERadio
 import Synchronization
 
 /// Values that one consumer takes one at a time, waiting or not; bounded.
+///
+/// Who waits is woken, and takes the value then: a wait that is over in the same moment, since its limit has passed or its
+/// task was cancelled, takes nothing with it.
 final class Inbox<Element: Sendable>: Sendable {
     private struct State {
         var elements = Ring<Element>()
-        var waiter: (@Sendable (Result<Element, any Error>) -> Void)?
+        /// Who waits, by the number of the wait: what undoes one may come when the next has begun.
+        var waiter: (number: Int, wake: @Sendable () -> Void)?
+        var lastWait = 0
         var end: (any Error)?
+
+        /// The next element, or the end behind all; `nil` where there is neither yet.
+        mutating func next() -> Result<Element, any Error>? {
+            elements.popFirst().map { .success($0) } ?? end.map { .failure($0) }
+        }
     }
 
     private let timeline: any Timeline
@@ -21,27 +31,27 @@ final class Inbox<Element: Sendable>: Sendable {
 
     /// Puts an element in; one too many ends it.
     func send(_ element: Element) {
-        let waiter: (@Sendable (Result<Element, any Error>) -> Void)? = state.withLock { state in
-            guard state.end == nil else { return nil }
-            if let waiter = state.waiter.take() { return waiter }
+        let waiter = state.withLock { state in
+            guard state.end == nil else { return state.waiter.take() }
             state.elements.append(element)
             if state.elements.count > capacity {
                 state.end = BLEError.bufferOverflow(StreamSubject(operation: "events"), capacity: capacity)
             }
-            return nil
+            return state.waiter.take()
         }
-        waiter?(.success(element))
+        waiter?.wake()
     }
 
     /// Ends it, behind what is in; or at once, without that.
     func finish(_ error: any Error, droppingElements: Bool = false) {
-        let waiter: (@Sendable (Result<Element, any Error>) -> Void)? = state.withLock { state in
+        let (waiter, dropped) = state.withLock { state in
+            let dropped = droppingElements ? state.elements : Ring()
             if droppingElements { state.elements = Ring() }
-            guard state.end == nil || droppingElements else { return nil }
-            state.end = error
-            return state.waiter.take()
+            if state.end == nil || droppingElements { state.end = error }
+            return (state.waiter.take(), dropped)
         }
-        waiter?(.failure(error))
+        waiter?.wake()
+        withExtendedLifetime(dropped) {}
     }
 
     /// Drops what is of no use any more.
@@ -61,16 +71,34 @@ final class Inbox<Element: Sendable>: Sendable {
     /// - Throws: what ended it; `limit`'s error; `CancellationError`.
     func next(limit: (duration: Duration, error: @Sendable () -> any Error)? = nil) async throws -> Element {
         try Task.checkCancellation()
-        if let element = take() { return element }
-        return try await reply(on: timeline, limit: limit) { finish in
-            let now: Result<Element, any Error>? = state.withLock { state in
-                if let element = state.elements.popFirst() { return .success(element) }
-                if let end = state.end { return .failure(end) }
-                state.waiter = finish
-                return nil
-            }
-            if let now { finish(now) }
-            return { self.state.withLock { $0.waiter = nil } }
+        let deadline = limit.map { timeline.now + $0.duration }
+        while true {
+            if let next = state.withLock({ $0.next() }) { return try next.get() }
+            let left = limit.map { limit in (max(.zero, (deadline ?? .zero) - timeline.now), limit.error) }
+            try await news(limit: left)
         }
+    }
+
+    /// Waits until there is an element or the end, which somebody may be quicker to take out.
+    private func news(limit: (Duration, @Sendable () -> any Error)?) async throws {
+        try await reply(on: timeline, limit: limit) { (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
+            let number: Int? = state.withLock { state in
+                guard state.elements.isEmpty, state.end == nil else { return nil }
+                state.lastWait += 1
+                state.waiter = (state.lastWait, { finish(.success(())) })
+                return state.lastWait
+            }
+            guard let number else {
+                finish(.success(()))
+                return {}
+            }
+            return { self.stopWaiting(number) }
+        }
+    }
+
+    private func stopWaiting(_ number: Int) {
+        // Let go of outside the lock.
+        let waiter = state.withLock { $0.waiter?.number == number ? $0.waiter.take() : nil }
+        withExtendedLifetime(waiter) {}
     }
 }

@@ -6,11 +6,7 @@ import Testing
 
 /// Real threads, random sizes and pauses, ends at any moment. A lost wake-up would be a consumer that waits for ever.
 @Suite(.timeLimit(.minutes(5))) struct StressTests {
-    /// How often; more by the environment variable `BLESTREAMS_STRESS`.
-    static let seeds: ClosedRange<UInt64> = {
-        let rounds = getenv("BLESTREAMS_STRESS").flatMap { UInt64(String(cString: $0)) } ?? 40
-        return 1...max(1, rounds)
-    }()
+    static let seeds = Stress.seeds(40)
 
     private struct Value: Sendable {
         var producer: Int
@@ -119,6 +115,34 @@ import Testing
         #expect(counters.received == 4000)
         #expect(counters.delivered == count)
         #expect(counters.delivered + counters.dropped == 4000)
+    }
+
+    @Test(arguments: seeds, [BufferPolicy.newest(7), .oldest(7), .unbounded])
+    func `values and what gaps say was dropped are all that came`(seed: UInt64, policy: BufferPolicy) async throws {
+        let stream = BLEStream<Int>(buffer: policy) { feed in
+            let left = DispatchGroup()
+            for producer in 0..<3 {
+                DispatchQueue(label: "producer \(producer)").async(group: left) {
+                    var chance = Chance(seed: seed &* 10 &+ UInt64(producer))
+                    for number in 0..<300 {
+                        if chance.below(5) == 0 { feed.lost(1) } else { feed.send(number) }
+                        if chance.below(5) == 0 { feed.interrupted(by: CancellationError(), for: .seconds(1)) }
+                        Stress.dawdle(&chance)
+                    }
+                }
+            }
+            left.notify(queue: .global()) { feed.finish() }
+            return {}
+        }
+        var (values, dropped) = (0, 0)
+        for try await item in stream.withGaps() {
+            switch item {
+            case .value: values += 1
+            case .gap(let gap): dropped += gap.dropped
+            }
+        }
+        #expect(values + dropped == 900)
+        #expect(stream.counters.delivered == values && stream.counters.dropped == dropped)
     }
 
     @Test(arguments: seeds) func `consumers of a shared stream that come and go see every value while they are there`(

@@ -1,0 +1,57 @@
+import BLEProtocol
+import BLERadio
+import RadioDoubles
+import Synchronization
+import Testing
+
+@testable import BLEStreams
+
+/// Commands that are enqueued and cancelled on real threads, on links that break.
+@Suite(.timeLimit(.minutes(5))) struct QueueThreadTests {
+    private typealias Handle = CommandHandle<Void>
+
+    private static func command(_ number: Int, _ inside: AtomicCount, _ wrong: AtomicCount) -> CommandBlock<Void> {
+        CommandBlock("work \(number)") { context in
+            if inside.add() != 1 { wrong.add() }
+            defer { inside.add(-1) }
+            _ = try await context.link.read(BluetoothUUID(0xA001))
+        }
+    }
+
+    @Test(arguments: Stress.seeds(8))
+    func `every handle ends once, one command runs at a time, and what is left ends with the queue`(
+        seed: UInt64
+    ) async throws {
+        let radio = ThreadedRadio(seed: seed)
+        let central = try await Central.open(.radio(radio))
+        let (inside, wrong) = (AtomicCount(), AtomicCount())
+        let handles = Mutex<[Handle]>([])
+        try await central.peripheral(ThreadedRadio.peer(0)).withQueue { queue in
+            let queue = queue.connecting()
+            await Stress.onThreads(6) { number in
+                var chance = Chance(seed: seed &* 100 &+ UInt64(number))
+                for turn in 0..<12 {
+                    let deadline: Duration? = chance.below(4) == 0 ? .seconds(chance.below(60)) : nil
+                    let priority = CommandPriority(rawValue: chance.below(3))
+                    let command = Self.command(number * 100 + turn, inside, wrong)
+                    let handle = queue.enqueue(command, priority: priority, deadline: deadline)
+                    handles.withLock { $0.append(handle) }
+                    Stress.dawdle(&chance)
+                    if chance.below(4) == 0 { handles.withLock { $0.randomElement(using: &chance) }?.cancel() }
+                }
+            }
+            // Half of them end in their own time, the others with the queue.
+            for handle in handles.withLock({ $0 }).prefix(36) { _ = try? await handle.value }
+        }
+        for handle in handles.withLock({ $0 }) {
+            do {
+                try await handle.value
+            } catch {
+                #expect(error is BLEError || error is CancellationError)
+            }
+        }
+        #expect(wrong.value == 0 && inside.value == 0 && handles.withLock { $0.count } == 72)
+        for link in radio.links { try await link.isOver.wait(on: PatientTimeline()) }
+        #expect(radio.connecting.value == 0)
+    }
+}
