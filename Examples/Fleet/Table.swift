@@ -35,19 +35,19 @@ final class Table: Sendable {
     }
 
     /// A session has changed its state.
-    func show(_ change: FleetTransition) {
+    func show(_ change: SessionTransition) {
         guard let address = change.session.peripheral?.address else { return }
         state.withLock { state in
             state.change(address) { row in
-                row.state = "\(change.transition.state)"
-                if change.transition.state.isReady { row.gaps += 1 }
+                row.state = "\(change.state)"
+                if change.state.isReady { row.gaps += 1 }
             }
             tell(address, &state, isUrgent: true)
         }
     }
 
     /// A sensor has sent a value.
-    func show(_ item: FleetValue) {
+    func show(_ item: SessionValue) {
         guard let address = item.peripheral?.address else { return }
         let beat = try? TypedCharacteristic.heartRateMeasurement.value(of: item.value)
         state.withLock { state in

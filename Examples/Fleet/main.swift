@@ -1,9 +1,9 @@
 // Follows every heart rate sensor nearby: one line for each, with its state and its values, updated in place on a
 // terminal.
 //
-//   swift run Fleet                   all sensors that are heard; where no adapter is, simulated ones
+//   swift run Fleet                   all sensors in range; without an adapter, simulated ones
 //   swift run Fleet ADDRESS…          these
-//   swift run Fleet --keep ADDRESS…   these; and from then on `swift run Fleet --keep` follows them again
+//   swift run Fleet --keep ADDRESS…   these; later `swift run Fleet --keep` follows them again
 //   swift run Fleet --simulated       twelve simulated ones that come and go, for half a minute
 //
 // Ctrl-C switches off what was switched on, and drops the links, before the program ends.

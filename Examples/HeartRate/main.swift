@@ -1,9 +1,9 @@
-// Follows a heart-rate sensor for as long as it lives: through lost links, until it stays away.
+// Follows a heart-rate sensor across lost links, until it stays away.
 //
-//   swift run HeartRate               the strongest sensor nearby; where no adapter is, a simulated one
-//   swift run HeartRate --simulated   a simulated sensor: it loses its link after five beats, and its life after ten
+//   swift run HeartRate               the strongest sensor nearby; without an adapter, a simulated one
+//   swift run HeartRate --simulated   a simulated sensor: it loses its link after five beats, and stops after ten
 //
-// Ctrl-C takes the subscription back and drops the link before the program ends.
+// Ctrl-C ends the subscription and drops the link before the program ends.
 
 import BLEDevices
 import BLESimulator

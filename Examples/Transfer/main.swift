@@ -1,10 +1,10 @@
-// A message too long for one notification travels in chunks, closed by "EOM": both roles of it.
+// Both roles of a message too long for one notification, sent in chunks and ended by "EOM".
 //
-//   swift run Transfer               receives from a peripheral nearby; where no adapter is, both roles run simulated
+//   swift run Transfer               receives from a peripheral nearby; without an adapter, both roles run simulated
 //   swift run Transfer send          is the peripheral, on this machine's adapter
 //   swift run Transfer --simulated   both roles, on a simulated air
 //
-// Ctrl-C takes the subscription back and drops the link before the program ends.
+// Ctrl-C ends the subscription and drops the link before the program ends.
 
 import BLESimulator
 import BLEStreams

@@ -109,7 +109,7 @@ struct Notify: Command {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     for try await change in fleet.transitions {
-                        if let failure = change.transition.cause?.error { links.failed(failure) }
+                        if let failure = change.cause?.error { links.failed(failure) }
                         tell(change, environment.log)
                     }
                 }
@@ -123,14 +123,13 @@ struct Notify: Command {
     }
 
     /// Tells what is being waited for and why; with `-v` every state.
-    private func tell(_ change: FleetTransition, _ log: Log) {
-        let transition = change.transition
-        guard case .disconnected(.waitingToReconnect) = transition.state else {
-            if transition.cause != nil { log.detail("\(change.session): \(transition.state)") }
+    private func tell(_ change: SessionTransition, _ log: Log) {
+        guard case .disconnected(.waitingToReconnect) = change.state else {
+            if change.cause != nil { log.detail("\(change.session): \(change.state)") }
             return
         }
-        let why = transition.cause?.error?.failureText ?? transition.cause.map { "\($0)." } ?? ""
-        log.say("\(change.session): \(why) Now \(transition.state).")
+        let why = change.cause?.error?.failureText ?? change.cause.map { "\($0)." } ?? ""
+        log.say("\(change.session): \(why) Now \(change.state).")
     }
 
     // MARK: - Printing

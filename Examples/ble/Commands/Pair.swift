@@ -96,7 +96,7 @@ struct Pair: Command {
             let peripheral = try environment.peripheral(name)
             return try await environment.talkingAbout(peripheral) {
                 try await peripheral.withQueue { queue in
-                    try await FlowCoordinator(queue.connecting()).run(flow, onProgress: tell)
+                    try await queue.connecting().run(flow, replacing: .activeFlow, onProgress: tell)
                 }
             }
         }

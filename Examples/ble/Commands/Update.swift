@@ -60,8 +60,8 @@ struct Update: Command {
         do {
             try await environment.talkingAbout(peripheral) {
                 try await peripheral.withQueue { queue in
-                    let coordinator = FlowCoordinator(queue.connecting())
-                    try await coordinator.run(flow, deadline: limit) { progress.show($0) }
+                    let flows = queue.connecting()
+                    try await flows.run(flow, replacing: .activeFlow, deadline: limit) { progress.show($0) }
                 }
             }
         } catch {

@@ -341,8 +341,8 @@ extension ManagementFailure {
 extension ManagementReadAdvertisingFeatures.Response {
     /// The numbers that no instance has, as far as the kernel tells, the highest first.
     ///
-    /// bluetoothd counts from 1, and doesn't look whether a number is taken: it would put its own instance in the place of
-    /// ours, without a word to anybody.
+    /// bluetoothd counts from 1, and doesn't look whether a number is taken: it would silently replace our instance by
+    /// its own.
     var freeInstances: [UInt8] {
         guard maximumInstances > 0 else { return [] }
         return (1...maximumInstances).reversed().filter { !instances.contains($0) }

@@ -77,7 +77,7 @@ final class LinkMonitor: Sendable {
     func observeEnds(_ ended: @escaping @Sendable () -> Void) -> RadioActivity {
         let id = state.withLock { $0.endObservers.add(ended) }
         return RadioActivity { [weak self] in
-            // Let go of outside the lock: what it holds may end with it.
+            // Released outside the lock: what it holds may be deallocated with it.
             _ = self?.state.withLock { $0.endObservers.remove(id) }
         }
     }

@@ -83,7 +83,7 @@ final class ConnectAttempt: Sendable {
             willClear()
             loop.unregister(registration, of: socket.descriptor)
         }
-        // Let go of outside the lock: what it holds may end with it.
+        // Released outside the lock: what it holds may be deallocated with it.
         _ = result
     }
 

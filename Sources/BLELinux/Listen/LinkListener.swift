@@ -148,7 +148,7 @@ final class LinkListener: Sendable {
         }
         for activity in activities { activity.cancel() }
         for acceptor in acceptors { acceptor.cancel() }
-        // Given up last: whoever comes next finds nobody listening.
+        // Given up last: the next program finds that nothing is listening.
         _ = claim
     }
 }

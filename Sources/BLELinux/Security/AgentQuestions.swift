@@ -24,7 +24,7 @@ struct AgentQuestions: Hashable, Sendable {
     static let path = "/org/blestreams/agent"
     static let interface = "org.bluez.Agent1"
 
-    /// With whom this program pairs; `nil`: with whoever comes.
+    /// The device that this program pairs with; `nil`: any device.
     let peer: BluetoothAddress?
     /// The system's name for the adapter: `hci0`.
     let adapter: String

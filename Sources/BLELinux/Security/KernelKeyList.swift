@@ -50,7 +50,7 @@ struct KernelKeyList: Hashable, Sendable {
     /// Whether there is a key of a bond with a peer.
     func hasKeys(of peer: BluetoothAddress) -> Bool { longTerm.contains { $0.address == ManagementAddress(peer) } }
 
-    /// The peers for whom these are other keys than the ones given: not one of a peer's is the same.
+    /// The peers whose keys here differ from the given ones: none of a peer's keys is the same.
     func contested(by own: KernelKeyList) -> Set<ManagementAddress> {
         let same = Set(longTerm.filter(Set(own.longTerm).contains).map(\.address))
         return Set(own.longTerm.map(\.address)).intersection(longTerm.map(\.address)).subtracting(same)

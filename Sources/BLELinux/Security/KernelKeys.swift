@@ -23,7 +23,7 @@ final class KernelKeys: Sendable {
         var authenticated: Set<BluetoothAddress> = []
         /// How good the keys are that the kernel has for certain.
         var levels: [BluetoothAddress: SecurityLevel] = [:]
-        /// Those for whom the kernel has other keys than this program, which were left there.
+        /// The peers for which the kernel has keys that differ from this program's and were left there.
         var contested: Set<BluetoothAddress> = []
         /// Says to others that the list is this program's.
         var claim: KeyClaim?

@@ -30,7 +30,7 @@ final class PairingAgent: Sendable {
     /// How long the bus and bluetoothd may take for each answer; they are on this machine.
     static let patience = Duration.seconds(5)
 
-    /// With whom it pairs; `nil`: with whoever comes.
+    /// The device that it pairs with; `nil`: any device.
     private let peer: BluetoothAddress?
     private let adapter: String
     private let capability: PairingCapability

@@ -114,7 +114,7 @@ final class ReplyBox<Success: Sendable, Failure: Error>: Sendable {
             return (state.continuation.take(), state.timer.take(), state.undo.take())
         }
         timer?.cancel()
-        // Let go of outside the lock: what it holds may end with it.
+        // Released outside the lock: what it holds may be deallocated with it.
         withExtendedLifetime(undo) {}
         if let continuation {
             continuation.resume(with: result)

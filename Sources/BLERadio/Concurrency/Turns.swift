@@ -85,7 +85,7 @@ package final class Turns: Sendable {
     }
 
     private func leave(_ id: TurnOrder.ID) {
-        // Let go of outside the lock: what it holds may end with it.
+        // Released outside the lock: what it holds may be deallocated with it.
         let caller = state.withLock { state in
             state.order.remove(id)
             return state.callers.removeValue(forKey: id)

@@ -24,7 +24,7 @@ final class AirCore: Sendable {
 
     /// Changes the state, and sees to it that what follows from the change happens.
     ///
-    /// Nothing that others own may be let go of inside: a link that dies there would ask for the lock again.
+    /// Nothing that others own may be released inside: a link deallocated there would take the lock again.
     func perform<Value: Sendable>(_ body: (inout AirState) -> Value) -> Value {
         let (result, obsolete) = guarded.withLock { guarded in
             guarded.state.now = timeline.now

@@ -1,8 +1,8 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// Pairing and encryption, as far as a program sees them: who has a key of whom, and when a link is encrypted. Nothing
-/// is enciphered.
+/// Pairing and encryption, as far as a program sees them: which device has whose key, and when a link is encrypted.
+/// Nothing is actually encrypted.
 extension AirState {
     /// How many connection events the messages take that start the encryption.
     private static let encryptionEvents = 3

@@ -111,7 +111,7 @@ struct AirState {
         }
     }
 
-    /// Forgets a cancelled activity; answers it, so that its closure is let go of outside the lock.
+    /// Removes a cancelled activity and returns it, so that its closure is released outside the lock.
     mutating func cancel(_ id: ActivityID) -> Activity? {
         _ = stop(id)
         return activities.removeValue(forKey: id)

@@ -34,7 +34,7 @@ extension AirState {
         return id
     }
 
-    /// Answers the rule, so that its closures are let go of outside the lock.
+    /// Returns the rule, so that its closures are released outside the lock.
     mutating func removeFault(_ id: FaultID) -> FaultRules.Rule? {
         defer { refreshSilenceOfAllLinks() }
         return faults.remove(id)

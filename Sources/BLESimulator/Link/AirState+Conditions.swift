@@ -16,7 +16,7 @@ extension AirState {
         return nextConditionObserver
     }
 
-    /// Takes an observer away; answers it, so that its closure is let go of outside the lock.
+    /// Removes an observer and returns it, so that its closure is released outside the lock.
     mutating func removeConditionObserver(
         _ observer: UInt64,
         of id: LinkEndID

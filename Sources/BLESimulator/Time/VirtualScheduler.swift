@@ -89,7 +89,7 @@ struct VirtualScheduler: Sendable {
         return (id, wakeUp())
     }
 
-    /// Answers the action, so that it is let go of outside the lock.
+    /// Returns the action, so that it is released outside the lock.
     mutating func cancel(_ id: TimerID) -> Action? {
         let action = timers.removeValue(forKey: id)
         if agenda.count > 64, agenda.count > 2 * timers.count {

@@ -1,6 +1,6 @@
 /// One unit of work with a device, which has the link for itself while it runs.
 ///
-/// A command is a value: it can be kept, composed (``then(_:)-(C)``, ``CommandGroup``, ``retry(_:when:)``,
+/// A command is a value: it can be kept, composed (``then(_:)-(C)``, ``CommandBlock/group(_:_:)-(_,CommandBlock<Void>...)``, ``retry(_:when:)``,
 /// ``timeout(_:)``), and run any number of times, by a ``CommandQueue`` or by ``Link/run(_:)``. Many are ready-made:
 /// `.read(uuid)`, `.write(octets, to: uuid)`, `.connect`, `.block("blink") { link in … }`. One of your own:
 ///

@@ -1,5 +1,8 @@
 /// How far a command has come.
 public struct CommandProgress: Hashable, Sendable {
+    /// The name of the command, in ``CommandQueue/progress``; `nil` where it is known from whose progress this is.
+    public internal(set) var command: String?
+
     /// What it is doing, in a word or two: `upload`, `verify`.
     public var phase: String
 

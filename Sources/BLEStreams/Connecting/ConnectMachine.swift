@@ -177,7 +177,7 @@ struct ConnectMachine: Equatable {
         if waiters.isEmpty { abandon(&output) } else { setAlarm(&output) }
     }
 
-    /// Answers those for whom there is an outcome; they wait no more.
+    /// Answers the waiting callers that have an outcome, and removes them.
     mutating func answer(_ output: inout Output, _ outcome: (Waiter) -> Output.Outcome?) {
         let asked = waiters
         waiters = []

@@ -175,7 +175,7 @@ final class Connector: Sendable {
             return state.entries[number]?.askers.removeValue(forKey: id)
         }
         carryOut()
-        // Let go of outside the lock: what it holds may end with it.
+        // Released outside the lock: what it holds may be deallocated with it.
         withExtendedLifetime(asker) {}
     }
 
@@ -202,7 +202,7 @@ final class Connector: Sendable {
             else { return nil }
             return state.retire(number, key)
         }
-        // Let go of outside the lock: what it holds may end with it.
+        // Released outside the lock: what it holds may be deallocated with it.
         withExtendedLifetime(gone) {}
     }
 

@@ -1,33 +1,12 @@
 import BLEProtocol
 import BLERadio
 
-/// A value of one session of a fleet.
-public struct FleetValue: Sendable {
-    /// The session that it came from.
-    public let session: Session
-    /// Which of its subscriptions sent it.
-    public let subscription: SessionSubscription
-    /// What it sent.
-    public let value: CharacteristicValue
-
-    /// The peripheral that sent it.
-    public var peripheral: Peripheral? { session.peripheral }
-}
-
-/// A change of one session of a fleet.
-public struct FleetTransition: Sendable {
-    /// The session that has changed.
-    public let session: Session
-    /// What it is doing now, and why.
-    public let transition: SessionTransition
-}
-
 extension Fleet {
     /// The values of all planned subscriptions of all sessions, those added later too, as they come.
     ///
     /// Gaps pass; ``BLEStream/withGaps()`` shows them without telling whose they are, which a stream of the session
     /// itself does. It ends with the fleet; a session that fails or is removed ends nothing.
-    public var values: BLEStream<FleetValue> {
+    public var values: BLEStream<SessionValue> {
         let subject = StreamSubject(operation: "values", object: "of a fleet")
         return BLEStream(subject, timeline: central.core.timeline, buffer: .standard) { mailbox in
             self.watch(
@@ -41,7 +20,7 @@ extension Fleet {
                                         guard let session else { return }
                                         mailbox.send(
                                             contentsOf: values.map {
-                                                FleetValue(session: session, subscription: subscription, value: $0)
+                                                SessionValue(session: session, subscription: subscription, value: $0)
                                             }
                                         )
                                     },
@@ -62,15 +41,15 @@ extension Fleet {
     /// What all sessions are doing: of each, the last transition at once, then every one; of those added later too.
     ///
     /// It ends with the fleet.
-    public var transitions: BLEStream<FleetTransition> {
+    public var transitions: BLEStream<SessionTransition> {
         let subject = StreamSubject(operation: "session states", object: "of a fleet")
         return BLEStream(subject, timeline: central.core.timeline, buffer: .standard) { mailbox in
             self.watch(
                 FleetWatcher(
                     start: { session in
-                        session.board.watch { [weak session] transition in
+                        session.board.watch { [weak session] step in
                             guard let session else { return }
-                            mailbox.send(FleetTransition(session: session, transition: transition))
+                            mailbox.send(SessionTransition(session, step))
                         }
                     },
                     end: { mailbox.finish() }

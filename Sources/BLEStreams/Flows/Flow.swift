@@ -1,7 +1,7 @@
 /// A longer piece of work with a device that has phases and tells its progress: pairing, synchronization, an update.
 ///
-/// A flow is a ``Command``: a queue runs it, with the link for itself. A ``FlowCoordinator`` lets one flow be active at a
-/// time. Flows hear of few things, all of them high up, see ``FlowEvent``. Ours are written with the API that yours get:
+/// A flow is a ``Command``: a queue runs it, with the link for itself. ``CommandQueue/run(_:replacing:priority:deadline:onProgress:)`` lets one be
+/// active at a time. Flows hear of few things, all of them high up, see ``FlowEvent``. Ours are written with the API that yours get:
 ///
 /// ```swift
 /// struct Identify: Flow {

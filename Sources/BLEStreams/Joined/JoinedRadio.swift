@@ -158,7 +158,7 @@ final class JoinedRadio: Sendable {
 
     // MARK: - Recovery
 
-    /// Notes the plan, once; for whom it is to be followed.
+    /// Stores the plan, once; returns the members that follow it.
     func begin(_ plan: RecoveryPlan) -> [Member] {
         state.withLock { state in
             guard state.plan == nil else { return [] }

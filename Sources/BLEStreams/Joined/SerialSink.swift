@@ -28,7 +28,7 @@ final class SerialSink<Event: Sendable>: Sendable {
 
     /// Calls nobody any more.
     func close() {
-        // Let go of outside the lock: what it holds may end with it.
+        // Released outside the lock: what it holds may be deallocated with it.
         _ = state.withLock { state in
             state.waiting = []
             return state.closure.take()

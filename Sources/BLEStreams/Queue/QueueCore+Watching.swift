@@ -5,10 +5,14 @@ import Synchronization
 extension QueueCore {
     func report(_ progress: CommandProgress, of id: TurnOrder.ID) {
         state.withLock { state in
-            guard state.items[id] != nil else { return }
+            guard let name = state.items[id]?.name else { return }
             state.items[id]?.progress = progress
             tell(state)
             state.handles[id]?(.running(progress))
+            guard !state.progressWatchers.isEmpty else { return }
+            var named = progress
+            named.command = name
+            for watcher in state.progressWatchers.all { watcher.send(named) }
         }
     }
 
@@ -25,6 +29,14 @@ extension QueueCore {
         if let id = state.order.inside.first?.id { contents.running = state.items[id] }
         for (id, _) in state.order.waiting { if let item = state.items[id] { contents.waiting.append(item) } }
         return contents
+    }
+
+    var progress: BLEStream<CommandProgress> {
+        let subject = StreamSubject(operation: "queue progress", object: "of \(connection.object)")
+        return BLEStream(subject, timeline: timeline, buffer: .newest(256)) { mailbox in
+            let id = self.state.withLock { $0.progressWatchers.add(mailbox) }
+            return { _ = self.state.withLock { $0.progressWatchers.remove(id) } }
+        }
     }
 
     var contents: BLEStream<Contents> {

@@ -15,6 +15,7 @@ final class QueueCore: Sendable {
         /// Who hears of the progress of one command.
         var handles: [TurnOrder.ID: @Sendable (CommandState) -> Void] = [:]
         var watchers = Observers<Mailbox<Contents>>()
+        var progressWatchers = Observers<Mailbox<CommandProgress>>()
         var isClosed = false
         var whenEmpty: (@Sendable () -> Void)?
         /// Drops the link when nothing has been done for a while.
@@ -35,6 +36,8 @@ final class QueueCore: Sendable {
     let connection: CommandConnection
     let jobs: QueueJobs
     let state = Mutex(State())
+    /// The flow that another one would take the place of.
+    let activeFlow = Mutex<ActiveFlow?>(nil)
 
     var timeline: any Timeline { connection.timeline }
 

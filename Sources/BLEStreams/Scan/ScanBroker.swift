@@ -113,7 +113,7 @@ final class ScanBroker: Sendable {
     }
 
     private func remove(_ id: Int) {
-        // Let go of outside the lock: what it holds may end with it.
+        // Released outside the lock: what it holds may be deallocated with it.
         let consumer = state.withLock { $0.consumers.remove(id) }
         if consumer != nil { adjust() }
     }

@@ -3,10 +3,15 @@ import BLERadio
 
 /// A value of one of a session's planned subscriptions.
 public struct SessionValue: Sendable {
+    /// The session that it came from.
+    public let session: Session
     /// Which subscription of the plan sent it.
     public let subscription: SessionSubscription
     /// What it sent.
     public let value: CharacteristicValue
+
+    /// The peripheral that sent it.
+    public var peripheral: Peripheral? { session.peripheral }
 }
 
 extension Session {
@@ -15,9 +20,10 @@ extension Session {
     /// End and errors are those of ``CharacteristicAccess/notifications(of:indications:buffer:)``. A plan without
     /// subscriptions has none: the stream ends at once.
     public var values: BLEStream<SessionValue> {
-        plan.subscriptions.map { subscription in
-            notifications(of: subscription.characteristic, indications: subscription.indications).map { value in
-                SessionValue(subscription: subscription, value: value)
+        let reference = SessionReference(self)
+        return plan.subscriptions.map { subscription in
+            notifications(of: subscription.characteristic, indications: subscription.indications).compactMap { value in
+                reference.session.map { SessionValue(session: $0, subscription: subscription, value: value) }
             }
         }
         .merged()

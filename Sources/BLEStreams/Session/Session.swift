@@ -90,10 +90,12 @@ public final class Session: Sendable {
     ///
     /// It never ends by itself.
     public var states: BLEStream<SessionTransition> {
-        let board = board
+        let (board, reference) = (board, SessionReference(self))
         let subject = StreamSubject(operation: "session states", object: "of \(self)")
         return BLEStream(subject, timeline: core.timeline, buffer: .standard) { mailbox in
-            board.watch { mailbox.send($0) }
+            board.watch { step in
+                if let session = reference.session { mailbox.send(SessionTransition(session, step)) }
+            }
         }
     }
 

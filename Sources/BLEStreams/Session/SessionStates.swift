@@ -9,8 +9,8 @@ final class SessionStates: Sendable {
 
     private struct State {
         var machine: ConnectionMachine
-        var last: SessionTransition
-        var watchers = Observers<@Sendable (SessionTransition) -> Void>()
+        var last: SessionStep
+        var watchers = Observers<@Sendable (SessionStep) -> Void>()
         var waiters = Waiters()
     }
 
@@ -19,7 +19,7 @@ final class SessionStates: Sendable {
 
     init(_ machine: ConnectionMachine, timeline: any Timeline) {
         self.timeline = timeline
-        let first = SessionTransition(state: machine.state, previous: nil, cause: nil, time: timeline.now)
+        let first = SessionStep(state: machine.state, previous: nil, cause: nil, time: timeline.now)
         state = Mutex(State(machine: machine, last: first))
     }
 
@@ -45,7 +45,7 @@ final class SessionStates: Sendable {
                 do throws(IllegalTrigger) {
                     let effects = try state.machine.handle(trigger, random: random, now: now)
                     let new = state.machine.state
-                    state.last = SessionTransition(state: new, previous: previous, cause: trigger, time: now)
+                    state.last = SessionStep(state: new, previous: previous, cause: trigger, time: now)
                     // Under the lock, so that all watchers see one order.
                     for watcher in state.watchers.all { watcher(state.last) }
                     return .success((effects, new, state.waiters))
@@ -61,7 +61,7 @@ final class SessionStates: Sendable {
     }
 
     /// Tells the last transition at once, then each that is made, until what is returned is called.
-    func watch(_ watcher: @escaping @Sendable (SessionTransition) -> Void) -> @Sendable () -> Void {
+    func watch(_ watcher: @escaping @Sendable (SessionStep) -> Void) -> @Sendable () -> Void {
         let id = state.withLock { state in
             watcher(state.last)
             return state.watchers.add(watcher)

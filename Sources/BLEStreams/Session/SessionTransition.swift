@@ -2,6 +2,9 @@ public import BLEProtocol
 
 /// One step of a session's state: what it is now, what it was, and why.
 public struct SessionTransition: Sendable {
+    /// The session that has changed.
+    public let session: Session
+
     /// The state now.
     public let state: SessionState
 
@@ -13,9 +16,25 @@ public struct SessionTransition: Sendable {
 
     /// When it was made, on the clock of the radio's timeline.
     public let time: Duration
+
+    init(_ session: Session, _ step: SessionStep) {
+        self.session = session
+        state = step.state
+        previous = step.previous
+        cause = step.cause
+        time = step.time
+    }
 }
 
 extension SessionTransition: CustomStringConvertible {
     /// The state, and the cause in brackets.
     public var description: String { cause.map { "\(state) (\($0))" } ?? "\(state)" }
+}
+
+/// One step, as the machine makes it.
+struct SessionStep: Sendable {
+    let state: SessionState
+    let previous: SessionState?
+    let cause: SessionTrigger?
+    let time: Duration
 }

@@ -24,8 +24,8 @@ import Testing
         try await device.run { bench in
             let phases = Recorder<String>()
             try await bench.peripheral.withQueue { queue in
-                let coordinator = FlowCoordinator(queue.connecting())
-                try await coordinator.run(FirmwareUpdateFlow(image)) { progress in
+                let flows = queue.connecting()
+                try await flows.run(FirmwareUpdateFlow(image), replacing: .activeFlow) { progress in
                     if phases.all.last != progress.phase { phases.add(progress.phase) }
                 }
             }
@@ -60,8 +60,9 @@ import Testing
             bench.air.faults.add(.dropLink(after: 90, .writeCommands, reason: .closedByPeer))
             let log = Recorder<Int>()
             try await bench.peripheral.withQueue { queue in
-                let coordinator = FlowCoordinator(queue.connecting())
-                try await coordinator.run(FirmwareUpdateFlow(image, over: Self.methods[method])) { progress in
+                let flows = queue.connecting()
+                try await flows.run(FirmwareUpdateFlow(image, over: Self.methods[method]), replacing: .activeFlow) {
+                    progress in
                     if progress.phase == "upload", let completed = progress.completed { log.add(completed) }
                 }
             }

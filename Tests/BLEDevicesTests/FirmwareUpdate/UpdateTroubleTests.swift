@@ -168,11 +168,12 @@ import Testing
         let device = UpdateDevice()
         try await device.run { bench in
             try await bench.peripheral.withQueue { queue in
-                let coordinator = FlowCoordinator(queue.connecting())
+                let flows = queue.connecting()
                 let restart = Recorder<Duration>()
                 let options = MCUmgrOptions(resetPatience: .seconds(90))
                 let error = await bleError {
-                    try await coordinator.run(FirmwareUpdateFlow(image, over: .mcumgr(options))) { progress in
+                    try await flows.run(FirmwareUpdateFlow(image, over: .mcumgr(options)), replacing: .activeFlow) {
+                        progress in
                         guard progress.phase == "restart", restart.all.isEmpty else { return }
                         restart.add(bench.time.now)
                         bench.air.faults.add(.outOfRange(), on: bench.peripheralAdapter)

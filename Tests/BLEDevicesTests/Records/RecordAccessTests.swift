@@ -98,13 +98,15 @@ import Testing
         seed: UInt64
     ) async throws {
         try await onQueue(seed: seed) { bench, queue in
-            let coordinator = FlowCoordinator(queue)
+            let flows = queue
             let next = Recorder<Int>()
             let count = try await interrupted(bench) { heard in
-                let error = await bleError { try await coordinator.run(Fetching(last: nil, heard: heard)) }
+                let error = await bleError {
+                    try await flows.run(Fetching(last: nil, heard: heard), replacing: .activeFlow)
+                }
                 #expect(error?.code == .ended)
             } _: { _ in
-                try await coordinator.run(Fetching(last: 149, heard: next))
+                try await flows.run(Fetching(last: 149, heard: next), replacing: .activeFlow)
             }
             #expect(count < 100)
             #expect(next.all == Array(150..<200))

@@ -84,7 +84,7 @@ import Testing
         }
         #expect(error?.code == .overflow)
         #expect(error?.object.hasPrefix("local name") == true)
-        #expect(error?.cause == "it takes 29 octets with its length and type, and 28 of 31 are free")
+        #expect(error?.cause == "it needs 29 octets with length and type, and 28 of 31 are free")
     }
 
     @Test func `an extended advertisement has room for more`() throws {

@@ -45,7 +45,7 @@ import Testing
             let air = SimulatedAir(time)
             let (near, far) = (air.adapter(), air.adapter())
             air.faults.add(fault)
-            let advertisement = far.advertise(AdvertiseRequest()) { _ in }
+            let advertisement = far.advertise(AdvertiseRequest([])) { _ in }
             let listener = far.listen { _ in }
             defer {
                 advertisement.cancel()

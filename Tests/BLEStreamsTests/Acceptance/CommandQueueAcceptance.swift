@@ -40,7 +40,7 @@ extension Acceptance {
         @Test func `commands are composed, and the whole has the link for itself`() async throws {
             try await Bench.run { bench in
                 try await bench.peripheral.withQueue { queue in
-                    let setUp = CommandGroup("set up") {
+                    let setUp = CommandBlock.group("set up") {
                         CommandBlock.write([1], to: Bench.readable)
                         CommandBlock.write([2], to: Bench.readable)
                     }

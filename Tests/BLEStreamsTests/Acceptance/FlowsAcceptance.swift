@@ -13,21 +13,21 @@ extension Acceptance {
                 serve: RecordDevice.live(acknowledged)
             ) { bench in
                 try await bench.peripheral.withQueue { queue in
-                    let coordinator = FlowCoordinator(queue.connecting())
+                    let flows = queue.connecting()
                     let pairing = PairingFlow(reading: RecordDevice.secret) { _ in
                         let security = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
                         bench.air.setSecurity(security, between: bench.centralAdapter, and: bench.peripheralAdapter)
                     }
-                    let outcome = try await coordinator.run(pairing)
+                    let outcome = try await flows.run(pairing, replacing: .activeFlow)
                     #expect(outcome.wasPaired && outcome.value.text == "secret")
 
                     let records = Recorder<Int>()
                     bench.air.faults.add(.dropLink(after: 50, .notifications))
-                    let count = try await coordinator.run(FlowTests.synchronization(0, records))
+                    let count = try await flows.run(FlowTests.synchronization(0, records), replacing: .activeFlow)
                     #expect(count == 200 && records.all == Array(0..<200))
 
-                    let changed = try await coordinator.run(ConfigurationFlow(FlowTests.wishes))
-                    #expect(changed.count == 4 && coordinator.activeFlow == nil)
+                    let changed = try await flows.run(ConfigurationFlow(FlowTests.wishes), replacing: .activeFlow)
+                    #expect(changed.count == 4 && flows.activeFlow == nil)
                 }
             }
         }
@@ -38,8 +38,8 @@ extension Acceptance {
                 let fault = bench.air.faults.add(.dropLink(after: 60, .writeCommands))
                 let progress = Recorder<Int>()
                 try await bench.peripheral.withQueue { queue in
-                    let coordinator = FlowCoordinator(queue.connecting())
-                    try await coordinator.run(FirmwareUpdateFlow(try UpdateDevice.firmware())) {
+                    let flows = queue.connecting()
+                    try await flows.run(FirmwareUpdateFlow(try UpdateDevice.firmware()), replacing: .activeFlow) {
                         if $0.phase == "upload", let completed = $0.completed { progress.add(completed) }
                     }
                 }
@@ -53,17 +53,21 @@ extension Acceptance {
         @Test func `a flow that takes another's place ends it, and it sees no further event`() async throws {
             try await Bench.run(serve: Bench.sendForEver) { bench in
                 try await bench.peripheral.withQueue { queue in
-                    let coordinator = FlowCoordinator(queue.connecting())
+                    let flows = queue.connecting()
                     let heard = Recorder<String>()
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         group.addTask {
                             let error = await bleError {
-                                try await coordinator.run(FlowTests.Listening(heard: heard, time: bench.time))
+                                try await flows.run(
+                                    FlowTests.Listening(heard: heard, time: bench.time),
+                                    replacing: .activeFlow
+                                )
                             }
                             #expect(error?.code == .ended && error?.cause.contains("configuration") == true)
                         }
                         try await bench.time.sleep(for: .seconds(5))
-                        try await coordinator.run(ConfigurationFlow([ConfigurationFlow.Setting(Bench.readable, [5])]))
+                        let setting = ConfigurationFlow.Setting(Bench.readable, [5])
+                        try await flows.run(ConfigurationFlow([setting]), replacing: .activeFlow)
                         try await group.waitForAll()
                     }
                     #expect(heard.all.first == "begin" && heard.all.suffix(2) == ["nothing more", "end"])

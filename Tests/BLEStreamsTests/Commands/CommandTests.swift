@@ -47,7 +47,7 @@ import Testing
     @Test func `a group does its steps in order, and ends with the first that fails`() async throws {
         try await onLink { bench, link in
             bench.air.clearTrace()
-            let group = CommandGroup("set up") {
+            let group = CommandBlock.group("set up") {
                 CommandBlock.write([1], to: Bench.readable)
                 CommandBlock.read(Bench.readable)
                 for uuid in [BluetoothUUID(0xBEEF), Bench.readOnly] { CommandBlock.read(uuid) }

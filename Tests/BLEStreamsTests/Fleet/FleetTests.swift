@@ -79,7 +79,7 @@ import Testing
                         if counts.count == 50, counts.values.allSatisfy({ $0 >= 60 }) { break }
                     }
                     #expect(fleet.sessions.count == 50)
-                    let reconnected = try await fleet.transitions.first { $0.transition.state.isReady }
+                    let reconnected = try await fleet.transitions.first { $0.state.isReady }
                     #expect(reconnected.session.state.isReady)
                 }
             }

@@ -117,15 +117,18 @@ import Testing
         try await Bench.run(centrals: 2, serve: Bench.sendForEver) { bench in
             let (first, second) = (Recorder<String>(), Recorder<String>())
             try await bench.peripheral.withQueue { queue in
-                let coordinator = FlowCoordinator(queue.connecting())
+                let flows = queue.connecting()
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
                         let flow = Stubborn(heard: first, stage: Stage(bench.time))
-                        #expect(await bleError { try await coordinator.run(flow) }?.code == .ended)
+                        #expect(await bleError { try await flows.run(flow, replacing: .activeFlow) }?.code == .ended)
                     }
                     try await bench.time.sleep(for: .seconds(4))
                     group.addTask {
-                        try await coordinator.run(Hearing(heard: second, count: 2) { try await $0.reconnect() })
+                        try await flows.run(
+                            Hearing(heard: second, count: 2) { try await $0.reconnect() },
+                            replacing: .activeFlow
+                        )
                     }
                     try await bench.time.sleep(for: .seconds(1))
                     _ = try await bench.central.scan().first()

@@ -120,23 +120,23 @@ import Testing
             } remember: { _, outcome in
                 remembered.add(outcome)
             }
-            let coordinator = FlowCoordinator(queue)
+            let flows = queue
             let outcome = try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    for try await progress in coordinator.progress where progress.flow == "pairing" {
-                        phases.add(progress.progress.phase)
+                    for try await progress in flows.progress where progress.command == "pairing" {
+                        phases.add(progress.phase)
                     }
                 }
                 try await bench.time.sleep(for: .seconds(1))
                 defer { group.cancelAll() }
-                let outcome = try await coordinator.run(flow)
+                let outcome = try await flows.run(flow, replacing: .activeFlow)
                 try await bench.time.sleep(for: .seconds(1))
                 return outcome
             }
             #expect(outcome.wasPaired && outcome.security.isEncrypted && outcome.value.text == "secret")
             #expect(remembered.all == [outcome])
             #expect(phases.all.suffix(4) == ["provoke", "pair", "verify", "remember"])
-            let again = try await coordinator.run(flow)
+            let again = try await flows.run(flow, replacing: .activeFlow)
             #expect(!again.wasPaired)
         }
     }
@@ -147,7 +147,9 @@ import Testing
             bench.air.setSecurity(security, between: bench.centralAdapter, and: bench.peripheralAdapter)
             try await bench.peripheral.withQueue { queue in
                 let phases = Recorder<String>()
-                try await FlowCoordinator(queue).run(PairingFlow(reading: RecordDevice.secret)) { phases.add($0.phase) }
+                try await queue.run(PairingFlow(reading: RecordDevice.secret), replacing: .activeFlow) {
+                    phases.add($0.phase)
+                }
                 #expect(phases.all == ["find", "connect", "provoke", "remember"])
             }
             let absent = bench.central.peripheral(BluetoothAddress(rawValue: 0xC0FF_EE00_0001, kind: .random))
@@ -160,7 +162,7 @@ import Testing
         }
     }
 
-    // MARK: - The coordinator
+    // MARK: - One flow takes the place of another
 
     /// Hears values for ever.
     struct Listening: Flow {
@@ -189,19 +191,19 @@ import Testing
         try await Bench.run(serve: Bench.sendNumbers(3)) { bench in
             try await bench.peripheral.withQueue { queue in
                 let (first, second) = (Recorder<String>(), Recorder<String>())
-                let coordinator = FlowCoordinator(queue.connecting())
+                let flows = queue.connecting()
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask {
                         let error = await bleError {
-                            try await coordinator.run(Listening(heard: first, time: bench.time))
+                            try await flows.run(Listening(heard: first, time: bench.time), replacing: .activeFlow)
                         }
                         #expect(error?.code == .ended && error?.cause.contains("Listening") == true)
                     }
                     try await bench.time.sleep(for: .seconds(2))
-                    #expect(coordinator.activeFlow == "Listening")
+                    #expect(flows.activeFlow == "Listening")
                     group.addTask {
                         await #expect(throws: CancellationError.self) {
-                            try await coordinator.run(Listening(heard: second, time: bench.time))
+                            try await flows.run(Listening(heard: second, time: bench.time), replacing: .activeFlow)
                         }
                     }
                     try await bench.time.sleep(for: .seconds(2))
@@ -209,7 +211,7 @@ import Testing
                     #expect(second.all == ["begin", "0", "1", "2"])
                     group.cancelAll()
                 }
-                #expect(coordinator.activeFlow == nil)
+                #expect(flows.activeFlow == nil)
                 // On, off, on, off.
                 try await queue.run(.read(Bench.readOnly))
                 let switches = bench.writes.map { $0[0] }

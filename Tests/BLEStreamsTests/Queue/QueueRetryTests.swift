@@ -66,12 +66,12 @@ import Testing
                     ),
                     Self.read.retry().then(.write([1, 2, 3], to: Bench.readable)),
                     Self.read.retry().then { value in CommandBlock.write(Array(value), to: Bench.readable) },
-                    CommandGroup("group") {
+                    CommandBlock.group("group") {
                         CommandBlock.write([1, 2, 3], to: Bench.readable)
                         Self.read.retry()
                         CommandBlock.write([1, 2, 3], to: Bench.readable)
                     }.named("group"),
-                    CommandGroup("group") {
+                    CommandBlock.group("group") {
                         Self.read.retry()
                         CommandBlock.write([1, 2, 3], to: Bench.readable)
                     }.named("group"),
@@ -92,7 +92,7 @@ import Testing
         try await Bench.run { bench in
             try await bench.peripheral.withQueue { queue in
                 bench.air.faults.add(.dropLink(insteadOf: .readRequests))
-                let group = CommandGroup("group") {
+                let group = CommandBlock.group("group") {
                     CommandBlock.write([1], to: Bench.readable)
                     Self.read
                     CommandBlock.write([2], to: Bench.readable)

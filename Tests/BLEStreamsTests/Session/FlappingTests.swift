@@ -55,7 +55,7 @@ import Testing
             Self.dropEach(.notifications, bench)
             try await bench.central.withFleet { fleet in
                 fleet.add(SessionPlan(bench.peripheral).subscribing(to: Bench.notifying))
-                let transitions = try await fleet.transitions.map(\.transition)
+                let transitions = try await fleet.transitions
                     .take(until: bench.time.after(.seconds(60))).collect()
                 Self.check(transitions, bench.time)
             }

@@ -272,15 +272,15 @@ import Testing
 
     @Test func `one flow takes the place of another on a session too`() async throws {
         try await onSession { bench, session in
-            let coordinator = FlowCoordinator(session.queue)
+            let flows = session.queue
             let (first, second) = (Recorder<String>(), Recorder<String>())
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     let flow = FlowEventTests.Hearing(heard: first, count: 100) { _ in }
-                    #expect(await bleError { try await coordinator.run(flow) }?.code == .ended)
+                    #expect(await bleError { try await flows.run(flow, replacing: .activeFlow) }?.code == .ended)
                 }
                 try await bench.time.sleep(for: .seconds(5))
-                try await coordinator.run(FlowEventTests.Hearing(heard: second, count: 2) { _ in })
+                try await flows.run(FlowEventTests.Hearing(heard: second, count: 2) { _ in }, replacing: .activeFlow)
                 try await group.waitForAll()
             }
             #expect(first.all == second.all && second.all == ["connected", "ready to write"])

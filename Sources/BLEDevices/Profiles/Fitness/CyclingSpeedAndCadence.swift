@@ -1,0 +1,92 @@
+public import BLEStreams
+
+/// What a cycling sensor has counted (Cycling Speed and Cadence Service 1.0, 3.1).
+public struct CyclingMeasurement: Hashable, Sendable {
+    /// Revolutions so far, and when the last one was complete.
+    public struct Revolutions: Hashable, Sendable {
+        /// How many; wraps at 2³² of a wheel, at 2¹⁶ of a crank.
+        public var count: Int
+        /// When the last one was complete, in 1/1024 s (a power meter's wheel: 1/2048 s); wraps at 2¹⁶.
+        public var eventTime: UInt16
+
+        /// Puts both together.
+        public init(count: Int, eventTime: UInt16) { (self.count, self.eventTime) = (count, eventTime) }
+
+        /// Revolutions a second since an earlier value; `nil` where none was complete since then.
+        ///
+        /// - Parameters:
+        ///   - earlier: a value of the same sensor, at most 64 s older (32 s with 2,048 steps): the time wraps then.
+        ///   - countBits: where the count wraps: 32 bits of a wheel, 16 of a crank.
+        ///   - stepsPerSecond: what the time counts.
+        public func rate(since earlier: Revolutions, countBits: Int, stepsPerSecond: Double = 1024) -> Double? {
+            let steps = eventTime &- earlier.eventTime
+            guard steps != 0 else { return nil }
+            let more = (count - earlier.count) & (1 << countBits - 1)
+            return Double(more) * stepsPerSecond / Double(steps)
+        }
+    }
+
+    /// What the wheel has done; `nil` where the sensor has no part for it.
+    public var wheel: Revolutions?
+    /// What the crank has done; `nil` where the sensor has no part for it.
+    public var crank: Revolutions?
+
+    /// Describes what was counted.
+    public init(wheel: Revolutions? = nil, crank: Revolutions? = nil) { (self.wheel, self.crank) = (wheel, crank) }
+
+    /// Metres a second since an earlier value; `nil` where the wheel stood.
+    public func speed(since earlier: CyclingMeasurement, circumference metres: Double) -> Double? {
+        guard let wheel, let before = earlier.wheel else { return nil }
+        return wheel.rate(since: before, countBits: 32).map { $0 * metres }
+    }
+
+    /// Revolutions of the crank a minute since an earlier value; `nil` where it stood.
+    public func cadence(since earlier: CyclingMeasurement) -> Double? {
+        guard let crank, let before = earlier.crank else { return nil }
+        return crank.rate(since: before, countBits: 16).map { $0 * 60 }
+    }
+}
+
+extension ValueReader {
+    mutating func wheel(if isThere: Bool) throws(MalformedValue) -> CyclingMeasurement.Revolutions? {
+        guard isThere else { return nil }
+        let count = Int(try uint32())
+        return CyclingMeasurement.Revolutions(count: count, eventTime: try uint16())
+    }
+
+    mutating func crank(if isThere: Bool) throws(MalformedValue) -> CyclingMeasurement.Revolutions? {
+        guard isThere else { return nil }
+        let count = Int(try uint16())
+        return CyclingMeasurement.Revolutions(count: count, eventTime: try uint16())
+    }
+}
+
+extension ValueWriter {
+    mutating func putWheel(_ wheel: CyclingMeasurement.Revolutions?) throws(MalformedValue) {
+        try put(wheel?.count, as: UInt32.self, "the revolutions of the wheel")
+        if let wheel { uint16(wheel.eventTime) }
+    }
+
+    mutating func putCrank(_ crank: CyclingMeasurement.Revolutions?) throws(MalformedValue) {
+        try put(crank?.count, as: UInt16.self, "the revolutions of the crank")
+        if let crank { uint16(crank.eventTime) }
+    }
+}
+
+extension CharacteristicKey where Self == TypedCharacteristic<CyclingMeasurement> {
+    /// CSC Measurement, 2A5B: notified about once a second.
+    public static var cyclingMeasurement: Self {
+        TypedCharacteristic(.Characteristics.cyclingMeasurement) { reader throws(MalformedValue) in
+            let flags = Flags(try reader.uint8())
+            return CyclingMeasurement(
+                wheel: try reader.wheel(if: flags[0]),
+                crank: try reader.crank(if: flags[1])
+            )
+        } encode: { value, writer throws(MalformedValue) in
+            let flags: Flags<UInt8> = Flags([0: value.wheel != nil, 1: value.crank != nil])
+            writer.uint8(flags.bits)
+            try writer.putWheel(value.wheel)
+            try writer.putCrank(value.crank)
+        }
+    }
+}

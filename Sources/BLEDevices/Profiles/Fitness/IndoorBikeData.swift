@@ -1,0 +1,119 @@
+public import BLEStreams
+
+/// What an indoor bike measures (Fitness Machine Service 1.0, 4.9).
+///
+/// A machine with more to say than one notification holds sends several, each with some of the fields; the last one of a
+/// record has the speed.
+public struct IndoorBikeData: Hashable, Sendable {
+    /// Kilometres an hour; `nil` in all parts of a record but the last one.
+    public var speed: Double?
+    /// The average of the speed, in kilometres an hour.
+    public var averageSpeed: Double?
+    /// Revolutions a minute.
+    public var cadence: Double?
+    /// The average of the cadence.
+    public var averageCadence: Double?
+    /// Metres, since the session began.
+    public var distance: Int?
+    /// The resistance, without a unit.
+    public var resistance: Int?
+    /// Watts.
+    public var power: Int?
+    /// The average of the power, in watts.
+    public var averagePower: Int?
+    /// What was spent.
+    public var energy: ExpendedEnergy?
+    /// Beats a minute.
+    public var heartRate: Int?
+    /// Metabolic equivalents.
+    public var metabolicEquivalent: Double?
+    /// Since the session began, in seconds.
+    public var elapsed: Int?
+    /// Until the session ends, in seconds.
+    public var remaining: Int?
+
+    /// A record without fields, to be filled.
+    public init() {}
+}
+
+/// The energy that a user of a machine has spent (Fitness Machine Service 1.0).
+public struct ExpendedEnergy: Hashable, Sendable {
+    /// Kilocalories so far; `nil`: unknown.
+    public var total: Int?
+    /// Kilocalories an hour; `nil`: unknown.
+    public var perHour: Int?
+    /// Kilocalories a minute; `nil`: unknown.
+    public var perMinute: Int?
+
+    /// Describes what was spent.
+    public init(total: Int?, perHour: Int? = nil, perMinute: Int? = nil) {
+        (self.total, self.perHour, self.perMinute) = (total, perHour, perMinute)
+    }
+}
+
+extension ValueReader {
+    mutating func energy(if isThere: Bool) throws(MalformedValue) -> ExpendedEnergy? {
+        guard isThere else { return nil }
+        let (total, hour, minute) = (try uint16(), try uint16(), try uint8())
+        return ExpendedEnergy(
+            total: total == .max ? nil : Int(total),
+            perHour: hour == .max ? nil : Int(hour),
+            perMinute: minute == .max ? nil : Int(minute)
+        )
+    }
+}
+
+extension ValueWriter {
+    mutating func put(_ energy: ExpendedEnergy?) throws(MalformedValue) {
+        guard let energy else { return }
+        try put(energy.total ?? 0xFFFF, as: UInt16.self, "the energy")
+        try put(energy.perHour ?? 0xFFFF, as: UInt16.self, "the energy of an hour")
+        try put(energy.perMinute ?? 0xFF, as: UInt8.self, "the energy of a minute")
+    }
+}
+
+extension CharacteristicKey where Self == TypedCharacteristic<IndoorBikeData> {
+    /// Indoor Bike Data, 2AD2: notified about once a second.
+    public static var indoorBikeData: Self {
+        TypedCharacteristic(BluetoothUUID(0x2AD2)) { reader throws(MalformedValue) in
+            let flags = Flags(try reader.uint16())
+            var value = IndoorBikeData()
+            // The bit is "more data": the speed is there when it is not set.
+            value.speed = try reader.uint16(if: !flags[0]).map { Double($0) / 100 }
+            value.averageSpeed = try reader.uint16(if: flags[1]).map { Double($0) / 100 }
+            value.cadence = try reader.uint16(if: flags[2]).map { Double($0) / 2 }
+            value.averageCadence = try reader.uint16(if: flags[3]).map { Double($0) / 2 }
+            value.distance = try reader.uint24(if: flags[4])
+            value.resistance = try reader.int16(if: flags[5])
+            value.power = try reader.int16(if: flags[6])
+            value.averagePower = try reader.int16(if: flags[7])
+            value.energy = try reader.energy(if: flags[8])
+            value.heartRate = try reader.uint8(if: flags[9])
+            value.metabolicEquivalent = try reader.uint8(if: flags[10]).map { Double($0) / 10 }
+            value.elapsed = try reader.uint16(if: flags[11])
+            value.remaining = try reader.uint16(if: flags[12])
+            return value
+        } encode: { value, writer throws(MalformedValue) in
+            let flags: Flags<UInt16> = Flags([
+                0: value.speed == nil, 1: value.averageSpeed != nil, 2: value.cadence != nil,
+                3: value.averageCadence != nil, 4: value.distance != nil, 5: value.resistance != nil,
+                6: value.power != nil, 7: value.averagePower != nil, 8: value.energy != nil, 9: value.heartRate != nil,
+                10: value.metabolicEquivalent != nil, 11: value.elapsed != nil, 12: value.remaining != nil,
+            ])
+            writer.uint16(flags.bits)
+            try writer.put(value.speed, by: 100, as: UInt16.self, "the speed")
+            try writer.put(value.averageSpeed, by: 100, as: UInt16.self, "the average speed")
+            try writer.put(value.cadence, by: 2, as: UInt16.self, "the cadence")
+            try writer.put(value.averageCadence, by: 2, as: UInt16.self, "the average cadence")
+            try writer.put24(value.distance, "the distance")
+            try writer.put(value.resistance, as: Int16.self, "the resistance")
+            try writer.put(value.power, as: Int16.self, "the power")
+            try writer.put(value.averagePower, as: Int16.self, "the average power")
+            try writer.put(value.energy)
+            try writer.put(value.heartRate, as: UInt8.self, "the heart rate")
+            try writer.put(value.metabolicEquivalent, by: 10, as: UInt8.self, "the metabolic equivalent")
+            try writer.put(value.elapsed, as: UInt16.self, "the elapsed time")
+            try writer.put(value.remaining, as: UInt16.self, "the remaining time")
+        }
+    }
+}

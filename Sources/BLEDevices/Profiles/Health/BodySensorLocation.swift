@@ -1,0 +1,43 @@
+public import BLEStreams
+
+/// Where a heart-rate sensor is worn (Heart Rate Service 1.0, 3.2).
+public enum BodySensorLocation: UInt8, Hashable, Sendable {
+    case other = 0
+    case chest, wrist, finger, hand, earLobe, foot
+}
+
+extension CharacteristicKey where Self == TypedCharacteristic<BodySensorLocation> {
+    /// Body Sensor Location, 2A38.
+    public static var bodySensorLocation: Self {
+        TypedCharacteristic(.Characteristics.bodySensorLocation) { reader throws(MalformedValue) in
+            let number = try reader.uint8()
+            guard let location = BodySensorLocation(rawValue: number) else {
+                throw MalformedValue("\(number) is reserved")
+            }
+            return location
+        } encode: { location, writer throws(MalformedValue) in
+            writer.uint8(location.rawValue)
+        }
+    }
+}
+
+/// What a heart-rate sensor can be told to do (Heart Rate Service 1.0, 3.3).
+public enum HeartRateControl: UInt8, Hashable, Sendable {
+    /// Counts the energy spent from zero again.
+    case resetEnergyExpended = 1
+}
+
+extension CharacteristicKey where Self == TypedCharacteristic<HeartRateControl> {
+    /// Heart Rate Control Point, 2A39: only written.
+    public static var heartRateControlPoint: Self {
+        TypedCharacteristic(.Characteristics.heartRateControlPoint) { reader throws(MalformedValue) in
+            let number = try reader.uint8()
+            guard let control = HeartRateControl(rawValue: number) else {
+                throw MalformedValue("\(number) is reserved")
+            }
+            return control
+        } encode: { control, writer throws(MalformedValue) in
+            writer.uint8(control.rawValue)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+public import BLEStreams
+
+/// A spot-check measurement of a pulse oximeter (Pulse Oximeter Service 1.0.1, 3.1).
+public struct SpotCheckMeasurement: Hashable, Sendable {
+    /// The saturation of the blood with oxygen, in percent.
+    public var saturation: MedicalNumber
+    /// The pulse, in beats per minute.
+    public var pulseRate: MedicalNumber
+    /// When it was measured, by the device's clock; `nil` where it has none.
+    public var measuredAt: DateTime?
+    /// What the device says of the measurement, bit by bit; `nil` where it doesn't.
+    public var measurementStatus: UInt16?
+    /// What the device says of itself and its sensor: 16 bits, and 8 that are reserved; `nil` where it doesn't.
+    public var deviceStatus: UInt32?
+    /// The amplitude of the pulse, in percent; `nil` where the device doesn't say.
+    public var amplitudeIndex: MedicalNumber?
+    /// Whether the device's clock was never set.
+    public var isClockUnset: Bool
+
+    /// Describes a measurement.
+    public init(
+        saturation: MedicalNumber,
+        pulseRate: MedicalNumber,
+        measuredAt: DateTime? = nil,
+        measurementStatus: UInt16? = nil,
+        deviceStatus: UInt32? = nil,
+        amplitudeIndex: MedicalNumber? = nil,
+        isClockUnset: Bool = false
+    ) {
+        (self.saturation, self.pulseRate, self.measuredAt) = (saturation, pulseRate, measuredAt)
+        (self.measurementStatus, self.deviceStatus) = (measurementStatus, deviceStatus)
+        (self.amplitudeIndex, self.isClockUnset) = (amplitudeIndex, isClockUnset)
+    }
+}
+
+extension CharacteristicKey where Self == TypedCharacteristic<SpotCheckMeasurement> {
+    /// PLX Spot-Check Measurement, 2A5E: indicated when a measurement is complete.
+    public static var spotCheckMeasurement: Self {
+        TypedCharacteristic(.Characteristics.spotCheckMeasurement) { reader throws(MalformedValue) in
+            let flags = Flags(try reader.uint8())
+            return SpotCheckMeasurement(
+                saturation: try reader.sfloat(),
+                pulseRate: try reader.sfloat(),
+                measuredAt: try reader.dateTime(if: flags[0]),
+                measurementStatus: flags[1] ? try reader.uint16() : nil,
+                deviceStatus: flags[2] ? try reader.uint24() : nil,
+                amplitudeIndex: try reader.sfloat(if: flags[3]),
+                isClockUnset: flags[4]
+            )
+        } encode: { value, writer throws(MalformedValue) in
+            let flags: Flags<UInt8> = Flags([
+                0: value.measuredAt != nil, 1: value.measurementStatus != nil, 2: value.deviceStatus != nil,
+                3: value.amplitudeIndex != nil, 4: value.isClockUnset,
+            ])
+            writer.uint8(flags.bits)
+            try writer.sfloat(value.saturation)
+            try writer.sfloat(value.pulseRate)
+            try writer.put(value.measuredAt)
+            if let status = value.measurementStatus { writer.uint16(status) }
+            if let status = value.deviceStatus { writer.uint24(status) }
+            try writer.put(value.amplitudeIndex)
+        }
+    }
+}
+
+/// What a pulse oximeter measures all the time (Pulse Oximeter Service 1.0.1, 3.2).
+public struct ContinuousOximeterMeasurement: Hashable, Sendable {
+    /// A saturation and a pulse rate that belong together.
+    public struct Reading: Hashable, Sendable {
+        /// The saturation of the blood with oxygen, in percent.
+        public var saturation: MedicalNumber
+        /// The pulse, in beats per minute.
+        public var pulseRate: MedicalNumber
+
+        /// Puts both together.
+        public init(saturation: MedicalNumber, pulseRate: MedicalNumber) {
+            (self.saturation, self.pulseRate) = (saturation, pulseRate)
+        }
+    }
+
+    /// As the device averages usually.
+    public var normal: Reading
+    /// With a faster response; `nil` where the device doesn't say.
+    public var fast: Reading?
+    /// With a slower response; `nil` where the device doesn't say.
+    public var slow: Reading?
+    /// What the device says of the measurement, bit by bit; `nil` where it doesn't.
+    public var measurementStatus: UInt16?
+    /// What the device says of itself and its sensor: 16 bits, and 8 that are reserved; `nil` where it doesn't.
+    public var deviceStatus: UInt32?
+    /// The amplitude of the pulse, in percent; `nil` where the device doesn't say.
+    public var amplitudeIndex: MedicalNumber?
+
+    /// Describes a measurement.
+    public init(
+        normal: Reading,
+        fast: Reading? = nil,
+        slow: Reading? = nil,
+        measurementStatus: UInt16? = nil,
+        deviceStatus: UInt32? = nil,
+        amplitudeIndex: MedicalNumber? = nil
+    ) {
+        (self.normal, self.fast, self.slow) = (normal, fast, slow)
+        (self.measurementStatus, self.deviceStatus) = (measurementStatus, deviceStatus)
+        self.amplitudeIndex = amplitudeIndex
+    }
+}
+
+extension CharacteristicKey where Self == TypedCharacteristic<ContinuousOximeterMeasurement> {
+    /// PLX Continuous Measurement, 2A5F: notified about once a second.
+    public static var continuousOximeterMeasurement: Self {
+        TypedCharacteristic(.Characteristics.continuousOximeterMeasurement) { reader throws(MalformedValue) in
+            func reading() throws(MalformedValue) -> ContinuousOximeterMeasurement.Reading {
+                let saturation = try reader.sfloat()
+                return ContinuousOximeterMeasurement.Reading(saturation: saturation, pulseRate: try reader.sfloat())
+            }
+            let flags = Flags(try reader.uint8())
+            return ContinuousOximeterMeasurement(
+                normal: try reading(),
+                fast: flags[0] ? try reading() : nil,
+                slow: flags[1] ? try reading() : nil,
+                measurementStatus: flags[2] ? try reader.uint16() : nil,
+                deviceStatus: flags[3] ? try reader.uint24() : nil,
+                amplitudeIndex: try reader.sfloat(if: flags[4])
+            )
+        } encode: { value, writer throws(MalformedValue) in
+            let flags: Flags<UInt8> = Flags([
+                0: value.fast != nil, 1: value.slow != nil, 2: value.measurementStatus != nil,
+                3: value.deviceStatus != nil, 4: value.amplitudeIndex != nil,
+            ])
+            writer.uint8(flags.bits)
+            for reading in [value.normal, value.fast, value.slow] {
+                try writer.put(reading?.saturation)
+                try writer.put(reading?.pulseRate)
+            }
+            if let status = value.measurementStatus { writer.uint16(status) }
+            if let status = value.deviceStatus { writer.uint24(status) }
+            try writer.put(value.amplitudeIndex)
+        }
+    }
+}

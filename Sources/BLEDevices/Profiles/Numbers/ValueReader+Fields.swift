@@ -1,0 +1,52 @@
+public import BLEStreams
+
+extension ValueReader {
+    /// Three octets.
+    public mutating func uint24() throws(MalformedValue) -> UInt32 {
+        let low = try uint16()
+        return UInt32(low) | UInt32(try uint8()) << 16
+    }
+
+    /// Three octets, signed.
+    public mutating func int24() throws(MalformedValue) -> Int32 { Int32(bitPattern: try uint24() << 8) >> 8 }
+
+    /// Two octets: a decimal number of a medical device.
+    public mutating func sfloat() throws(MalformedValue) -> MedicalNumber {
+        MedicalNumber(bits: UInt32(try uint16()), .short)
+    }
+
+    /// Four octets: a decimal number of a medical device.
+    public mutating func float() throws(MalformedValue) -> MedicalNumber { MedicalNumber(bits: try uint32(), .long) }
+
+    /// Seven octets: a date and a time of day.
+    public mutating func dateTime() throws(MalformedValue) -> DateTime {
+        DateTime(
+            year: Int(try uint16()),
+            month: Int(try uint8()),
+            day: Int(try uint8()),
+            hours: Int(try uint8()),
+            minutes: Int(try uint8()),
+            seconds: Int(try uint8())
+        )
+    }
+
+    /// What is left, as text; octets of zero at its end, which some devices fill their strings with, don't count.
+    public mutating func text() throws(MalformedValue) -> String {
+        let octets = try bytes(remaining.count)
+        let end = octets.lastIndex { $0 != 0 }.map { $0 + 1 } ?? octets.startIndex
+        guard let text = String(validating: octets[..<end], as: UTF8.self) else {
+            throw MalformedValue("the octets are not UTF-8")
+        }
+        return text
+    }
+
+    // MARK: - Fields that a flag announces
+
+    mutating func uint8(if isThere: Bool) throws(MalformedValue) -> Int? { isThere ? Int(try uint8()) : nil }
+    mutating func uint16(if isThere: Bool) throws(MalformedValue) -> Int? { isThere ? Int(try uint16()) : nil }
+    mutating func int16(if isThere: Bool) throws(MalformedValue) -> Int? { isThere ? Int(try int16()) : nil }
+    mutating func uint24(if isThere: Bool) throws(MalformedValue) -> Int? { isThere ? Int(try uint24()) : nil }
+    mutating func uint32(if isThere: Bool) throws(MalformedValue) -> Int? { isThere ? Int(try uint32()) : nil }
+    mutating func sfloat(if isThere: Bool) throws(MalformedValue) -> MedicalNumber? { isThere ? try sfloat() : nil }
+    mutating func dateTime(if isThere: Bool) throws(MalformedValue) -> DateTime? { isThere ? try dateTime() : nil }
+}

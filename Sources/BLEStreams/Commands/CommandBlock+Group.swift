@@ -1,0 +1,54 @@
+extension CommandBlock where Output == Void {
+    /// Several ready-made commands, one after the other, with the link for all of them; the first failure ends the group.
+    ///
+    /// ```swift
+    /// let (key, mode) = (BluetoothUUID(0xFFF1), BluetoothUUID(0xFFF2))
+    /// let setUp = CommandBlock.group(
+    ///     "set up", .connect, .authorize { try await $0.write([0x4B, 0x45, 0x59], to: key) }, .write([1], to: mode)
+    /// )
+    /// let check = CommandBlock.group("check") {
+    ///     setUp
+    ///     for sensor in [BluetoothUUID(0xFFF3), BluetoothUUID(0xFFF4)] { CommandBlock.read(sensor).retry() }
+    /// }
+    /// try await queue.run(check)
+    /// ```
+    ///
+    /// A member that is retried finds a link at each of its attempts, where the queue connects; the others have the one that
+    /// is there when their turn comes.
+    public static func group(_ name: String = "group", _ commands: CommandBlock<Void>...) -> CommandBlock {
+        CommandBlock(name, commands.map { CommandStep($0) })
+    }
+
+    /// Several commands of any kind, one after the other; their results are dropped. See ``group(_:_:)-(_,CommandBlock<Void>...)``.
+    public static func group(
+        _ name: String = "group",
+        @CommandStepsBuilder _ steps: () -> [CommandStep]
+    ) -> CommandBlock { CommandBlock(name, steps()) }
+
+    private init(_ name: String, _ steps: [CommandStep]) {
+        self.init(name, beginsWithAttempts: steps.first?.beginsWithAttempts ?? false) { context in
+            for step in steps { try await step.run(context) }
+        }
+    }
+}
+
+/// One command of a group.
+public struct CommandStep: Sendable {
+    fileprivate let beginsWithAttempts: Bool
+    fileprivate let run: @Sendable (CommandContext) async throws -> Void
+
+    fileprivate init(_ command: some Command) {
+        beginsWithAttempts = BLEStreams.beginsWithAttempts(command)
+        run = { _ = try await command.run(in: $0) }
+    }
+}
+
+/// Builds the list of a group.
+@resultBuilder public enum CommandStepsBuilder {
+    public static func buildExpression(_ command: some Command) -> [CommandStep] { [CommandStep(command)] }
+    public static func buildBlock(_ parts: [CommandStep]...) -> [CommandStep] { parts.flatMap { $0 } }
+    public static func buildOptional(_ part: [CommandStep]?) -> [CommandStep] { part ?? [] }
+    public static func buildEither(first: [CommandStep]) -> [CommandStep] { first }
+    public static func buildEither(second: [CommandStep]) -> [CommandStep] { second }
+    public static func buildArray(_ parts: [[CommandStep]]) -> [CommandStep] { parts.flatMap { $0 } }
+}

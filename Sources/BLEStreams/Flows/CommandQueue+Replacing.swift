@@ -1,0 +1,113 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+extension CommandQueue {
+    /// What a flow takes the place of.
+    public enum Replacement: Hashable, Sendable {
+        /// Whatever flow was run like this in the same queue, and has not ended.
+        case activeFlow
+    }
+
+    /// Ends the active flow, if there is one, waits until it has cleaned up, and runs this one: one flow at a time is active.
+    ///
+    /// ```swift
+    /// let queue = queue.connecting()
+    /// let image = try FirmwareImage(file: "app_update.bin")
+    /// let synchronization = SynchronizationFlow(over: RecordAccessControlPoint.glucose, after: nil) { print($0.number) }
+    /// await withThrowingTaskGroup(of: Void.self) { group in
+    ///     group.addTask { _ = try await queue.run(synchronization, replacing: .activeFlow) }
+    ///     group.addTask { try await queue.run(FirmwareUpdateFlow(image), replacing: .activeFlow) }  // ends the other one
+    ///     while let result = await group.nextResult() { print(result) }
+    /// }
+    /// ```
+    ///
+    /// The former's caller gets ``BLEError/Code/ended``, with the name of the flow that took its place. The new one begins
+    /// when the former has cleaned up; from the moment it is started the former sees no event, and can do nothing more but
+    /// conclude. All handles of a queue, decorated or not, share the active flow.
+    ///
+    /// - Parameters:
+    ///   - flow: what to do.
+    ///   - replacement: what it takes the place of.
+    ///   - priority: how urgent it is in the queue.
+    ///   - deadline: for its whole stay in the queue.
+    ///   - onProgress: hears of its progress, in order, on any thread; it must not block.
+    /// - Returns: what the flow returns.
+    /// - Throws: as ``run(_:priority:deadline:)-(C,_,_)``; ``BLEError/Code/ended`` when another flow has taken its place.
+    @discardableResult
+    public func run<F: Flow>(
+        _ flow: F,
+        replacing replacement: Replacement,
+        priority: CommandPriority = .normal,
+        deadline: Duration? = nil,
+        onProgress: @escaping @Sendable (CommandProgress) -> Void = { _ in }
+    ) async throws -> F.Output {
+        let own = ActiveFlow(name: flow.name)
+        let former = core.activeFlow.withLock { active in
+            defer { active = own }
+            return active
+        }
+        defer {
+            core.activeFlow.withLock { active in if active === own { active = nil } }
+            own.end.end()
+        }
+        if let former {
+            former.wish.end(BLEError.replaced(former.name, by: flow.name, core.connection.object))
+            try await former.end.wait(on: core.timeline)
+        }
+        let command = ReplaceableFlow(flow: flow, wish: own.wish, onProgress: onProgress)
+        return try await ending(on: core.timeline, by: own.wish) {
+            try await run(command, priority: priority, deadline: deadline)
+        }
+    }
+
+    /// The name of the active flow; `nil` while there is none. See ``run(_:replacing:priority:deadline:onProgress:)``.
+    public var activeFlow: String? { core.activeFlow.withLock { $0?.name } }
+
+    /// The progress of whatever command runs, flows too, from now on; each with its ``CommandProgress/command``. It never ends
+    /// by itself; a consumer that is slow gets the newest 256.
+    public var progress: BLEStream<CommandProgress> { core.progress }
+}
+
+/// A flow that another one may take the place of.
+final class ActiveFlow: Sendable {
+    let name: String
+    /// Ends it early.
+    let wish = Ending<any Error>()
+    /// It has cleaned up.
+    let end = Ending<Void>()
+
+    init(name: String) { self.name = name }
+}
+
+/// A flow whose channel falls silent the moment another one takes its place.
+private struct ReplaceableFlow<F: Flow>: Command {
+    let flow: F
+    let wish: Ending<any Error>
+    let onProgress: @Sendable (CommandProgress) -> Void
+
+    var name: String { flow.name }
+
+    func run(in context: CommandContext) async throws -> F.Output {
+        let channel = FlowChannel(context)
+        context.watchProgress(onProgress)
+        let unlisten = wish.whenEnded { channel.silence($0) }
+        defer {
+            unlisten()
+            channel.close(CancellationError())
+        }
+        return try await flow.run(on: channel)
+    }
+}
+
+extension BLEError {
+    fileprivate static func replaced(_ former: String, by flow: String, _ device: String) -> BLEError {
+        BLEError(
+            .ended,
+            operation: former,
+            object: "on \(device)",
+            cause: "another flow has taken its place: \(flow)",
+            remedy: "Start it again when that one has ended."
+        )
+    }
+}

@@ -1,0 +1,112 @@
+import BLEDevices
+import BLEStreams
+import Testing
+
+@Suite struct FitnessProfileTests {
+    @Test func `a cycling sensor's counters give speed and cadence, also where they wrap`() throws {
+        let before = CyclingMeasurement(
+            wheel: .init(count: 0xFFFF_FFFE, eventTime: 0xFE00),
+            crank: .init(count: 0xFFFF, eventTime: 0xFC00)
+        )
+        try expectBothWays("03 FEFFFFFF 00FE FFFF 00FC", .cyclingMeasurement, before)
+        let now = CyclingMeasurement(
+            wheel: .init(count: 2, eventTime: 0x0200),
+            crank: .init(count: 1, eventTime: 0x0400)
+        )
+        try expectBothWays("03 02000000 0002 0100 0004", .cyclingMeasurement, now)
+        #expect(now.speed(since: before, circumference: 2) == 8)
+        #expect(now.cadence(since: before) == 60)
+        #expect(now.speed(since: now, circumference: 2) == nil)
+        try expectBothWays("00", .cyclingMeasurement, CyclingMeasurement())
+    }
+
+    @Test func `a power meter's value has all that its flags announce`() throws {
+        var value = CyclingPowerMeasurement(power: -3)
+        try expectBothWays("0000 FDFF", .cyclingPowerMeasurement, value)
+        value = CyclingPowerMeasurement(power: 250)
+        value.balance = 49.5
+        value.isBalanceOfLeft = true
+        value.torque = 12.5
+        value.isTorqueOfCrank = true
+        value.wheel = .init(count: 1000, eventTime: 2048)
+        value.crank = .init(count: 300, eventTime: 1024)
+        value.forces = .init(maximum: 400, minimum: -20)
+        value.torques = .init(maximum: 640, minimum: -32)
+        value.angles = .init(maximum: 95, minimum: 275)
+        value.topDeadSpot = 2
+        value.bottomDeadSpot = 181
+        value.energy = 512
+        value.isCompensating = true
+        try expectBothWays(
+            "FF1F FA00 63 9001 E8030000 0008 2C01 0004 9001 ECFF 8002 E0FF 5F3011 0200 B500 0002",
+            .cyclingPowerMeasurement,
+            value
+        )
+        value.angles = .init(maximum: 5000, minimum: 0)
+        #expect(throws: BLEError.self) { try TypedCharacteristic.cyclingPowerMeasurement.octets(of: value) }
+    }
+
+    @Test func `a foot pod's value tells walking from running`() throws {
+        try expectBothWays(
+            "07 0003 5A 7800 E8030000",
+            .runningMeasurement,
+            RunningMeasurement(speed: 3, cadence: 90, strideLength: 1.2, distance: 100, isRunning: true)
+        )
+        try expectBothWays("00 8001 50", .runningMeasurement, RunningMeasurement(speed: 1.5, cadence: 80))
+    }
+
+    /// "More data" is the one flag of which a cleared bit announces a field.
+    @Test func `an indoor bike's speed is there when more data is not announced`() throws {
+        var bike = IndoorBikeData()
+        bike.speed = 25
+        bike.cadence = 85
+        bike.distance = 0x012345
+        bike.resistance = -4
+        bike.power = 180
+        bike.energy = ExpendedEnergy(total: 120, perHour: nil, perMinute: 9)
+        bike.heartRate = 140
+        bike.elapsed = 600
+        try expectBothWays(
+            "740B C409 AA00 452301 FCFF B400 7800 FFFF 09 8C 5802",
+            .indoorBikeData,
+            bike
+        )
+        try expectBothWays("0100", .indoorBikeData, IndoorBikeData())
+    }
+
+    @Test func `a treadmill's unknown slope is none`() throws {
+        var treadmill = TreadmillData()
+        treadmill.speed = 10.5
+        treadmill.distance = 1500
+        treadmill.inclination = -1.5
+        treadmill.ascent = 12.5
+        treadmill.descent = 0
+        treadmill.pace = 0.2
+        treadmill.metabolicEquivalent = 9.5
+        treadmill.remaining = 60
+        treadmill.power = 300
+        try expectBothWays(
+            "3C1A 1A04 DC0500 F1FF FF7F 7D00 0000 02 5F 3C00 FF7F 2C01",
+            .treadmillData,
+            treadmill
+        )
+    }
+
+    @Test func `a place on the earth keeps its seven decimals`() throws {
+        var value = LocationAndSpeed(positionStatus: .measured)
+        value.speed = 1.5
+        value.distance = 100.5
+        value.place = .init(latitude: -33.8568, longitude: 151.2153)
+        value.elevation = -1.25
+        value.heading = 359.99
+        value.rollingTime = 9
+        value.time = DateTime(year: 2026, month: 11, day: 25)
+        try expectBothWays(
+            "FF00 9600 ED0300 C0DCD1EB A89F215A 83FFFF 9F8C 09 EA07 0B 19 00 00 00",
+            .locationAndSpeed,
+            value
+        )
+        value.elevation = 90_000
+        #expect(throws: BLEError.self) { try TypedCharacteristic.locationAndSpeed.octets(of: value) }
+    }
+}
