@@ -47,6 +47,16 @@ import Testing
         #expect(watch.problems.count == 2)
     }
 
+    @Test func `a link is used without the answer to Exchange MTU, but not at once`() {
+        for (time, problems) in [(Duration.seconds(1), 1), (.seconds(5), 0)] {
+            let watch = AirWatch(centrals: [Self.central])
+            Self.connected(watch)
+            Self.note([0x02, 0x05, 0x02], from: .central, in: watch)
+            Self.note([0x0A, 0x03, 0x00], from: .central, at: time, in: watch)
+            #expect(watch.problems.count == problems)
+        }
+    }
+
     @Test func `values that come long after the last consumer has left are found`() {
         let watch = AirWatch(centrals: [Self.central])
         Self.connected(watch)
@@ -54,9 +64,9 @@ import Testing
         Self.arrive(0, in: watch)
         watch.ended(Self.route, at: .seconds(10))
         Self.arrive(1, at: .seconds(40), in: watch)
-        #expect(watch.problems.isEmpty)
+        #expect(watch.unwanted.isEmpty)
         Self.arrive(2, at: .seconds(100), in: watch)
-        #expect(watch.problems.count == 1)
+        #expect(watch.unwanted.count == 1)
     }
 
     /// What a consumer reports that takes these values, with the gaps between them, of the ten that have arrived.

@@ -32,7 +32,7 @@ final class AirWatch: Sendable {
         let central: BluetoothAddress
         let peripheral: BluetoothAddress
         /// What waits for its answer.
-        var pending: [Turn: UInt8] = [:]
+        var pending: [Turn: (opcode: UInt8, since: Duration)] = [:]
         /// Whether a fault has changed what the two know of each other.
         var isTamperedWith = false
         var hasOverflowed = false
@@ -48,10 +48,22 @@ final class AirWatch: Sendable {
         var lastConsumer: [Route: Duration] = [:]
         var features: Set<String> = []
         var problems: [String] = []
+        /// Values that nobody takes, and between whom they come.
+        var unwanted: [Unwanted] = []
+    }
+
+    /// A value that comes though nobody has taken any for long.
+    struct Unwanted: Sendable {
+        let route: Route
+        let text: String
     }
 
     /// For so long values may still come once nobody takes them: the write that switches them off may wait its turn.
     private static let subscriptionsOutlive = Duration.seconds(70)
+
+    /// Exchange MTU, and after how long a link is used though it was not answered.
+    private static let exchange: UInt8 = 0x02
+    private static let exchangeWaits = Duration.seconds(4)
 
     private let state = Mutex(State())
     private let centrals: [BluetoothAddress: Int]
@@ -61,6 +73,7 @@ final class AirWatch: Sendable {
     }
 
     var problems: [String] { state.withLock { $0.problems } }
+    var unwanted: [Unwanted] { state.withLock { $0.unwanted } }
     var features: Set<String> { state.withLock { $0.features } }
 
     func arrivals(on route: Route) -> [Arrival] { state.withLock { $0.arrivals[route] ?? [] } }
@@ -126,7 +139,7 @@ final class AirWatch: Sendable {
             state.tamperedPairs.insert([link.central, link.peripheral])
         }
         if !link.isTamperedWith {
-            if let problem = takeTurn(opcode, sender, &link) {
+            if let problem = takeTurn(opcode, sender, at: record.time, &link) {
                 state.problems.append("at \(record.time), link \(record.link): \(problem)")
             }
         }
@@ -142,24 +155,26 @@ final class AirWatch: Sendable {
                 state.consumers[route, default: 0] == 0
             else { continue }
             if let last = state.lastConsumer[route], record.time - last > Self.subscriptionsOutlive {
-                state.problems.append(
+                let text =
                     "at \(record.time), link \(record.link): \(value) arrives, and nobody has taken any since \(last)"
-                )
+                state.unwanted.append(Unwanted(route: route, text: text))
             }
         }
     }
 
     /// Whether a PDU keeps its turn: a request waits for the answer to the one before, an indication for its confirmation
     /// (Core Specification, Vol 3, Part F, 3.3.2).
-    private func takeTurn(_ opcode: UInt8, _ sender: LinkRole, _ link: inout WatchedLink) -> String? {
+    private func takeTurn(_ opcode: UInt8, _ sender: LinkRole, at time: Duration, _ link: inout WatchedLink) -> String?
+    {
         let kind = ATTOpcode(rawValue: opcode).kind
         switch kind {
         case .request, .indication:
             let turn = Turn(sender: sender, isIndication: kind == .indication)
-            if let pending = link.pending[turn] {
+            if let (pending, since) = link.pending[turn], pending != Self.exchange || time - since < Self.exchangeWaits
+            {
                 return "the \(sender.rawValue) sends \(opcode) while \(pending) waits for its answer"
             }
-            link.pending[turn] = opcode
+            link.pending[turn] = (opcode, time)
         case .response: link.pending[Turn(sender: sender.opposite, isIndication: false)] = nil
         case .confirmation: link.pending[Turn(sender: sender.opposite, isIndication: true)] = nil
         default: break

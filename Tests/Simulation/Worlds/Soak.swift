@@ -49,8 +49,8 @@ public struct Soak: Sendable, CustomStringConvertible {
     private static let service = BluetoothUUID(0xA000)
     private static let number = BluetoothUUID(0xA001)
     private static let quarter = Duration.seconds(21_600)
-    /// Until then tables and buffers find their sizes.
-    private static let warmUp = 8
+    /// For sixty days tables and buffers find their sizes: until each sensor has met each kind of trouble a few times.
+    private static let warmUp = 240
     /// So much memory may be in use more in one quarter of a day than in the one before that used most.
     public static let tolerance = 16 * 1024
 

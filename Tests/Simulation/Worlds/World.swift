@@ -71,7 +71,11 @@ final class World: Sendable {
     // MARK: - What is noted
 
     var findings: [Finding] {
-        state.withLock { $0.findings } + watch.problems.map { Finding(kind: "air", text: $0) }
+        // A peripheral that is bonded remembers what was subscribed to when a link was lost, and sends it on the next one
+        // though nobody wants it there: not looked at.
+        let unwanted = watch.unwanted.filter { !peripheral($0.route.peripheral, of: $0.route.central).isBonded }
+        return state.withLock { $0.findings }
+            + (watch.problems + unwanted.map(\.text)).map { Finding(kind: "air", text: $0) }
     }
 
     var features: Set<String> { state.withLock { $0.features }.union(watch.features) }
