@@ -6,15 +6,15 @@ public import BLEProtocol
 /// ```swift
 /// extension CharacteristicKey where Self == TypedCharacteristic<Int16> {
 ///     /// In hundredths of a degree Celsius.
-///     static var temperature: Self {
-///         TypedCharacteristic(BluetoothUUID(0x2A6E)) { reader throws(MalformedValue) in
+///     static var boilerTemperature: Self {
+///         TypedCharacteristic(BluetoothUUID(0xFFF4)) { reader throws(MalformedValue) in
 ///             try reader.int16()
 ///         } encode: { value, writer throws(MalformedValue) in
 ///             writer.int16(value)
 ///         }
 ///     }
 /// }
-/// let now = try await link.read(.temperature)
+/// let now = try await link.read(.boilerTemperature)
 /// ```
 ///
 /// One key serves both sides: a central reads, subscribes and writes with it, a peripheral describes its characteristic with
