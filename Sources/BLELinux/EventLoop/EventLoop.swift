@@ -20,10 +20,13 @@ package final class EventLoop: Sendable {
     deinit { core.stop() }
 
     /// Runs a closure on the loop's thread, after those that were handed over before.
-    package func enqueue(_ job: @escaping @Sendable () -> Void) { core.enqueue { _ in job() } }
+    package func enqueue(_ job: @escaping @Sendable () -> Void) { core.enqueue(.closure(job)) }
 
     /// The same, for a closure that reads from a socket.
-    func enqueueReceiving(_ job: @escaping @Sendable (ReceiveBuffer) -> Void) { core.enqueue(job) }
+    func enqueueReceiving(_ job: @escaping @Sendable (ReceiveBuffer) -> Void) { core.enqueue(.receiving(job)) }
+
+    /// Runs a part of a task on the loop's thread; the loop is held until it is done.
+    func enqueueTask(_ job: UnownedJob) { core.enqueue(.task(job, self)) }
 
     /// Calls the handler on the loop's thread whenever the descriptor is ready, or at its end.
     func register(
@@ -52,18 +55,35 @@ package final class EventLoop: Sendable {
     struct Registration: Hashable, Sendable { fileprivate(set) var token: UInt64 }
 }
 
+/// What is handed over to the loop's thread; cases, since a closure around a closure would be one more block of memory.
+private enum LoopJob: Sendable {
+    case closure(@Sendable () -> Void)
+    case receiving(@Sendable (ReceiveBuffer) -> Void)
+    case task(UnownedJob, EventLoop)
+
+    func run(_ buffer: ReceiveBuffer) {
+        switch self {
+        case .closure(let body): body()
+        case .receiving(let body): body(buffer)
+        case .task(let job, let loop): job.runSynchronously(on: loop.asUnownedTaskExecutor())
+        }
+    }
+}
+
 /// What the loop's thread works on; it outlives the ``EventLoop`` by the turn in which that is let go.
 private final class EventLoopCore: Sendable {
     private struct State {
         var handlers: [UInt64: EventLoop.Handler] = [:]
         var nextToken: UInt64 = 1
-        var jobs: [@Sendable (ReceiveBuffer) -> Void] = []
+        var jobs: [LoopJob] = []
         var isStopping = false
         /// Whether the thread looks at the jobs before it waits again, so that nobody has to wake it.
         var isAwake = false
     }
 
     private static let wakeToken: UInt64 = 0
+    /// The jobs whose memory is kept for those that follow; a burst is no reason to keep more for ever.
+    private static let keptJobs = 256
 
     private let readiness: FileDescriptor
     private let wake: FileDescriptor
@@ -77,7 +97,7 @@ private final class EventLoopCore: Sendable {
         self.wake = wake
     }
 
-    func enqueue(_ job: @escaping @Sendable (ReceiveBuffer) -> Void) {
+    func enqueue(_ job: LoopJob) {
         let mustWake = state.withLock { state in
             state.jobs.append(job)
             defer { state.isAwake = true }
@@ -127,6 +147,7 @@ private final class EventLoopCore: Sendable {
     func run() {
         let buffer = ReceiveBuffer()
         var ready: [(token: UInt64, readiness: Readiness)] = []
+        var jobs: [LoopJob] = []
         while true {
             // `EBADF` and the like can't happen while this object lives; there would be nothing to wait for.
             guard (try? readiness.wait(into: &ready)) != nil else { return }
@@ -138,19 +159,24 @@ private final class EventLoopCore: Sendable {
                     handler(event.readiness, buffer)
                 }
             }
-            if !runJobs(buffer) { return }
+            if !run(&jobs, buffer) { return }
         }
     }
 
     /// Runs what has been handed over; `false` once the loop is to end.
-    private func runJobs(_ buffer: ReceiveBuffer) -> Bool {
-        let (jobs, isStopping) = state.withLock { state in
-            defer { state.jobs.removeAll() }
-            if state.jobs.isEmpty { state.isAwake = false }
-            return (state.jobs, state.isStopping)
+    ///
+    /// - Parameter jobs: none; its memory is that of the jobs that come next.
+    private func run(_ jobs: inout [LoopJob], _ buffer: ReceiveBuffer) -> Bool {
+        let isStopping = state.withLock { state in
+            swap(&state.jobs, &jobs)
+            if jobs.isEmpty { state.isAwake = false }
+            return state.isStopping
         }
         guard !jobs.isEmpty else { return !isStopping }
-        for job in jobs { job(buffer) }
+        for job in jobs { job.run(buffer) }
+        if jobs.count > Self.keptJobs { jobs = [] }
+        // There mostly is one, for which this takes half of what `removeAll(keepingCapacity:)` does.
+        while jobs.popLast() != nil {}
         // What came meanwhile has its turn after the sockets, which may be ready again.
         let isMore = state.withLock { state in
             state.isAwake = !state.jobs.isEmpty

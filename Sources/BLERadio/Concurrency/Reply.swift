@@ -77,11 +77,15 @@ final class ReplyBox<Success: Sendable, Failure: Error>: Sendable {
         @inlinable init() {}
     }
 
-    @usableFromInline let state = Mutex(State())
+    // Made in the initializer: a default value is made without specialization, and asks for the metadata of all types in it.
+    @usableFromInline let state: Mutex<State>
     @usableFromInline let unwanted: @Sendable (Success) -> Void
 
     @inlinable
-    init(unwanted: @escaping @Sendable (Success) -> Void) { self.unwanted = unwanted }
+    init(unwanted: @escaping @Sendable (Success) -> Void) {
+        state = Mutex(State())
+        self.unwanted = unwanted
+    }
 
     /// Begins to wait; the result where it must not: the task may have been cancelled before.
     @inlinable

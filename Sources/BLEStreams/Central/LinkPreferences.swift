@@ -13,6 +13,8 @@ final class LinkPreferences: Sendable {
     private let commonAnswers: PairingAnswers?
     private let ownAnswers = Mutex<[UInt64: PairingAnswers]>([:])
 
+    /// Whether anything was ever demanded: nearly no program does, and each operation asks.
+    private let isDemanding = Atomic(false)
     private let demanded = Mutex<[UInt64: [BluetoothUUID: SecurityLevel]]>([:])
 
     init(_ common: ConnectionParameters?, _ answers: PairingAnswers?) {
@@ -33,11 +35,13 @@ final class LinkPreferences: Sendable {
 
     /// How secure a link to a peripheral has to be for the use of which characteristics.
     func demands(on peripheral: BluetoothAddress) -> [BluetoothUUID: SecurityLevel] {
-        demanded.withLock { $0.isEmpty ? [:] : $0[peripheral.rawValue] ?? [:] }
+        guard isDemanding.load(ordering: .acquiring) else { return [:] }
+        return demanded.withLock { $0[peripheral.rawValue] ?? [:] }
     }
 
     func demand(_ level: SecurityLevel?, for uuid: BluetoothUUID, of peripheral: BluetoothAddress) {
         demanded.withLock { $0[peripheral.rawValue, default: [:]][uuid] = level }
+        isDemanding.store(true, ordering: .releasing)
     }
 
     /// What a link to a peripheral is to be like.

@@ -8,30 +8,32 @@ extension Bearer {
     ///
     /// - Parameters:
     ///   - pass: in whose name.
-    ///   - answers: who answers where the link has to be made more secure for it.
+    ///   - refusesEnd: whether nothing is begun on a link that is over, or is being closed by this side.
+    /// - Returns: why the link is over, where nothing was begun for that; no outcome comes then.
     @discardableResult
     func begin(
         _ target: LinkMachine.Target,
         pass: Pass? = nil,
-        answers: @escaping Answers = { nil },
-        completion: @escaping Completion
-    ) -> OperationID {
+        for caller: any OperationCaller,
+        refusesEnd: Bool = false
+    ) -> DisconnectReason? {
         let demands = surroundings.demands()
         return change { state, output in
+            if refusesEnd, let end = state.machine.end ?? state.machine.closeReason { return end }
             state.machine.demands = demands
             let id = state.machine.begin(target, pass: pass, &output)
-            state.calls.append((id, Call(completion: completion, answers: answers)))
-            return id
+            state.calls.append((id, caller))
+            return nil
         }
     }
 
-    /// Takes an operation back: no outcome comes any more, unless that is under way.
-    func cancel(_ id: OperationID) {
-        let call = state.withLock { state in
-            state.calls.firstIndex { $0.id == id }.map { state.calls.remove(at: $0).call }
-        }
+    /// Takes a caller's operation back: no outcome comes any more, unless that is under way.
+    func cancel(_ caller: any OperationCaller) {
         // Let go of outside the lock: what it holds may end with it.
-        withExtendedLifetime(call) { step { machine, output in machine.cancel(id, &output) } }
+        let call = state.withLock { state in
+            state.calls.firstIndex { $0.caller === caller }.map { state.calls.remove(at: $0) }
+        }
+        if let call { step { machine, output in machine.cancel(call.id, &output) } }
     }
 
     /// Has nobody else use the link until it is given back.

@@ -29,7 +29,7 @@ extension Bearer {
 
     private func answers(of asker: LinkMachine.Asker) -> PairingAnswers? {
         switch asker {
-        case .operation(let id): state.withLock { $0.calls.first { $0.id == id }?.call }?.answers()
+        case .operation(let id): state.withLock { $0.calls.first { $0.id == id }?.caller }?.answers
         case .consumers(let consumers): consumers.lazy.compactMap { $0.answers() }.first
         }
     }

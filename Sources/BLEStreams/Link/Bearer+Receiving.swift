@@ -4,7 +4,9 @@ import Synchronization
 
 extension Bearer: ATTLinkReceiver {
     func linkReceived(_ pdus: consuming ReceivedPDUs) {
-        guard let run = pdus.notifications(from: 0), run.end == pdus.count else { return takeEach(pdus) }
+        guard let run = pdus.notifications(from: 0), run.end == pdus.count else {
+            return pdus.count == 1 ? takeAnswer(pdus[0]) : takeEach(pdus)
+        }
         let values = pdus.values(0..<run.end)
         // Let go before the consumer has the values: two threads that count references to the same octets slow each
         // other down.
@@ -14,6 +16,18 @@ extension Bearer: ATTLinkReceiver {
             for consumer in consumers { consumer.deliver(values) }
         } else {
             step { machine, output in machine.received(values, of: run.handle, &output) }
+        }
+    }
+
+    /// Takes a PDU that came alone and is no notification: the answer to a request, mostly.
+    private func takeAnswer(_ pdu: ReceivedPDU) {
+        // One that came alone is the whole of its array, and isn't copied.
+        let octets = Array(pdu.bytes)
+        step { machine, output in
+            guard machine.end == nil else { return }
+            if machine.received(octets, at: pdu.time, &output) { return }
+            let security = self.security
+            database.withLock { machine.served(octets, security: security, database: &$0, &output) }
         }
     }
 

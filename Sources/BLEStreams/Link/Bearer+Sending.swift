@@ -16,7 +16,7 @@ extension Bearer {
             count += 1
             let result = radioLink.send(outgoing.pdu)
             var output = LinkMachine.Output()
-            var finished: [Ended] = []
+            var finished = Few<Ended>()
             next = state.withLock { state in
                 state.machine.handedOver(outgoing, result, &output)
                 finished = prepare(&state, &output)

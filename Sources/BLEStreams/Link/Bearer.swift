@@ -9,8 +9,6 @@ import Synchronization
 final class Bearer: Sendable {
     typealias OperationID = LinkMachine.OperationID
     typealias Pass = LinkMachine.Pass
-    typealias Completion = @Sendable (Result<any Sendable, LinkFailure>) -> Void
-    typealias Answers = @Sendable () -> PairingAnswers?
 
     /// What else there is to do about a link; each is called without a lock.
     struct Surroundings: Sendable {
@@ -33,7 +31,7 @@ final class Bearer: Sendable {
     struct State {
         var machine: LinkMachine
         /// Who is told of the end of an operation, and who answers for it; the oldest first, and few.
-        var calls: [(id: OperationID, call: Call)] = []
+        var calls: [(id: OperationID, caller: any OperationCaller)] = []
         /// Wishes for a more secure link, until they are fulfilled or given up.
         var raises: SmallTable<LinkMachine.RaiseID, Ending<Void>> = [:]
         /// Makes the link more secure; `nil` where nobody does, and behind the end.
@@ -49,14 +47,11 @@ final class Bearer: Sendable {
         var handOvers = 0
     }
 
-    /// Whose an operation is.
-    struct Call {
-        let completion: Completion
-        let answers: Answers
-    }
-
     /// An operation that ended, and who is told.
-    typealias Ended = (completion: Completion, result: Result<any Sendable, LinkFailure>)
+    struct Ended {
+        let caller: any OperationCaller
+        let result: Result<GATTSuccess, LinkFailure>
+    }
 
     let radioLink: any ATTLink
     let timeline: any Timeline
@@ -134,7 +129,7 @@ final class Bearer: Sendable {
     /// follow it, and the rest in the order of ``carryOut(_:_:)``.
     func change<Result>(_ body: (inout State, inout LinkMachine.Output) -> Result) -> Result {
         var output = LinkMachine.Output()
-        var finished: [Ended] = []
+        var finished = Few<Ended>()
         var outgoing: LinkMachine.Outgoing?
         let result = state.withLock { state in
             if state.machine.early.isOpen { state.machine.now = timeline.now }
@@ -170,7 +165,7 @@ final class Bearer: Sendable {
     func prepare(
         _ state: inout State,
         _ output: inout LinkMachine.Output
-    ) -> [Ended] {
+    ) -> Few<Ended> {
         set(output.clientTimer, output.serverTimer, &state)
         if let rest = output.rest {
             for wait in rest.waits { set(wait, &state) }
@@ -178,24 +173,26 @@ final class Bearer: Sendable {
                 if let id = raise.begins { state.raises[id] = Ending() }
             }
         }
-        return output.finished.compactMap { outcome in
-            guard let index = state.calls.firstIndex(where: { $0.id == outcome.id }) else { return nil }
-            return (state.calls.remove(at: index).call.completion, outcome.result)
+        var ended = Few<Ended>()
+        for outcome in output.finished {
+            guard let index = state.calls.firstIndex(where: { $0.id == outcome.id }) else { continue }
+            ended.append(Ended(caller: state.calls.remove(at: index).caller, result: outcome.result))
         }
+        return ended
     }
 
     /// What is done without the lock, behind the deliveries.
     func carryOut(
         _ rest: LinkMachine.Rest?,
-        _ finished: [Ended]
+        _ finished: Few<Ended>
     ) {
         guard let rest else {
-            for ended in finished { ended.completion(ended.result) }
+            for ended in finished { ended.caller.ended(ended.result) }
             return
         }
         for memory in rest.memory { surroundings.remember(memory) }
         for notice in rest.notices { tell(notice) }
-        for ended in finished { ended.completion(ended.result) }
+        for ended in finished { ended.caller.ended(ended.result) }
         if let changed = rest.changed { surroundings.servicesChanged(changed) }
         for served in rest.served { surroundings.served(served) }
         for raise in rest.raises { carryOut(raise) }

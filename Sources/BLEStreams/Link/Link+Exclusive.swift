@@ -31,6 +31,19 @@ extension Link {
         return try await holds.working { try await body(handle) }
     }
 
+    private static func hold(
+        on bearer: Bearer,
+        _ outcome: Result<GATTSuccess, LinkFailure>,
+        _ object: String
+    ) -> Result<Bearer.Hold, any Error> {
+        let pass: Result<LinkMachine.Pass, LinkFailure> = outcome.typed()
+        return pass.map { Bearer.Hold(bearer: bearer, id: $0) }
+            .mapError { failure in
+                let security = bearer.radioLink.security
+                return BLEError(failure, operation: "hold the link", object: object, target: object, security: security)
+            }
+    }
+
     /// Waits until nobody else uses the link; the caller gives it back with `leave()`.
     func acquire() async throws -> Bearer.Hold {
         let object = "of \(peripheral)"
@@ -38,9 +51,11 @@ extension Link {
         if let end = bearer.end { throw BLEError.linkEnded(end, operation: "hold the link", object: object) }
         let giveBack: @Sendable (Bearer.Hold) -> Void = { $0.leave() }
         return try await reply(on: timeline, unwanted: giveBack) { finish in
-            start(.hold, operation: "hold the link", object: object) { (outcome: Result<LinkMachine.Pass, BLEError>) in
-                finish(outcome.map { Bearer.Hold(bearer: self.bearer, id: $0) }.mapError { $0 as any Error })
+            let caller = OperationCallback(answers: whoAnswers) { [bearer] outcome in
+                finish(Self.hold(on: bearer, outcome, object))
             }
+            bearer.begin(.hold, pass: pass, for: caller)
+            return { [bearer] in bearer.cancel(caller) }
         }
     }
 }

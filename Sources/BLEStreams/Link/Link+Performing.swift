@@ -3,44 +3,6 @@ import BLERadio
 
 /// How an operation is carried out: it waits for the link, for what it names to be found, and for its answer.
 extension Link {
-    /// Begins an operation when the link is free for it; exactly one outcome comes, unless the returned closure is called
-    /// before.
-    func start<Success: Sendable>(
-        _ target: LinkMachine.Target,
-        operation: String,
-        object: @escaping @autoclosure @Sendable () -> String,
-        finish: @escaping @Sendable (Result<Success, BLEError>) -> Void
-    ) -> @Sendable () -> Void {
-        let (bearer, address) = (bearer, peripheral.address)
-        let words: @Sendable (LinkFailure) -> BLEError = { failure in
-            BLEError(
-                failure,
-                operation: operation,
-                object: object(),
-                target: target.selector.map { "\($0) of \(address)" } ?? object(),
-                security: bearer.radioLink.security
-            )
-        }
-        let answers: Bearer.Answers = { self.answers }
-        let id = bearer.begin(target, pass: pass, answers: answers) { result in
-            switch result {
-            case .success(let value as Success): finish(.success(value))
-            case .success: finish(.failure(words(.procedure(.cancelled))))
-            case .failure(let failure): finish(.failure(words(failure)))
-            }
-        }
-        return { bearer.cancel(id) }
-    }
-
-    func start<Success: Sendable>(
-        _ target: LinkMachine.Target,
-        operation: String,
-        object: OperationObject,
-        finish: @escaping @Sendable (Result<Success, BLEError>) -> Void
-    ) -> @Sendable () -> Void {
-        start(target, operation: operation, object: "\(object)", finish: finish)
-    }
-
     /// A characteristic that may be used at once; `nil` where the peer must be asked, or the link may have to be more secure.
     ///
     /// - Throws: ``BLEError/Code/notFound`` or ``BLEError/Code/servicesChanged`` where everything is known.
@@ -60,10 +22,12 @@ extension Link {
         timeout: Duration?
     ) async throws -> Characteristic {
         if let known = try known(selector, operation: operation) { return known }
-        let object = OperationObject(nil, selector, peripheral.address)
-        return try await waitFor(operation: operation, object: object, timeout: timeout) { finish in
-            start(.find(selector), operation: operation, object: object, finish: finish)
-        }
+        return try await outcome(
+            of: .find(selector),
+            operation,
+            OperationObject(nil, selector, peripheral.address),
+            timeout
+        )
     }
 
     /// Runs one procedure on a characteristic, which is found first and must have one of these properties.
@@ -74,11 +38,12 @@ extension Link {
         _ timeout: Duration?,
         _ make: @escaping @Sendable (Characteristic) -> Procedure
     ) async throws -> Procedure.Success {
-        let object = OperationObject(.of, selector, peripheral.address)
-        return try await waitFor(operation: operation, object: object, timeout: timeout) { finish in
-            let target = LinkMachine.Target.characteristic(selector, anyOf: properties, make)
-            return start(target, operation: operation, object: object, finish: finish)
-        }
+        try await outcome(
+            of: .characteristic(selector, anyOf: properties, make),
+            operation,
+            OperationObject(.of, selector, peripheral.address),
+            timeout
+        )
     }
 
     /// Runs one procedure that names what it needs by handles, or needs none.
@@ -88,37 +53,51 @@ extension Link {
         object: OperationObject,
         timeout: Duration?
     ) async throws -> Procedure.Success {
-        try await waitFor(operation: operation, object: object, timeout: timeout) { finish in
-            start(.handles(procedure), operation: operation, object: object, finish: finish)
-        }
+        try await outcome(of: .handles(procedure), operation, object, timeout)
     }
 
-    func waitFor<Success: Sendable>(
+    /// Begins an operation when the link is free for it; exactly one outcome comes, unless the returned closure is called
+    /// before. For what nobody waits for: see ``outcome(of:_:_:_:)``.
+    func start<Success: Sendable>(
+        _ target: LinkMachine.Target,
         operation: String,
         object: OperationObject,
-        timeout: Duration?,
-        start: (@escaping @Sendable (Result<Success, BLEError>) -> Void) -> @Sendable () -> Void
-    ) async throws -> Success {
-        if let end = bearer.end { throw BLEError.linkEnded(end, operation: operation, object: "\(object)") }
-        if bearer.wouldWaitForItself(with: pass) { throw BLEError.waitingForItself(operation, "\(object)") }
-        let limit = timeout.map { timeout -> (Duration, @Sendable () -> any Error) in
-            (
-                timeout,
-                { BLEError.timedOut(operation, object: "\(object)", after: timeout, waitingFor: "no answer came") }
+        finish: @escaping @Sendable (Result<Success, BLEError>) -> Void
+    ) -> @Sendable () -> Void {
+        let (bearer, isFound) = (bearer, target.isFound)
+        let caller = OperationCallback(answers: whoAnswers) { outcome in
+            finish(
+                outcome.typed().mapError { failure in
+                    BLEError(
+                        failure,
+                        operation: operation,
+                        object: "\(object)",
+                        target: "\(isFound ? object.target : object)",
+                        security: bearer.radioLink.security
+                    )
+                }
             )
         }
-        return try await reply(on: timeline, limit: limit) { finish in
-            start { finish($0.mapError { $0 as any Error }) }
-        }
+        bearer.begin(target, pass: pass, for: caller)
+        return { bearer.cancel(caller) }
     }
-}
 
-extension LinkMachine.Target {
-    /// What is looked for.
-    fileprivate var selector: CharacteristicSelector? {
-        switch self {
-        case .characteristic(let selector, _, _), .find(let selector): selector
-        default: nil
+    /// Begins an operation when the link is free for it, and waits for what comes of it.
+    func outcome<Success: Sendable>(
+        of target: LinkMachine.Target,
+        _ operation: String,
+        _ object: OperationObject,
+        _ timeout: Duration?
+    ) async throws -> Success {
+        if bearer.wouldWaitForItself(with: pass) {
+            if let end = bearer.end { throw BLEError.linkEnded(end, operation: operation, object: "\(object)") }
+            throw BLEError.waitingForItself(operation, "\(object)")
         }
+        let wait = OperationWait(self, operation, object, isFound: target.isFound)
+        let success = try await wait.success(of: target, within: timeout)
+        // Here the compiler knows the type, and need not ask.
+        if case .octets(let octets) = success, let value = octets as? Success { return value }
+        guard let value = success.value(as: Success.self) else { throw wait.error(.procedure(.cancelled)) }
+        return value
     }
 }

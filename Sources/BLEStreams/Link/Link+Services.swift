@@ -15,9 +15,7 @@ extension Link {
     public func discover(timeout: Duration? = nil) async throws -> GATTDatabase {
         if let known = bearer.knownDatabase { return known }
         let object = OperationObject(.of, nil, peripheral.address)
-        return try await waitFor(operation: "discovery", object: object, timeout: timeout) { finish in
-            start(.database, operation: "discovery", object: object, finish: finish)
-        }
+        return try await outcome(of: .database, "discovery", object, timeout)
     }
 
     /// The services of chosen types alone, with their characteristics and descriptors: fewer requests than

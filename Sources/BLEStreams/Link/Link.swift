@@ -188,12 +188,13 @@ extension Link {
         _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) {
         let object = "to \(peripheral) (\(name))"
-        bearer.begin(.aside(procedure)) { outcome in
+        let caller = OperationCallback { outcome in
             let words = { (failure: LinkFailure) in
                 BLEError(failure, operation: "connect", object: object, target: object, security: .none)
             }
             result(outcome.map { _ in }.mapError(words))
         }
+        bearer.begin(.aside(procedure), for: caller)
     }
 
     /// Calls the closure when the link is down; at once where it is. What is returned takes that back.

@@ -10,7 +10,7 @@ struct OperationObject: Sendable, CustomStringConvertible {
         case several(Int)
     }
 
-    private let relation: Relation?
+    private var relation: Relation?
     private let attributes: Attributes?
     private let peripheral: BluetoothAddress
 
@@ -32,6 +32,13 @@ struct OperationObject: Sendable, CustomStringConvertible {
         self.peripheral = peripheral
         relation = .of
         attributes = .several(count)
+    }
+
+    /// The same without the preposition.
+    var target: OperationObject {
+        var target = self
+        target.relation = nil
+        return target
     }
 
     var description: String {

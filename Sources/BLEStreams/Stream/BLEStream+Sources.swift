@@ -80,7 +80,7 @@ extension BLEStream {
 
         init(open: @escaping @Sendable (Waker) -> Cursor<Element>) { iteration = Iteration(open: open) }
 
-        func next() async throws -> Element? { try await iteration.next(isolation: self) }
+        func next() async throws -> Element? { try await iteration.next() }
     }
 }
 

@@ -76,13 +76,13 @@ public struct BLEStream<Element: Sendable>: AsyncSequence, Sendable {
         /// The next element; `nil` at the end, which is then final.
         @inlinable
         public mutating func next() async throws -> Element? {
-            try await iteration.next(isolation: #isolation)
+            try await iteration.next()
         }
 
         /// The next element, delivered in the given isolation; `nil` at the end, which is then final.
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
-            try await iteration.next(isolation: actor)
+            try await iteration.next()
         }
     }
 }

@@ -11,13 +11,13 @@ final class Iteration<Element: Sendable> {
 
     private var close: (() -> Void)?
     private let open: (Waker) -> Cursor<Element>
-    private let waker = Waker()
+    @usableFromInline let waker = Waker()
 
     @usableFromInline
     init(open: @escaping @Sendable (Waker) -> Cursor<Element>) { self.open = open }
 
     @inlinable
-    func next(isolation actor: isolated (any Actor)?) async throws -> Element? {
+    func next() async throws -> Element? {
         guard !isOver else { return nil }
         do {
             // Also where there is always an element: a source that never pauses can be left all the same.
@@ -32,10 +32,10 @@ final class Iteration<Element: Sendable> {
                     end()
                     return nil
                 case .pending where isListening:
-                    try await wait(isolation: actor)
+                    try await waker.wait()
                     isListening = false
                 case .pending:
-                    listen()
+                    waker.listen()
                     isListening = true
                 }
             }
@@ -53,12 +53,6 @@ final class Iteration<Element: Sendable> {
         close = cursor.close
         return cursor.poll
     }
-
-    @usableFromInline
-    func listen() { waker.listen() }
-
-    @usableFromInline
-    func wait(isolation actor: isolated (any Actor)?) async throws { try await waker.wait(isolation: actor) }
 
     /// Undoes what opening did, and lets go of everything.
     @usableFromInline

@@ -227,8 +227,8 @@ final class Mailbox<Element: Sendable>: Sendable {
     /// The next element. Where what waits is never displaced, the rest of the buffer comes with it in `values`.
     private func take(_ values: inout Backlog<Element>) throws -> Polled<Element> {
         try state.withLock { state in
-            mergeGapsAtFront(of: &state)
-            if let gap = state.gap.take() { return .gap(gap) }
+            if !state.laterGaps.isEmpty { mergeGapsAtFront(of: &state) }
+            if state.gap != nil, let gap = state.gap.take() { return .gap(gap) }
             if policy.keepsWhatItHas, state.laterGaps.isEmpty, !state.buffer.isEmpty {
                 swap(&state.buffer, &values)
                 state.first += values.count

@@ -54,6 +54,7 @@ final class Waker: Sendable {
     }
 
     /// To be called before the last poll before waiting: what happens from now on wakes.
+    @usableFromInline
     func listen() {
         consumer.withLock { consumer in
             if case .waiting = consumer { preconditionFailure(Self.oneConsumer) }
@@ -64,7 +65,8 @@ final class Waker: Sendable {
     /// Waits until it is woken; once for all that happened since `listen()`.
     ///
     /// - Throws: `CancellationError` where the waiting task is cancelled.
-    func wait(isolation actor: isolated (any Actor)?) async throws {
+    @usableFromInline
+    func wait(isolation actor: isolated (any Actor)? = #isolation) async throws {
         let isWoken = await withTaskCancellationHandler {
             // Captured, it makes the closure the actor's: else a wait on the main actor takes two changes of thread more.
             _ = actor

@@ -120,8 +120,10 @@ struct Bearer {
 }
 
 extension GATTClient.Finished {
-    static func success(_ id: GATTClient.ProcedureID, _ value: any Sendable = ()) -> Self {
-        Self(id: id, result: .success(value))
+    static func success(_ id: GATTClient.ProcedureID) -> Self { Self(id: id, result: .success(.done)) }
+
+    static func success(_ id: GATTClient.ProcedureID, _ value: some Sendable) -> Self {
+        Self(id: id, result: .success(GATTSuccess(value)))
     }
 
     static func failure(_ id: GATTClient.ProcedureID, _ failure: GATTFailure) -> Self {

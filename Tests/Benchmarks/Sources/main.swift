@@ -1,9 +1,13 @@
 // Compares streams with plain C loops that do the same work over the same kind of socket, in the same run.
 //
 //   swift run -c release Benchmarks [--only SUITE]… [--runs N] [--json FILE]
+//   swift run -c release Benchmarks --check [--accept]
 //
 // SUITE: notifications, requests, operators, advertising, links, instructions; all unless told otherwise. The table
 // goes to stdout, the same as JSON to FILE; `--json -` puts the JSON to stdout in place of the table.
+//
+// --check compares what a value costs on each path, in instructions and allocations, with Counts.txt, and fails where
+// something differs; with --accept it writes them there.
 //
 // What runs in the kernel lab is called with --kernel; see Suites/Kernel.swift.
 //
@@ -33,6 +37,8 @@ while let argument = arguments.popFirst() {
         guard let path = Instructions.Path(rawValue: name), let count = arguments.dropFirst().first.flatMap({ Int($0) })
         else { fail("--decode PATH COUNT") }
         Instructions.decodeAndExit(path, count)
+    case ("--check", let next) where next == nil || next == "--accept":
+        exit(try CountCheck().run(accepts: next != nil) ? 0 : 1)
     case ("--kernel", _?):
         try await Kernel.run(Array(arguments))
         exit(0)

@@ -17,12 +17,12 @@ extension GATTClient {
         init(note: String) { notes = [note] }
     }
 
-    /// A procedure that ended; the success has the procedure's own type.
-    package struct Finished: Sendable {
+    /// A procedure that ended.
+    package struct Finished: Equatable, Sendable {
         package var id: ProcedureID
-        package var result: Result<any Sendable, GATTFailure>
+        package var result: Result<GATTSuccess, GATTFailure>
 
-        package init(id: ProcedureID, result: Result<any Sendable, GATTFailure>) {
+        package init(id: ProcedureID, result: Result<GATTSuccess, GATTFailure>) {
             self.id = id
             self.result = result
         }
@@ -54,20 +54,3 @@ extension GATTClient {
 // MARK: - Comparing
 
 extension GATTClient.Output: Equatable {}
-
-extension GATTClient.Finished: Equatable {
-    /// Successes are equal where their types are the same, and comparable, and compare equal; those without a value too.
-    package static func == (left: Self, right: Self) -> Bool {
-        guard left.id == right.id else { return false }
-        switch (left.result, right.result) {
-        case (.failure(let left), .failure(let right)): return left == right
-        case (.success(let left), .success(let right)):
-            if left is Void, right is Void { return true }
-            guard let value = left as? any Equatable else { return false }
-            return isEqual(value, right)
-        default: return false
-        }
-    }
-
-    private static func isEqual<Value: Equatable>(_ left: Value, _ right: Any) -> Bool { left == right as? Value }
-}

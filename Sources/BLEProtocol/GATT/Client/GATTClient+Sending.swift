@@ -68,7 +68,7 @@ extension GATTClient {
         var output = Output()
         switch onItsWay.take() {
         case .command(let command) where !command.isCancelled:
-            output.finished.append(Finished(id: command.id, result: .success(())))
+            output.finished.append(Finished(id: command.id, result: .success(.done)))
         case .request(let procedure, let isExchange):
             if isExchange { isMTUExchanged = true }
             // An answer that was faster leaves nothing to wait for.

@@ -106,13 +106,13 @@ package struct GATTClient: Sendable {
 
     /// Begins a procedure, or puts it at the end of the queue. Its result comes in ``Output/finished``, from this call
     /// where it can be told at once.
-    package mutating func begin(_ procedure: some GATTProcedure) -> (ProcedureID, Output) {
+    package mutating func begin<Procedure: GATTProcedure>(_ procedure: Procedure) -> (ProcedureID, Output) {
         lastProcedure &+= 1
         let id = ProcedureID(number: lastProcedure)
         var output = Output()
         if let closed {
             output.finished.append(Finished(id: id, result: .failure(.disconnected(closed))))
-        } else if type(of: procedure).isCommand {
+        } else if Procedure.isCommand {
             beginCommand(procedure, id, &output)
         } else if slot == nil, queue.isEmpty {
             start(procedure, id, &output)

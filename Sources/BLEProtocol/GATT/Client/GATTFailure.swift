@@ -1,5 +1,6 @@
-/// Why a GATT procedure ended without what it was asked for.
-package enum GATTFailure: Error, Hashable, Sendable {
+/// Why a GATT procedure ended without what it was asked for; indirect, so that a result has room for little more than the
+/// success.
+package indirect enum GATTFailure: Error, Hashable, Sendable {
     /// The server answered with an error. The handle is the one that the server told, which need not be the right one.
     case attribute(ATTError, handle: UInt16)
     /// The answer had the right opcode and a form that the specification doesn't allow.

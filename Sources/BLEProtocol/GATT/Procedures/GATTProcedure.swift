@@ -131,17 +131,17 @@ package struct GATTAnswer: Hashable, Sendable {
 // MARK: - Without the type of the success
 
 /// A step without the type of the success.
-package enum GATTErasedStep {
+package enum GATTErasedStep: Sendable {
     case request(GATTRequest)
     case command([UInt8])
-    case ended(Result<any Sendable, GATTFailure>)
+    case ended(Result<GATTSuccess, GATTFailure>)
 
     init<Success>(_ step: GATTStep<Success>) {
         self =
             switch step {
             case .request(let request): .request(request)
             case .command(let pdu): .command(pdu)
-            case .finished(let value): .ended(.success(value))
+            case .finished(let value): .ended(.success(GATTSuccess(value)))
             }
     }
 }

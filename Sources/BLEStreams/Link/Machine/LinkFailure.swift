@@ -1,7 +1,8 @@
 import BLEProtocol
 
 /// Why an operation of a link failed, or a subscription ended; put into words only where the program hears of it.
-enum LinkFailure: Error {
+/// Indirect: a result has room for it, and mostly is none.
+indirect enum LinkFailure: Error {
     /// The procedure failed; `wasRaised` tells whether the link was made more secure for it in vain.
     case procedure(GATTFailure, wasRaised: Bool = false)
     /// The peer refused it, and the link could not be made more secure.

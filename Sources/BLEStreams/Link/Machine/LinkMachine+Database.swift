@@ -111,27 +111,27 @@ extension LinkMachine {
 
     mutating func discovered(
         _ number: Int,
-        _ outcome: Result<any Sendable, GATTFailure>,
+        _ outcome: Result<GATTSuccess, GATTFailure>,
         _ output: inout Output
     ) {
         searches[number] = nil
-        let found = outcome.flatMap { ($0 as? GATTDatabase).map(Result.success) ?? .failure(.cancelled) }
+        let found = outcome.flatMap { $0.value(as: GATTDatabase.self).map(Result.success) ?? .failure(.cancelled) }
         take(tracker.discovered(number, found), &output)
     }
 
-    mutating func probed(_ number: Int, _ outcome: Result<any Sendable, GATTFailure>, _ output: inout Output) {
+    mutating func probed(_ number: Int, _ outcome: Result<GATTSuccess, GATTFailure>, _ output: inout Output) {
         searches[number] = nil
-        let found = outcome.flatMap { ($0 as? [Service]).map(Result.success) ?? .failure(.cancelled) }
+        let found = outcome.flatMap { $0.value(as: [Service].self).map(Result.success) ?? .failure(.cancelled) }
         take(tracker.probed(number, found), &output)
     }
 
     /// Any answer but a hash of the right length means that there is none to go by.
-    mutating func hashRead(_ number: Int, _ outcome: Result<any Sendable, GATTFailure>, _ output: inout Output) {
+    mutating func hashRead(_ number: Int, _ outcome: Result<GATTSuccess, GATTFailure>, _ output: inout Output) {
         searches[number] = nil
         let hash: Result<[UInt8]?, GATTFailure>
         switch outcome {
         case .success(let values):
-            let value = (values as? [ReadByUUID.Value])?.first?.value
+            let value = values.value(as: [ReadByUUID.Value].self)?.first?.value
             hash = .success(value.flatMap { $0.count == 16 ? $0 : nil })
         case .failure(.attribute), .failure(.malformedResponse): hash = .success(nil)
         case .failure(let failure): hash = .failure(failure)

@@ -109,7 +109,7 @@ extension LinkMachine {
         if case .handles(let procedure) = operations[index].target {
             return known(database, for: procedure, index, &output)
         }
-        guard let selector = selector(of: id) else { return finish(id, .success(database), &output) }
+        guard let selector = selector(of: id) else { return finish(id, .success(.other(database)), &output) }
         switch selector.find(in: database) {
         case .success(let found): use(found, id, &output)
         case .failure(let failure): finish(id, .failure(failure), &output)
@@ -155,7 +155,7 @@ extension LinkMachine {
         case .subscribe(let subscriber):
             let place = operations.remove(at: index).place
             arm(subscriber, found, place, &output)
-        default: finish(id, .success(found), &output)
+        default: finish(id, .success(.other(found)), &output)
         }
     }
 
@@ -174,7 +174,7 @@ extension LinkMachine {
 
     mutating func ended(
         _ id: OperationID,
-        _ result: Result<any Sendable, GATTFailure>,
+        _ result: Result<GATTSuccess, GATTFailure>,
         _ output: inout Output
     ) {
         guard let index = index(of: id) else { return }
@@ -199,12 +199,12 @@ extension LinkMachine {
     private mutating func granted(_ index: Int, _ output: inout Output) {
         let hold = operations.remove(at: index)
         guard let place = hold.place else { return }
-        output.finished.append(Finished(id: hold.id, result: .success(place)))
+        output.finished.append(Finished(id: hold.id, result: .success(.other(place))))
     }
 
     mutating func finish(
         _ id: OperationID,
-        _ result: Result<any Sendable, LinkFailure>,
+        _ result: Result<GATTSuccess, LinkFailure>,
         _ output: inout Output
     ) {
         guard let index = index(of: id) else { return }

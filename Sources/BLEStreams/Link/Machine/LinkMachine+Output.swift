@@ -8,7 +8,7 @@ extension LinkMachine {
         /// Whether an indication is among them: nothing is sent before it has been delivered.
         var hasIndication = false
         /// Operations that ended.
-        var finished: [Finished] = []
+        var finished = Few<Finished>()
         /// The transaction timer of each half.
         var clientTimer: GATTClient.TimerCommand?
         var serverTimer: ATTServer.TimerCommand?
@@ -44,9 +44,9 @@ extension LinkMachine {
     }
 
     /// An operation that ended; the success has the type that belongs to its target.
-    struct Finished {
+    struct Finished: Equatable {
         let id: OperationID
-        let result: Result<any Sendable, LinkFailure>
+        let result: Result<GATTSuccess, LinkFailure>
     }
 
     enum Notice: Equatable {
@@ -105,19 +105,4 @@ extension LinkMachine.Output {
     }
 
     mutating func tell(_ notice: LinkMachine.Notice) { add { $0.notices.append(notice) } }
-}
-
-extension LinkMachine.Finished: Equatable {
-    static func == (left: Self, right: Self) -> Bool {
-        left.id == right.id
-            && GATTClient.Finished(left.result) == GATTClient.Finished(right.result)
-            && left.result.failure == right.result.failure
-    }
-}
-
-extension GATTClient.Finished {
-    /// A result alone, for comparing it as the client half does.
-    fileprivate init(_ result: Result<any Sendable, LinkFailure>) {
-        self.init(id: GATTClient.ProcedureID(number: 0), result: result.mapError { _ in .cancelled })
-    }
 }

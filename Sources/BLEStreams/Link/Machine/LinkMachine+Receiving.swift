@@ -53,14 +53,14 @@ extension LinkMachine {
         if let timer = step.timer { output.clientTimer = timer }
         giveUp(step.close, &output)
         for finished in step.finished {
-            guard let index = purposes.firstIndex(where: { $0.id == finished.id }) else { continue }
+            guard let index = purposes.firstIndex(where: { $0.id.number == finished.id.number }) else { continue }
             ended(purposes.remove(at: index).purpose, finished.result, &output)
         }
     }
 
     private mutating func ended(
         _ purpose: Purpose,
-        _ result: Result<any Sendable, GATTFailure>,
+        _ result: Result<GATTSuccess, GATTFailure>,
         _ output: inout Output
     ) {
         switch purpose {

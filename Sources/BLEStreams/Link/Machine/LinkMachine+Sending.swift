@@ -36,7 +36,7 @@ extension LinkMachine {
         if server.mtu != client.mtu { server.setMTU(client.mtu) }
         guard client.hasSomethingToSend || server.hasSomethingToSend else { return nil }
         let (pdu, isOfServer): ([UInt8], Bool)
-        if let next = server.nextPDU() {
+        if server.hasSomethingToSend, let next = server.nextPDU() {
             if let mtu = server.sending() { client.setMTU(mtu) }
             (pdu, isOfServer) = (next, true)
         } else if let next = client.nextPDU() {

@@ -122,7 +122,7 @@ extension LinkMachine {
     /// The peer has answered a write, or it was not made.
     mutating func configured(
         _ configuration: Configuration,
-        _ outcome: Result<any Sendable, GATTFailure>,
+        _ outcome: Result<GATTSuccess, GATTFailure>,
         _ output: inout Output
     ) {
         let write = configuration.write

@@ -53,6 +53,14 @@ extension LinkMachine {
             case .subscribe, .unsubscribe: .subscription
             }
         }
+
+        /// Whether it names a characteristic that has to be found.
+        var isFound: Bool {
+            switch self {
+            case .characteristic, .find: true
+            default: false
+            }
+        }
     }
 
     enum Kind: Sendable {

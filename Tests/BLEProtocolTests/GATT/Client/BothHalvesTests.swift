@@ -15,7 +15,8 @@ import Testing
         mutating func run<P: GATTProcedure>(_ procedure: P) throws -> P.Success {
             let (_, begun) = client.begin(procedure)
             let finished = try #require((begun.finished + exchange()).first)
-            return try #require(try finished.result.get() as? P.Success)
+            let success: P.Success? = try finished.result.get().value()
+            return try #require(success)
         }
 
         /// Carries PDUs to and fro until both sides are silent.

@@ -80,7 +80,7 @@ extension AnsweringDatabase {
             _ = client.sent()
             output = client.received(answer(request), at: Bearer.time)
         }
-        return output.finished.first?.result.map { $0 as? P.Success }.flatMap { value in
+        return output.finished.first?.result.map { $0.value(as: P.Success.self) }.flatMap { value in
             value.map { .success($0) } ?? .failure(.cancelled)
         }
     }

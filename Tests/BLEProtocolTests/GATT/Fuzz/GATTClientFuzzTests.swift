@@ -52,7 +52,8 @@ import Testing
             _ = client.sent()
             output = client.received(answer(UInt16(request[1]) | UInt16(request[2]) << 8), at: Bearer.time)
         }
-        guard case .success(let found)? = output.finished.first?.result, let list = found as? P.Success else {
+        guard case .success(let found)? = output.finished.first?.result, let list = found.value(as: P.Success.self)
+        else {
             Issue.record("\(P.self) ended with \(output.finished)")
             return count
         }

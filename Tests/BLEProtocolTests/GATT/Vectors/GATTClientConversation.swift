@@ -189,7 +189,8 @@ extension GATTClientConversation {
             switch finished.result {
             case .success(let value):
                 #expect(conversation.expect?.error == nil && pending.isEmpty, place)
-                return try #require(value as? P.Success, place)
+                let success: P.Success? = value.value()
+                return try #require(success, place)
             case .failure(.attribute(let error, _)) where retries > 0 && Self.isSecurity(error):
                 // What the layer above does when it has raised the security of the link.
                 retries -= 1

@@ -8,7 +8,7 @@ import BLERadio
 struct MachineWorld {
     /// What became of an operation.
     struct Fate {
-        var results: [Result<any Sendable, LinkFailure>] = []
+        var results: [Result<GATTSuccess, LinkFailure>] = []
         var isCancelled = false
     }
 
@@ -80,7 +80,9 @@ struct MachineWorld {
         }
         for finished in output.finished {
             fates[finished.id, default: Fate()].results.append(finished.result)
-            if case .success(let pass as LinkMachine.Pass) = finished.result { holds.append(pass) }
+            if case .success(let success) = finished.result, let pass = success.value(as: LinkMachine.Pass.self) {
+                holds.append(pass)
+            }
         }
         guard let rest = output.rest else { return }
         for notice in rest.notices {

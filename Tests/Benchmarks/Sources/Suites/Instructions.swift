@@ -2,6 +2,7 @@ import BLELinux
 import BLEProtocol
 import BLERadio
 import BLEStreams
+import CBenchmarks
 import Foundation
 
 /// The instructions that decoding one PDU or event takes: callgrind counts them, and they repeat exactly.
@@ -18,6 +19,13 @@ struct Instructions {
         case advertisement
         case read
         case write
+        case indication
+        case chunk
+        case operators
+        case command
+        case session
+        case served
+        case unwanted
 
         var name: String {
             switch self {
@@ -26,17 +34,44 @@ struct Instructions {
             case .advertisement: "an event's octets to a report"
             case .read: "a read, its answer there at once"
             case .write: "a write without response"
+            case .indication: "an indication with its confirmation"
+            case .chunk: "a chunk of a message, through assembled(until:)"
+            case .operators: "a value through filter, map and timeout"
+            case .command: "a command through a queue"
+            case .session: "a session's value"
+            case .served: "a server's notification to one central"
+            case .unwanted: "an advertisement that nobody wants"
             }
         }
     }
+
+    /// What one value costs on a path.
+    struct Count {
+        let path: Path
+        let instructions: Int
+        let allocations: Double
+    }
+
+    /// Has the C library copy and compare memory in the same way on all processors. Valgrind shows a program the processor
+    /// that it runs on, up to AVX2, and the library chooses by that: 3 % of a write.
+    private static let plainLibrary = [
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2_Usable,-AVX2,-AVX_Fast_Unaligned_Load,-ERMS"
+    ]
 
     private static let valgrind = "/usr/bin/valgrind"
     private static let strip = "/usr/bin/strip"
 
     func run() throws -> [Row] {
+        (try counts() ?? []).map { count in
+            Row(suite, count.path.name, .instructions, [Double(count.instructions)], allocations: count.allocations)
+        }
+    }
+
+    /// Counts all paths; `nil` where there is no valgrind.
+    func counts() throws -> [Count]? {
         for tool in [Self.valgrind, Self.strip] where !FileManager.default.isExecutableFile(atPath: tool) {
             FileHandle.standardError.write(Data("instructions: there is no \(tool), nothing is counted\n".utf8))
-            return []
+            return nil
         }
         // Valgrind 3.19 gives up on the debugging information of Swift 6.
         let copy = FileManager.default.temporaryDirectory.appending(path: "Benchmarks-\(getpid())").path
@@ -45,20 +80,35 @@ struct Instructions {
         _ = try output(of: Self.strip, ["--strip-debug", "-o", copy, program])
         return try Path.allCases.map { path in
             let (few, many) = (1_000, 11_000)
-            let difference = try count(copy, path, many) - count(copy, path, few)
-            return Row(suite, path.name, .instructions, [Double(difference) / Double(many - few)])
+            let (least, most) = (try count(copy, path, few), try count(copy, path, many))
+            return Count(
+                path: path,
+                instructions: (most.instructions - least.instructions) / (many - few),
+                allocations: Double(most.allocations - least.allocations) / Double(many - few)
+            )
         }
     }
 
-    private func count(_ program: String, _ path: Path, _ elements: Int) throws -> Int {
+    private func count(
+        _ program: String,
+        _ path: Path,
+        _ elements: Int
+    ) throws -> (instructions: Int, allocations: Int) {
         let text = try output(
             of: Self.valgrind,
             ["--tool=callgrind", "--callgrind-out-file=/dev/null", program, "--decode", path.rawValue, "\(elements)"]
         )
         // "==1234== Collected : 567890"
-        let line = text.split(separator: "\n").last { $0.contains("Collected :") }
-        guard let number = line?.split(separator: " ").last.flatMap({ Int($0) }) else { throw NoCount(output: text) }
-        return number
+        guard let instructions = Self.number(in: text, after: "Collected :"),
+            let allocations = Self.number(in: text, after: Self.allocationsAre)
+        else { throw NoCount(output: text) }
+        return (instructions, allocations)
+    }
+
+    private static let allocationsAre = "allocations:"
+
+    private static func number(in text: String, after words: String) -> Int? {
+        text.split(separator: "\n").last { $0.contains(words) }?.split(separator: " ").last.flatMap { Int($0) }
     }
 
     /// What a program says on its standard error.
@@ -66,6 +116,7 @@ struct Instructions {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(Self.plainLibrary) { $1 }
         let pipe = Pipe()
         process.standardError = pipe
         process.standardOutput = FileHandle.nullDevice
@@ -80,11 +131,14 @@ struct Instructions {
     /// Blocks the first thread: valgrind 3.19 doesn't survive what libdispatch has it do otherwise.
     static func decodeAndExit(_ path: Path, _ count: Int) -> Never {
         let isDone = DispatchSemaphore(value: 0)
+        CBenchmarks_countAllocations(true)
         Task.detached {
             try await decode(path, count)
             isDone.signal()
         }
         isDone.wait()
+        let line = "\(allocationsAre) \(CBenchmarks_allocations())\n"
+        FileHandle.standardError.write(Data(line.utf8))
         exit(0)
     }
 
@@ -100,10 +154,20 @@ struct Instructions {
             try await use { link, _ in
                 for _ in 0..<count { try await link.write(value, to: .handle(3), .withoutResponse) }
             }
+        case .indication: try await indicate(count)
+        case .chunk:
+            let last: [UInt8] = [0x1B, 3, 0] + [UInt8](repeating: 7, count: 17) + Array("EOM".utf8)
+            try await chain(count, each: 10, last: last) { $0.assembled(until: .endOfMessage("EOM")) }
+        case .operators:
+            try await chain(count) { $0.filter { !$0.isIndication }.map { $0.count }.timeout(.seconds(10)) }
+        case .command: try await queue(count)
+        case .session: try await session(count)
+        case .served: try await serve(count)
+        case .unwanted: try await pass(count)
         }
     }
 
-    private static func use(_ body: (Link, DirectLink) async throws -> Void) async throws {
+    static func use(_ body: (Link, DirectLink) async throws -> Void) async throws {
         let radio = DirectRadio()
         let central = try await Central.open(.radio(radio))
         try await central.peripheral(radio.link.peer).withLink { try await body($0, radio.link) }
@@ -113,7 +177,6 @@ struct Instructions {
     private static func receive(_ count: Int) async throws {
         try await use { link, radio in
             _ = try await link.discover()
-            let octets: [UInt8] = [0x1B, 3, 0] + [UInt8](repeating: 7, count: 20)
             var iterator = link.notifications(of: .handle(3), buffer: .unbounded).makeAsyncIterator()
             let size = 50
             // The subscription is made by the first call of `next()`; the link has this batch for it then.
@@ -140,7 +203,6 @@ struct Instructions {
         let loop = try EventLoop(name: "benchmarks")
         try await withTaskExecutorPreference(loop) {
             try await use { link, radio in
-                let octets: [UInt8] = [0x1B, 3, 0] + [UInt8](repeating: 7, count: 20)
                 var iterator = link.notifications(of: .handle(3), buffer: .unbounded).makeAsyncIterator()
                 radio.afterSubscription = [octets]
                 for _ in 0..<count {
@@ -150,6 +212,4 @@ struct Instructions {
             }
         }
     }
-
-    private struct Missing: Error {}
 }

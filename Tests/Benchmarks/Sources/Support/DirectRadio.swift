@@ -20,11 +20,15 @@ struct DirectRadio: IdleRadio {
 }
 
 /// A time that stands still, in which nothing ever becomes due: without it there would be a thread for the timers.
-private struct StillTimeline: Timeline {
+struct StillTimeline: Timeline {
     let now = Duration.zero
     let wallTime = ReceptionTime(sinceEpoch: .seconds(1), source: .reading)
     var clock: any Clock<Duration> { ContinuousClock() }
-    func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> RadioActivity { RadioActivity {} }
+    func schedule(after delay: Duration, _ body: @escaping @Sendable () -> Void) -> RadioActivity {
+        // What is only to be done later than now is no matter of time.
+        if delay <= .zero { Task.detached { body() } }
+        return RadioActivity {}
+    }
     func randomBits() -> UInt64 { 4 }
 }
 
@@ -32,6 +36,10 @@ private struct StillTimeline: Timeline {
 final class DirectLink: ATTLink {
     private let receiver = Mutex<(any ATTLinkReceiver)?>(nil)
     private let first = Mutex<[[UInt8]]>([])
+    private let answers: Bool
+
+    /// - Parameter answers: whether there is a peripheral at the other end; else there is a client, who is silent.
+    init(answers: Bool = true) { self.answers = answers }
 
     let peer = SocketPairRadio.peer
     var local: BluetoothAddress? { nil }
@@ -48,6 +56,7 @@ final class DirectLink: ATTLink {
     }
 
     func send(_ pdu: [UInt8]) -> SendResult {
+        guard answers else { return .sent }
         if let answer = NotifyingPeripheral.answer(to: pdu) { bring([answer]) }
         if pdu.first == 0x12 { bring(afterSubscription) }
         return .sent

@@ -1,0 +1,159 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// Somebody who has begun an operation on a link, and is told how it ends.
+protocol OperationCaller: AnyObject, Sendable {
+    /// The operation has ended. Called once, without a lock, unless it is taken back before.
+    func ended(_ result: Result<GATTSuccess, LinkFailure>)
+
+    /// Who answers where the link has to be made more secure for it; `nil`: nobody.
+    var answers: PairingAnswers? { get }
+}
+
+/// The wait of one operation, from its call to its outcome, and what an error says of it: one object that stands for all of
+/// this, so that nothing else has to be allocated for a value.
+///
+/// It keeps what ``reply(on:limit:unwanted:isolation:start:)`` promises: there is one outcome, whichever comes first of the
+/// bearer's, the limit and the cancellation; who is cancelled returns at once, and the operation is taken back, once. Its
+/// state has no type parameter: metadata of generic state is asked for when it is made and when it is let go, which took a
+/// tenth of a read.
+final class OperationWait: OperationCaller {
+    typealias Continuation = UnsafeContinuation<GATTSuccess, any Error>
+
+    private struct State {
+        var continuation: Continuation?
+        var timer: RadioActivity?
+        var isOver = false
+    }
+
+    private let link: Link
+    private let operation: String
+    private let object: OperationObject
+    /// Whether the object has to be found first.
+    private let isFound: Bool
+    private let state = Mutex(State())
+    /// Whether nobody waits any more while the operation may be under way. Set before it is taken back, and read behind its
+    /// beginning, with the lock of the bearer between: whichever of the two comes second takes it back.
+    private let isAbandoned = Atomic(false)
+
+    init(_ link: Link, _ operation: String, _ object: OperationObject, isFound: Bool) {
+        self.link = link
+        self.operation = operation
+        self.object = object
+        self.isFound = isFound
+    }
+
+    var answers: PairingAnswers? { link.answers }
+
+    /// Begins the operation, and waits for its outcome.
+    func success(
+        of target: LinkMachine.Target,
+        within timeout: Duration?,
+        isolation actor: isolated (any Actor)? = #isolation
+    ) async throws -> GATTSuccess {
+        try await withTaskCancellationHandler {
+            // Captured, it makes the closure the actor's: else a wait on the main actor takes two changes of thread more.
+            _ = actor
+            // Unchecked: it is this object that sees to it that there is one outcome.
+            return try await withUnsafeThrowingContinuation { begin(target, timeout, $0) }
+        } onCancel: {
+            abandon(CancellationError())
+        }
+    }
+
+    /// Begins the operation. The outcome may be there before this has returned.
+    private func begin(_ target: LinkMachine.Target, _ timeout: Duration?, _ continuation: Continuation) {
+        let isCancelled = state.withLock { state in
+            if !state.isOver { state.continuation = continuation }
+            return state.isOver
+        }
+        if isCancelled {
+            let end = link.bearer.end.map { BLEError.linkEnded($0, operation: operation, object: "\(object)") }
+            return continuation.resume(throwing: end ?? CancellationError())
+        }
+        if let end = link.bearer.begin(target, pass: link.pass, for: self, refusesEnd: true) {
+            return ended(.failure(.ended(end)))
+        }
+        if let timeout { limit(to: timeout) }
+        if isAbandoned.load(ordering: .acquiring) { link.bearer.cancel(self) }
+    }
+
+    private func limit(to timeout: Duration) {
+        let timer = link.timeline.schedule(after: timeout) { [self] in
+            let object = "\(object)"
+            abandon(BLEError.timedOut(operation, object: object, after: timeout, waitingFor: "no answer came"))
+        }
+        let isOver = state.withLock { state in
+            if !state.isOver { state.timer = timer }
+            return state.isOver
+        }
+        if isOver { timer.cancel() }
+    }
+
+    func ended(_ result: Result<GATTSuccess, LinkFailure>) {
+        guard let (continuation, timer) = take() else { return }
+        timer?.cancel()
+        switch result {
+        case .success(let success): continuation?.resume(returning: success)
+        case .failure(let failure): continuation?.resume(throwing: error(failure))
+        }
+    }
+
+    private func abandon(_ error: any Error) {
+        guard let (continuation, timer) = take(isAbandoned: true) else { return }
+        timer?.cancel()
+        continuation?.resume(throwing: error)
+        link.bearer.cancel(self)
+    }
+
+    /// Ends the wait, and takes what it holds; `nil` where it is over.
+    private func take(isAbandoned: Bool = false) -> (Continuation?, RadioActivity?)? {
+        state.withLock { state in
+            guard !state.isOver else { return nil }
+            state.isOver = true
+            if isAbandoned { self.isAbandoned.store(true, ordering: .releasing) }
+            return (state.continuation.take(), state.timer.take())
+        }
+    }
+
+    /// A failure in words.
+    func error(_ failure: LinkFailure) -> BLEError {
+        BLEError(
+            failure,
+            operation: operation,
+            object: "\(object)",
+            target: "\(isFound ? object.target : object)",
+            security: link.bearer.radioLink.security
+        )
+    }
+}
+
+/// A caller that is a closure.
+final class OperationCallback: OperationCaller {
+    private let completion: @Sendable (Result<GATTSuccess, LinkFailure>) -> Void
+    private let whoAnswers: @Sendable () -> PairingAnswers?
+
+    init(
+        answers: @escaping @Sendable () -> PairingAnswers? = { nil },
+        completion: @escaping @Sendable (Result<GATTSuccess, LinkFailure>) -> Void
+    ) {
+        self.completion = completion
+        whoAnswers = answers
+    }
+
+    var answers: PairingAnswers? { whoAnswers() }
+
+    func ended(_ result: Result<GATTSuccess, LinkFailure>) { completion(result) }
+}
+
+extension Result<GATTSuccess, LinkFailure> {
+    /// The outcome with the type that belongs to what was begun.
+    func typed<Typed>() -> Result<Typed, LinkFailure> where Typed: Sendable {
+        switch self {
+        case .success(let success):
+            success.value(as: Typed.self).map { .success($0) } ?? .failure(.procedure(.cancelled))
+        case .failure(let failure): .failure(failure)
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import BLELinux
+import BLEProtocol
+import BLERadio
+import BLEStreams
+import RadioDoubles
+import Synchronization
+
+/// The paths of ``Instructions`` beyond those of one PDU: what one value costs on its way through more of the library.
+///
+/// All of them run on one loop, also the tasks that they start: what several threads do is not the same twice.
+extension Instructions {
+    static let heartbeat = BluetoothUUID(0xA001)
+    static let octets: [UInt8] = [0x1B, 3, 0] + [UInt8](repeating: 7, count: 20)
+
+    /// Runs the closure with a link, on the thread of a loop.
+    static func useOnLoop(_ body: @escaping @Sendable (Link, DirectLink) async throws -> Void) async throws {
+        try await withTaskExecutorPreference(try EventLoop(name: "benchmarks")) { try await use(body) }
+    }
+
+    /// Indications, each confirmed before the next one comes.
+    static func indicate(_ count: Int) async throws {
+        try await useOnLoop { link, radio in
+            var iterator = link.notifications(ofHandle: 3, buffer: .unbounded).makeAsyncIterator()
+            radio.afterSubscription = [octets]
+            _ = try await iterator.next()
+            let indication: [UInt8] = [0x1D] + octets.dropFirst()
+            for _ in 0..<count {
+                radio.bring([indication])
+                guard try await iterator.next() != nil else { throw Missing() }
+            }
+        }
+    }
+
+    /// Values that are in the buffer when they are asked for, through operators.
+    static func chain<Element>(
+        _ count: Int,
+        each size: Int = 1,
+        last: [UInt8] = octets,
+        _ operators: @escaping @Sendable (BLEStream<CharacteristicValue>) -> BLEStream<Element>
+    ) async throws {
+        try await useOnLoop { link, radio in
+            _ = try await link.discover()
+            let batch = 50
+            var iterator = operators(link.notifications(ofHandle: 3, buffer: .unbounded)).makeAsyncIterator()
+            radio.afterSubscription = [last]
+            _ = try await iterator.next()
+            for _ in 0..<count / batch {
+                for _ in 0..<batch / size {
+                    radio.bring(Array(repeating: octets, count: size - 1) + [last])
+                }
+                for _ in 0..<batch / size {
+                    guard try await iterator.next() != nil else { throw Missing() }
+                }
+            }
+        }
+    }
+
+    /// Commands that do nothing, one after the other.
+    static func queue(_ count: Int) async throws {
+        try await useOnLoop { link, _ in
+            try await link.withQueue { queue in
+                for _ in 0..<count { try await queue.run(CommandBlock("nothing") { (_: CommandContext) in }) }
+            }
+        }
+    }
+
+    /// Values of a session's link.
+    static func session(_ count: Int) async throws {
+        try await withTaskExecutorPreference(try EventLoop(name: "benchmarks")) {
+            let radio = DirectRadio()
+            let central = try await Central.open(.radio(radio))
+            radio.link.afterSubscription = [octets]
+            try await central.withSession(SessionPlan(radio.link.peer)) { session in
+                var iterator = session.notifications(of: heartbeat, buffer: .unbounded).makeAsyncIterator()
+                _ = try await iterator.next()
+                for _ in 0..<count {
+                    radio.link.bring([octets])
+                    guard try await iterator.next() != nil else { throw Missing() }
+                }
+            }
+        }
+    }
+
+    /// Notifications of a server to one central.
+    static func serve(_ count: Int) async throws {
+        try await withTaskExecutorPreference(try EventLoop(name: "benchmarks")) {
+            let peripheral = LocalPeripheral(name: "Benchmark") {
+                LocalService(BluetoothUUID(0xA000)) { LocalCharacteristic(heartbeat, [.notify]) }
+            }
+            let radio = ServedRadio()
+            try await peripheral.run(on: radio) { server in
+                radio.connect()
+                // Whichever of them is the configuration is written, the others refuse it.
+                for handle in UInt8(1)...40 { radio.link.bring([[0x12, handle, 0, 1, 0]]) }
+                guard let central = server.centrals.first else { throw Missing() }
+                let value = [UInt8](repeating: 7, count: 20)
+                for _ in 0..<count { try await server.notify(value, of: heartbeat, to: central) }
+            }
+        }
+    }
+
+    /// Reports that a scan takes no interest in, then one that it waits for.
+    static func pass(_ count: Int) async throws {
+        let loop = try EventLoop(name: "benchmarks")
+        try await withTaskExecutorPreference(loop) {
+            let central = try await Central.open(.radio(PassingRadio(count: count, loop: loop)))
+            _ = try await central.scan(for: .service(.battery), duplicates: true).first()
+        }
+    }
+
+    struct Missing: Error {}
+}
+
+/// A radio on which one central connects.
+private struct ServedRadio: IdleRadio {
+    let link = DirectLink(answers: false)
+    let timeline: any Timeline = StillTimeline()
+    private let listener = Listener()
+
+    private final class Listener: Sendable {
+        let events = Mutex<(@Sendable (ListenEvent) -> Void)?>(nil)
+    }
+
+    func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity {
+        listener.events.withLock { $0 = events }
+        events(.started)
+        return RadioActivity {}
+    }
+
+    func advertise(
+        _ request: AdvertiseRequest,
+        events: @escaping @Sendable (AdvertiseEvent) -> Void
+    ) -> RadioActivity {
+        events(.started)
+        return RadioActivity {}
+    }
+
+    func connect() { listener.events.withLock { $0 }?(.accepted(link)) }
+}
+
+/// A radio that hears so many advertisements of heart-rate sensors, and then one of a battery.
+private struct PassingRadio: IdleRadio {
+    let count: Int
+    let loop: EventLoop
+    let timeline: any Timeline = StillTimeline()
+
+    func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
+        let count = count
+        loop.enqueue {
+            events(.started)
+            let reports = Array(repeating: Self.report(0x0D), count: 50)
+            for _ in 0..<count / reports.count { events(.reports(reports)) }
+            events(.reports([Self.report(0x0F)]))
+        }
+        return RadioActivity {}
+    }
+
+    private static func report(_ service: UInt8) -> AdvertisingReport {
+        AdvertisingReport(
+            address: SocketPairRadio.peer,
+            rssi: -59,
+            isConnectable: true,
+            data: AdvertisingData(bytes: [2, 1, 6, 3, 3, service, 0x18]),
+            time: DirectLink.time
+        )
+    }
+}
