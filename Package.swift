@@ -84,7 +84,7 @@ let package = Package(
         // Whole worlds in virtual time, each drawn from a seed, and the program that runs thousands of them.
         .target(
             name: "SimulatedWorlds",
-            dependencies: ["BLESimulator", "BLEStreams", "CLibrary", "HeapInUse"],
+            dependencies: ["BLERadio", "BLESimulator", "BLEStreams", "CLibrary", "HeapInUse"],
             path: "Tests/Simulation/Worlds"
         ),
         .target(name: "HeapInUse", path: "Tests/Simulation/Heap"),

@@ -1,3 +1,4 @@
+import BLERadio
 import BLESimulator
 import BLEStreams
 import Synchronization
