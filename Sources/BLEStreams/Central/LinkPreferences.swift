@@ -13,7 +13,7 @@ final class LinkPreferences: Sendable {
     private let commonAnswers: PairingAnswers?
     private let ownAnswers = Mutex<[UInt64: PairingAnswers]>([:])
 
-    private let demanded = Mutex<[UInt64: [BluetoothUUID: SecurityLevel]]>([:])
+    private let demanded = Mutex<[UInt64: [BluetoothUUID: LinkSecurity.Level]]>([:])
 
     init(_ common: ConnectionParameters?, _ answers: PairingAnswers?) {
         self.common = common
@@ -32,11 +32,11 @@ final class LinkPreferences: Sendable {
     }
 
     /// How secure a link to a peripheral has to be for the use of which characteristics.
-    func demands(on peripheral: BluetoothAddress) -> [BluetoothUUID: SecurityLevel] {
+    func demands(on peripheral: BluetoothAddress) -> [BluetoothUUID: LinkSecurity.Level] {
         demanded.withLock { $0.isEmpty ? [:] : $0[peripheral.rawValue] ?? [:] }
     }
 
-    func demand(_ level: SecurityLevel?, for uuid: BluetoothUUID, of peripheral: BluetoothAddress) {
+    func demand(_ level: LinkSecurity.Level?, for uuid: BluetoothUUID, of peripheral: BluetoothAddress) {
         demanded.withLock { $0[peripheral.rawValue, default: [:]][uuid] = level }
     }
 

@@ -121,7 +121,7 @@ extension LinkMachine {
 
     mutating func probed(_ number: Int, _ outcome: Result<any Sendable, GATTFailure>, _ output: inout Output) {
         searches[number] = nil
-        let found = outcome.flatMap { ($0 as? [Service]).map(Result.success) ?? .failure(.cancelled) }
+        let found = outcome.flatMap { ($0 as? [GATTService]).map(Result.success) ?? .failure(.cancelled) }
         take(tracker.probed(number, found), &output)
     }
 
