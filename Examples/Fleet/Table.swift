@@ -35,7 +35,7 @@ final class Table: Sendable {
     }
 
     /// A session has changed its state.
-    func show(_ change: SessionTransition) {
+    func show(_ change: Session.Transition) {
         guard let address = change.session.peripheral?.address else { return }
         state.withLock { state in
             state.change(address) { row in
@@ -47,7 +47,7 @@ final class Table: Sendable {
     }
 
     /// A sensor has sent a value.
-    func show(_ item: SessionValue) {
+    func show(_ item: Session.Value) {
         guard let address = item.peripheral?.address else { return }
         let beat = try? TypedCharacteristic.heartRateMeasurement.value(of: item.value)
         state.withLock { state in

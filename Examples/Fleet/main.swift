@@ -25,7 +25,7 @@ func follow(on adapter: AdapterChoice, _ addresses: [String] = [], isKept: Bool 
                 group.addTask { for try await change in fleet.transitions { table.show(change) } }
                 group.addTask { for try await item in fleet.values { table.show(item) } }
                 for address in addresses {
-                    var plan = SessionPlan(try central.peripheral(address)).subscribing(to: .heartRateMeasurement)
+                    var plan = Session.Plan(try central.peripheral(address)).subscribing(to: .heartRateMeasurement)
                     plan.isKept = isKept
                     fleet.add(plan)
                 }
@@ -33,7 +33,7 @@ func follow(on adapter: AdapterChoice, _ addresses: [String] = [], isKept: Bool 
                 if !isKept, addresses.isEmpty {
                     for try await sensor in central.scan(for: .service(.heartRate), .connectable) {
                         table.name(sensor.address, sensor.name)
-                        fleet.add(SessionPlan(sensor.peripheral).subscribing(to: .heartRateMeasurement))
+                        fleet.add(Session.Plan(sensor.peripheral).subscribing(to: .heartRateMeasurement))
                     }
                 }
                 try await group.waitForAll()

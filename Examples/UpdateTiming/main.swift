@@ -10,7 +10,7 @@ let size = 256_000
 let image = try FirmwareImage((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) })
 
 /// How long the update takes from its first PDU to its last one.
-func measure(_ timing: LinkTiming, mtu: Int, _ kind: WriteKind) async throws -> Duration {
+func measure(_ timing: LinkTiming, mtu: Int, _ kind: Link.WriteKind) async throws -> Duration {
     try await VirtualTime.run { time in
         let air = SimulatedAir(time)
         let near = air.adapter(settings: AdapterSettings(linkTiming: timing, maximumPDUSize: mtu))
@@ -65,7 +65,7 @@ print("An update of \(size) octets, in virtual time; the share is of the ceiling
 for (name, timing) in links {
     print("\n\(name)")
     for (mtu, kind, text) in [
-        (23, WriteKind.withResponse, "MTU 23, with response"),
+        (23, Link.WriteKind.withResponse, "MTU 23, with response"),
         (517, .withResponse, "MTU 517, with response"),
         (517, .withoutResponse, "MTU 517, without response"),
     ] {

@@ -151,7 +151,7 @@ extension LinuxRadio: LinkEnvironment {
 
     func hasKey(of peer: BluetoothAddress) -> Bool { keys.isKnown(peer) }
 
-    func keyLevel(of peer: BluetoothAddress) -> SecurityLevel? {
+    func keyLevel(of peer: BluetoothAddress) -> LinkSecurity.Level? {
         let identity = security.identity(of: peer) ?? peer
         return keys.level(of: identity) ?? (keys.isAuthenticated(identity) ? .authenticated : nil)
     }

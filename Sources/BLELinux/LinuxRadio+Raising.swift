@@ -39,7 +39,7 @@ extension LinuxRadio {
 
     func pairAnew(
         with peer: BluetoothAddress,
-        to level: SecurityLevel,
+        to level: LinkSecurity.Level,
         asking interview: PairingInterview,
         _ result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity {
@@ -68,7 +68,7 @@ extension LinuxRadio {
 extension LinuxAdapter {
     /// Demands a level of the connection with a peer, by a short-lived socket of its own: a demand that is refused blocks the
     /// socket that it was made on.
-    fileprivate func demand(_ level: SecurityLevel, of peer: BluetoothAddress) throws(BLEError) {
+    fileprivate func demand(_ level: LinkSecurity.Level, of peer: BluetoothAddress) throws(BLEError) {
         let object = "with \(peer)"
         let facts = try linkable(for: "pair", object: object)
         let address = facts.hasNoPublicAddress ? L2CAPAddress(anyAdapter: .public) : L2CAPAddress(facts.address)

@@ -60,7 +60,7 @@ public protocol ATTLink: AnyObject, Sendable {
     ///   - result: called once, at the latest when the link ends, unless the activity is cancelled first: with the keys
     ///     to keep, or `nil` if the peer does not bond.
     func raise(
-        to level: SecurityLevel,
+        to level: LinkSecurity.Level,
         asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity

@@ -15,7 +15,9 @@ extension BLEError {
     /// The controller doesn't support the requested PHYs.
     ///
     /// - Parameter adapter: what it is called.
-    package static func physNotSupported(_ wish: PHYSelection, by adapter: String, _ phys: AdapterPHYs) -> BLEError {
+    package static func physNotSupported(_ wish: AdapterPHYs.Selection, by adapter: String, _ phys: AdapterPHYs)
+        -> BLEError
+    {
         BLEError(
             .notSupported,
             operation: "select PHYs",

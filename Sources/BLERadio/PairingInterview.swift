@@ -19,7 +19,7 @@ public enum PairingCapability: Hashable, Sendable, CaseIterable {
 /// Answers the questions of a pairing; passed to a radio that pairs.
 public struct PairingInterview: Sendable {
     /// Answers a question. The first answer counts; none is needed once the pairing has ended.
-    public typealias Reply = @Sendable (PairingAnswer) -> Void
+    public typealias Reply = @Sendable (PairingQuestion.Answer) -> Void
 
     /// The capability that the device claims. The radio asks nothing beyond it, provided that the peer follows the
     /// protocol.

@@ -68,7 +68,7 @@ extension ATTLink {
 
     /// Fails with ``BLEError/Code/notSupported``.
     public func raise(
-        to level: SecurityLevel,
+        to level: LinkSecurity.Level,
         asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity {

@@ -21,7 +21,7 @@ public protocol Radio: Sendable {
 
     /// Reports faults that the radio itself sees of an adapter that is on, until the activity is cancelled. A silent
     /// adapter is detected by the layer above.
-    func observeSymptoms(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity
+    func observeSymptoms(_ events: @escaping @Sendable (AdapterInfo.Symptom) -> Void) -> RadioActivity
 
     /// Switches the adapter on, ready for Low Energy, or off; for all programs of the machine.
     ///
@@ -35,7 +35,7 @@ public protocol Radio: Sendable {
     func powerCycle(result: @escaping @Sendable (Result<Void, BLEError>) -> Void)
 
     /// Resets the adapter's controller, as if it was pulled out and plugged in, for all programs of the machine;
-    /// meanwhile the adapter is ``AdapterState/absent``, and it comes back on or off as before. Runs to its end even if
+    /// meanwhile the adapter is ``AdapterInfo/State/absent``, and it comes back on or off as before. Runs to its end even if
     /// the caller is cancelled.
     ///
     /// - Parameter result: called once, when it is back, unless the activity is cancelled first.
@@ -51,7 +51,7 @@ public protocol Radio: Sendable {
     ///
     /// - Parameter result: is called once, unless the activity is cancelled before.
     func selectPHYs(
-        _ selection: PHYSelection,
+        _ selection: AdapterPHYs.Selection,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity
 
@@ -189,7 +189,7 @@ extension Radio {
     }
 
     /// Reports nothing.
-    public func observeSymptoms(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity {
+    public func observeSymptoms(_ events: @escaping @Sendable (AdapterInfo.Symptom) -> Void) -> RadioActivity {
         RadioActivity {}
     }
 
@@ -228,7 +228,7 @@ extension Radio {
 
     /// Fails with ``BLEError/Code/notSupported``.
     public func selectPHYs(
-        _ selection: PHYSelection,
+        _ selection: AdapterPHYs.Selection,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity {
         let error = BLEError.knowsNoPHYs(adapterInfo.name, operation: "select PHYs")

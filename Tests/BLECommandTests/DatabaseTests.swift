@@ -10,7 +10,7 @@ import Testing
     /// Serves a device, and runs the body with a link to it; reads are answered as the closure says.
     private func withLink(
         to device: LocalPeripheral,
-        answering: @escaping @Sendable (ReadRequest) -> Void = { $0.reject(.unlikely) },
+        answering: @escaping @Sendable (PeripheralServer.ReadRequest) -> Void = { $0.reject(.unlikely) },
         _ body: @escaping @Sendable (Link) async throws -> Void
     ) async throws {
         let air = SimulatedAir()
@@ -70,7 +70,7 @@ import Testing
     @Test(arguments: devices.indices)
     func `what info prints of a device is served, looks the same, and is as it declares`(_ index: Int) async throws {
         let device = Self.devices[index]
-        let refuse: @Sendable (ReadRequest) -> Void = { $0.reject(.outOfRange) }
+        let refuse: @Sendable (PeripheralServer.ReadRequest) -> Void = { $0.reject(.outOfRange) }
         try await withLink(to: device, answering: refuse) { link in
             let original = try await info(link)
             let copy = try copy(original)
@@ -79,7 +79,9 @@ import Testing
             // The original is as the copy declares it, but for a read that its program refuses.
             let refused = try await link.verify(against: declared).filter { $0.kind != .refused(.read, .outOfRange) }
             #expect(refused.allSatisfy { $0.kind == .refused(.read, .readNotPermitted) })
-            let answer: @Sendable (ReadRequest) -> Void = { $0.reject(copy.refusals[$0.characteristic] ?? .unlikely) }
+            let answer: @Sendable (PeripheralServer.ReadRequest) -> Void = {
+                $0.reject(copy.refusals[$0.characteristic] ?? .unlikely)
+            }
             try await withLink(to: declared, answering: answer) { link in
                 let again = try await info(link)
                 #expect(try services(again) == services(original))

@@ -20,8 +20,8 @@ extension Option {
 
 extension Arguments {
     /// What a beacon says that is nothing else.
-    func beacons() throws(UsageError) -> [AdvertisingField] {
-        var fields: [AdvertisingField] = []
+    func beacons() throws(UsageError) -> [AdvertisingData.Field] {
+        var fields: [AdvertisingData.Field] = []
         if let text = last("ibeacon") { fields += try Self.iBeacon(text).fields }
         if let url = last("eddystone-url") {
             fields += try Self.checked("eddystone-url") { try Eddystone.url(url, power: 0).fields }
@@ -47,8 +47,8 @@ extension Arguments {
     }
 
     /// Data of services and of companies.
-    func advertisedData() throws(UsageError) -> [AdvertisingField] {
-        var fields: [AdvertisingField] = []
+    func advertisedData() throws(UsageError) -> [AdvertisingData.Field] {
+        var fields: [AdvertisingData.Field] = []
         for text in all("service-data") {
             let (name, octets) = try Self.data(text, of: "service-data", "180F=64")
             guard let uuid = BluetoothUUID(name) else {

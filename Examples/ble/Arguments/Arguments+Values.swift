@@ -57,7 +57,7 @@ extension Arguments {
     }
 
     /// The intervals that a device may ask for: two numbers of milliseconds with `..` between them.
-    func connectionLimits(_ name: String) throws(UsageError) -> ConnectionLimits? {
+    func connectionLimits(_ name: String) throws(UsageError) -> ConnectionParameters.Limits? {
         guard let text = last(name) else { return nil }
         let refusal = UsageError("--\(name) '\(text)': write limits like 15..100, in ms from 7.5 to 4000")
         guard let dots = text.firstRange(of: ".."), let shortest = Double(text[..<dots.lowerBound]),
@@ -65,7 +65,9 @@ extension Arguments {
             (shortest...4000).contains(longest)
         else { throw refusal }
         do throws(BLEError) {
-            return try ConnectionLimits(interval: .microseconds(shortest * 1000) ... .microseconds(longest * 1000))
+            return try ConnectionParameters.Limits(
+                interval: .microseconds(shortest * 1000) ... .microseconds(longest * 1000)
+            )
         } catch {
             throw refusal
         }

@@ -3,9 +3,9 @@ import BLEStreams
 
 /// What the options of a command say is to be advertised, and how.
 struct DeclaredAdvertisement: Sendable {
-    private let beacons: [AdvertisingField]
+    private let beacons: [AdvertisingData.Field]
     private let values: [MeasurementSource]
-    private let others: [AdvertisingField]
+    private let others: [AdvertisingData.Field]
     private let isConnectable: Bool
     private let interval: ClosedRange<Duration>?
 
@@ -17,7 +17,7 @@ struct DeclaredAdvertisement: Sendable {
     ///   - name: the name to advertise where they give none.
     init(
         _ arguments: Arguments,
-        beacons: [AdvertisingField] = [],
+        beacons: [AdvertisingData.Field] = [],
         services: [BluetoothUUID] = [],
         name: String? = nil,
         isConnectable: Bool
@@ -26,7 +26,7 @@ struct DeclaredAdvertisement: Sendable {
         values = try arguments.measurements()
         let named = try arguments.uuids("service")
         let advertised = named.isEmpty ? services : named
-        var others: [AdvertisingField] = advertised.isEmpty ? [] : [.services(advertised)]
+        var others: [AdvertisingData.Field] = advertised.isEmpty ? [] : [.services(advertised)]
         others += try arguments.advertisedData()
         if let power = try arguments.txPower() { others.append(.txPower(power)) }
         if let appearance = try arguments.appearance() { others.append(.appearance(appearance)) }
@@ -48,10 +48,11 @@ struct DeclaredAdvertisement: Sendable {
     /// - Throws: a `BLEError` when a file can't be read, or holds no value.
     func request() throws -> AdvertiseRequest {
         let measurements = try values.map { try $0.measurement() }
-        var fields: [AdvertisingField] = isConnectable ? [.flags([.generalDiscoverable, .classicNotSupported])] : []
+        var fields: [AdvertisingData.Field] =
+            isConnectable ? [.flags([.generalDiscoverable, .classicNotSupported])] : []
         fields += beacons + (measurements.isEmpty ? [] : BTHome(measurements).fields) + others
         // What several of them ask for, the flags, is there once.
-        var seen: Set<AdvertisingField> = []
+        var seen: Set<AdvertisingData.Field> = []
         return AdvertiseRequest(
             fields.filter { seen.insert($0).inserted },
             isConnectable: isConnectable,

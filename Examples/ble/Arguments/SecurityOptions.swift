@@ -21,7 +21,7 @@ struct SecurityOptions: Sendable {
         """
 
     /// What the link must be before anything else; `nil`: what the device asks for.
-    let level: SecurityLevel?
+    let level: LinkSecurity.Level?
     private let passkey: UInt32?
     private let outOfBand: OutOfBandData?
     private let isJustWorks: Bool
@@ -38,10 +38,10 @@ struct SecurityOptions: Sendable {
         if isJustWorks { throw UsageError("--oob and --just-works exclude each other") }
     }
 
-    private static func level(_ arguments: Arguments) throws(UsageError) -> SecurityLevel? {
+    private static func level(_ arguments: Arguments) throws(UsageError) -> LinkSecurity.Level? {
         guard let text = arguments.last("secure") else { return nil }
-        guard let level = SecurityLevel(rawValue: text) else {
-            let levels = SecurityLevel.allCases.map(\.rawValue).joined(separator: ", ")
+        guard let level = LinkSecurity.Level(rawValue: text) else {
+            let levels = LinkSecurity.Level.allCases.map(\.rawValue).joined(separator: ", ")
             throw UsageError("--secure '\(text)': the levels are \(levels)")
         }
         return level

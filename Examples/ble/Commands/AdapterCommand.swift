@@ -70,7 +70,7 @@ struct AdapterCommand: Command {
 
     private func showPHYs(selecting phys: Set<LinkConditions.PHY>?, in environment: CommandEnvironment) async throws {
         let central = environment.central
-        if let phys { try await central.selectPHYs(PHYSelection(phys)) }
+        if let phys { try await central.selectPHYs(AdapterPHYs.Selection(phys)) }
         let result = try await central.adapterPHYs()
         let name = central.adapter.name
         try environment.output.print(result.json(name), "\(name)  \(result.line)")
@@ -123,7 +123,7 @@ extension AdapterPHYs {
     fileprivate var line: String { "supports \(supported)  configurable \(configurable)  uses \(selected)" }
 }
 
-extension PHYSelection {
+extension AdapterPHYs.Selection {
     fileprivate var json: JSON {
         .object(("sending", Self.list(sending)), ("receiving", Self.list(receiving)))
     }

@@ -100,7 +100,7 @@ struct Notify: Command {
     ) async throws {
         try await environment.central.withFleet { fleet in
             let sessions = peripherals.map { peripheral in
-                var plan = SessionPlan(peripheral).subscribing(to: characteristic)
+                var plan = Session.Plan(peripheral).subscribing(to: characteristic)
                 plan.security = security.level
                 // A person may have to answer.
                 plan.limits.subscribe = plan.limits.initialise
@@ -123,7 +123,7 @@ struct Notify: Command {
     }
 
     /// Tells what is being waited for and why; with `-v` every state.
-    private func tell(_ change: SessionTransition, _ log: Log) {
+    private func tell(_ change: Session.Transition, _ log: Log) {
         guard case .disconnected(.waitingToReconnect) = change.state else {
             if change.cause != nil { log.detail("\(change.session): \(change.state)") }
             return

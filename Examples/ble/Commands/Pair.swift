@@ -87,7 +87,7 @@ struct Pair: Command {
         }
     }
 
-    private func run(_ flow: PairingFlow, in environment: CommandEnvironment) async throws -> PairingOutcome {
+    private func run(_ flow: PairingFlow, in environment: CommandEnvironment) async throws -> PairingFlow.Outcome {
         let tell: @Sendable (CommandProgress) -> Void = { environment.log.detail("pairing: \($0.phase)") }
         switch partner {
         case .prefixed(let prefix):
@@ -105,7 +105,7 @@ struct Pair: Command {
     private func show(
         _ peripheral: Peripheral,
         _ security: LinkSecurity,
-        _ outcome: PairingOutcome? = nil,
+        _ outcome: PairingFlow.Outcome? = nil,
         in environment: CommandEnvironment
     ) throws {
         let address = peripheral.address

@@ -17,7 +17,7 @@ struct Scan: Command {
 
     private let filters: [ScanFilter]
     private let reportsDuplicates: Bool
-    private let mode: ScanMode
+    private let mode: Central.ScanMode
     private let limits: StreamLimits
 
     init(_ arguments: Arguments) throws(UsageError) {

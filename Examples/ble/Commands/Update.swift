@@ -35,10 +35,10 @@ struct Update: Command {
             }
             model = number
         }
-        var options = MCUmgrOptions()
+        var options = FirmwareUpdateFlow.MCUmgrOptions()
         if let text = arguments.last("mode") {
-            guard let mode = MCUmgrOptions.Mode(rawValue: text) else {
-                let modes = MCUmgrOptions.Mode.allCases.map(\.rawValue).joined(separator: ", ")
+            guard let mode = FirmwareUpdateFlow.MCUmgrOptions.Mode(rawValue: text) else {
+                let modes = FirmwareUpdateFlow.MCUmgrOptions.Mode.allCases.map(\.rawValue).joined(separator: ", ")
                 throw UsageError("--mode '\(text)': the modes are \(modes)")
             }
             options.mode = mode

@@ -81,13 +81,13 @@ struct Verify: Command {
         )
     }
 
-    private func findings(on link: Link) async throws -> [VerificationFinding] {
+    private func findings(on link: Link) async throws -> [Link.VerificationFinding] {
         guard let declaration else { return try await link.verify(writing: isWriting, timeout: limit) }
         return try await link.verify(against: declaration, writing: isWriting, timeout: limit)
     }
 }
 
-extension VerificationFinding {
+extension Link.VerificationFinding {
     /// Whether nothing could be tried behind it.
     fileprivate var endsAll: Bool { if case .failed = kind { true } else { false } }
 
@@ -103,7 +103,7 @@ extension VerificationFinding {
     }
 }
 
-extension VerificationFinding.Kind {
+extension Link.VerificationFinding.Kind {
     fileprivate var members: [(String, JSON)] {
         switch self {
         case .missing: [("finding", .string("missing"))]

@@ -22,7 +22,7 @@ struct Write: Command {
     private let peripheral: PeripheralName
     private let characteristic: CharacteristicName
     private let source: Source
-    private let kind: WriteKind
+    private let kind: Link.WriteKind
     private let limit: Duration?
     private let security: SecurityOptions
 

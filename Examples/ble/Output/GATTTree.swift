@@ -21,7 +21,7 @@ struct GATTTree {
     /// What was read, by handle.
     var values: [UInt16: Value] = [:]
     /// What it takes to read a value, by handle, where that has shown.
-    var levels: [UInt16: SecurityLevel] = [:]
+    var levels: [UInt16: LinkSecurity.Level] = [:]
 
     /// The facts about a link, without values.
     init(link: Link, database: GATTDatabase) {
@@ -46,7 +46,7 @@ extension GATTTree {
     /// A descriptor's value in words, where its type is a known one.
     private func meaning(of descriptor: Descriptor) -> String? {
         guard case .octets(let octets)? = values[descriptor.handle] else { return nil }
-        let value = DescriptorValue(descriptor.uuid, octets: octets)
+        let value = Descriptor.Value(descriptor.uuid, octets: octets)
         if case .octets = value { return nil }
         return "\(value)"
     }
@@ -57,7 +57,7 @@ extension GATTTree {
             case .octets(let octets)? = values[descriptor.handle],
             case .octets(let value)? = values[characteristic.valueHandle]
         else { return nil }
-        return PresentationFormat(octets: octets)?.number(in: value)
+        return Descriptor.PresentationFormat(octets: octets)?.number(in: value)
     }
 }
 
@@ -78,7 +78,7 @@ extension GATTTree {
         )
     }
 
-    private func json(of service: Service) -> JSON {
+    private func json(of service: GATTService) -> JSON {
         .object(
             ("handle", .string(service.handle.handleText)),
             ("uuid", .string("\(service.uuid)")),
@@ -179,7 +179,7 @@ extension GATTTree {
 
 extension JSON {
     /// The names of properties, as a program likes them.
-    static func names(of properties: CharacteristicProperties) -> JSON {
+    static func names(of properties: Characteristic.Properties) -> JSON {
         let names = properties.isEmpty ? [] : "\(properties)".split(separator: ", ")
         return .array(names.map { .string($0.inOneWord) })
     }

@@ -112,9 +112,11 @@ struct CommandEnvironment: Sendable {
     }
 
     /// Whatever becomes of the body, what was recorded until then is in the file.
-    private static func withCapture(_ path: String?, _ log: Log, _ body: (Capture?) async throws -> Void) async throws {
+    private static func withCapture(_ path: String?, _ log: Log, _ body: (TrafficCapture?) async throws -> Void)
+        async throws
+    {
         guard let path else { return try await body(nil) }
-        let capture = try Capture(file: path)
+        let capture = try TrafficCapture(file: path)
         do {
             try await body(capture)
         } catch {

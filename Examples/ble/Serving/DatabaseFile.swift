@@ -62,10 +62,10 @@ struct IncludeEntry: Decodable {
 /// A characteristic of the file.
 struct CharacteristicEntry: Decodable {
     var attribute: AttributeEntry
-    var properties: CharacteristicProperties
+    var properties: Characteristic.Properties
     var descriptors: [AttributeEntry]
 
-    private static let names: [(String, CharacteristicProperties)] = [
+    private static let names: [(String, Characteristic.Properties)] = [
         ("broadcast", .broadcast), ("read", .read), ("writeWithoutResponse", .writeWithoutResponse), ("write", .write),
         ("notify", .notify), ("indicate", .indicate), ("authenticatedSignedWrites", .authenticatedSignedWrites),
         ("extendedProperties", .extendedProperties),

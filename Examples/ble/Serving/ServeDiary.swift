@@ -39,7 +39,7 @@ struct ServeDiary: Sendable {
     }
 
     /// Somebody has come, paired or gone.
-    func note(_ event: CentralEvent) throws {
+    func note(_ event: PeripheralServer.CentralEvent) throws {
         switch event {
         case .connected(let central): try line("connected", "by \(central.address)", "", who(central))
         case .paired(let central, let bond): try note(pairingBy: central, bond)
@@ -82,7 +82,7 @@ struct ServeDiary: Sendable {
     }
 
     /// Somebody has subscribed, or has taken it back.
-    func note(_ change: SubscriptionChange) throws {
+    func note(_ change: PeripheralServer.SubscriptionChange) throws {
         let kind =
             switch change.kind {
             case .none: "nothing"
@@ -98,12 +98,12 @@ struct ServeDiary: Sendable {
     }
 
     /// Somebody has read a value.
-    func read(_ value: [UInt8], _ request: ReadRequest) throws {
+    func read(_ value: [UInt8], _ request: PeripheralServer.ReadRequest) throws {
         try line("read", "by \(request.central.address)", request.characteristic, value, request.central)
     }
 
     /// Somebody has written a value.
-    func written(_ value: [UInt8], _ request: WriteRequest) throws {
+    func written(_ value: [UInt8], _ request: PeripheralServer.WriteRequest) throws {
         try line("written", "by \(request.central.address)", request.characteristic, value, request.central)
     }
 

@@ -37,7 +37,7 @@ extension ServedDatabase {
         }
     }
 
-    private func answer(_ request: ReadRequest, _ steps: Steps, _ diary: ServeDiary) async throws {
+    private func answer(_ request: PeripheralServer.ReadRequest, _ steps: Steps, _ diary: ServeDiary) async throws {
         let id = request.characteristic
         guard let source = sources[id] else { return request.reject(refusals[id] ?? .readNotPermitted) }
         do {

@@ -15,7 +15,7 @@ struct ServedDatabase: ServedContents {
     /// What reads are answered with that the device refused.
     private(set) var refusals: [String: ATTError] = [:]
     /// How the values of characteristics are told that can be told at all.
-    private(set) var told: [String: CharacteristicProperties] = [:]
+    private(set) var told: [String: Characteristic.Properties] = [:]
 
     private let access: AccessRequirement
     /// How many characteristics of a type there are; those of the server's own services are there before.
@@ -66,7 +66,7 @@ struct ServedDatabase: ServedContents {
     private var fitting: [BluetoothUUID] {
         var types: [BluetoothUUID] = []
         for type in services.filter(\.isPrimary).map(\.uuid) where !types.contains(type) {
-            let fields: [AdvertisingField] = [
+            let fields: [AdvertisingData.Field] = [
                 .flags([.generalDiscoverable, .classicNotSupported]), .services(types + [type]),
             ]
             guard (try? AdvertisingData(fields)) != nil else { break }
@@ -117,7 +117,7 @@ struct ServedDatabase: ServedContents {
         let id = newName(for: entry.attribute.uuid)
         let access = entry.attribute.requirement ?? access
         var permissions = AttributePermissions(entry.properties, access: access)
-        var value = LocalValue.stored([])
+        var value = LocalCharacteristic.Value.stored([])
         switch entry.attribute.value {
         case .fixed(let octets)?: value = .stored(octets)
         case let source?:
@@ -187,7 +187,7 @@ extension DatabaseFile {
     }
 }
 
-extension CharacteristicProperties {
+extension Characteristic.Properties {
     /// Whether the value is sent, and neither read nor written.
     fileprivate var tellsOnly: Bool {
         !isDisjoint(with: [.notify, .indicate]) && isDisjoint(with: [.read, .write, .writeWithoutResponse])
@@ -224,10 +224,10 @@ extension AttributeEntry {
 
 extension CharacteristicEntry {
     /// What the descriptor of the extended properties says.
-    fileprivate var extendedProperties: CharacteristicExtendedProperties {
+    fileprivate var extendedProperties: Characteristic.ExtendedProperties {
         let descriptor = descriptors.first { $0.uuid == .characteristicExtendedProperties }
         guard case .fixed(let octets)? = descriptor?.value,
-            case .extendedProperties(let extended) = DescriptorValue(.characteristicExtendedProperties, octets: octets)
+            case .extendedProperties(let extended) = Descriptor.Value(.characteristicExtendedProperties, octets: octets)
         else { return [] }
         return extended
     }

@@ -25,7 +25,7 @@ struct DemoTrouble: DemoDevice {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 // Kept, for one that is let go would be refused.
-                var unanswered: [ReadRequest] = []
+                var unanswered: [PeripheralServer.ReadRequest] = []
                 for try await read in server.reads(of: .demo(0x23)) { unanswered.append(read) }
             }
             for try await change in server.subscriptions() where change.isSubscribed {

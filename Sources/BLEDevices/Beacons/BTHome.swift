@@ -81,7 +81,7 @@ public struct BTHome: Hashable, Sendable {
     }
 
     /// The fields to advertise: the flags, which the format requires, and the data.
-    public var fields: [AdvertisingField] {
+    public var fields: [AdvertisingData.Field] {
         let data = measurements.flatMap { measurement in
             measurement.object.form.map { [measurement.object.rawValue] + $0.octets(of: measurement.value) } ?? []
         }

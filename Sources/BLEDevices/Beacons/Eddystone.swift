@@ -66,7 +66,7 @@ public enum Eddystone: Hashable, Sendable {
     /// - Throws: ``BLEError/Code/invalidArgument`` if the identifier doesn't have 10 and 6 octets, or if the URL
     ///   doesn't begin with `http://` or `https://`, contains a character that is not printable ASCII, or has more than
     ///   17 octets after the format's shortening.
-    public var fields: [AdvertisingField] {
+    public var fields: [AdvertisingData.Field] {
         get throws {
             [
                 .flags([.generalDiscoverable, .classicNotSupported]), .services([Self.service]),

@@ -47,7 +47,7 @@ public struct IBeacon: Hashable, Sendable {
     }
 
     /// The fields to advertise: 30 octets, with the flags that the format requires.
-    public var fields: [AdvertisingField] {
+    public var fields: [AdvertisingData.Field] {
         let data =
             Self.kind + uuid.littleEndianOctets128.reversed() + major.bigEndianOctets + minor.bigEndianOctets
             + [UInt8(bitPattern: measuredPower)]

@@ -13,7 +13,7 @@ public import BLEStreams
 /// Parts are as large as the MTU allows, and sent without response where the device can: the socket and the window that
 /// the device grants pace them, so the link is kept full and no fuller. When the link is lost, and the queue may make
 /// another one, the upload goes on at the octet that the device says; a device on MCUmgr that is busy, or leaves a request
-/// unanswered, is asked again after a pause: see ``MCUmgrOptions/retry``. In the end the device has checked the hash.
+/// unanswered, is asked again after a pause: see ``FirmwareUpdateFlow/MCUmgrOptions/retry``. In the end the device has checked the hash.
 ///
 /// Phases of its progress: `prepare`, `upload` (in octets), `verify`, and with MCUmgr `test`, `reset`, `restart`, `confirm`.
 ///
@@ -26,21 +26,25 @@ public struct FirmwareUpdateFlow: Flow {
     /// How a device takes its firmware.
     public struct Method: Sendable {
         enum Kind: Sendable {
-            case automatic(MCUmgrOptions)
-            case mcumgr(MCUmgrOptions)
-            case plain(PlainUpdateProfile, model: UInt16?, WriteKind?)
+            case automatic(FirmwareUpdateFlow.MCUmgrOptions)
+            case mcumgr(FirmwareUpdateFlow.MCUmgrOptions)
+            case plain(FirmwareUpdateFlow.PlainProfile, model: UInt16?, Link.WriteKind?)
         }
 
         let kind: Kind
 
         /// Whichever of the two the device has; MCUmgr where it has both.
-        public static let automatic = Method(kind: .automatic(MCUmgrOptions()))
+        public static let automatic = Method(kind: .automatic(FirmwareUpdateFlow.MCUmgrOptions()))
 
         /// Whichever of the two the device has, with options for MCUmgr.
-        public static func automatic(_ options: MCUmgrOptions) -> Method { Method(kind: .automatic(options)) }
+        public static func automatic(_ options: FirmwareUpdateFlow.MCUmgrOptions) -> Method {
+            Method(kind: .automatic(options))
+        }
 
         /// MCUmgr's Simple Management Protocol.
-        public static func mcumgr(_ options: MCUmgrOptions = MCUmgrOptions()) -> Method {
+        public static func mcumgr(_ options: FirmwareUpdateFlow.MCUmgrOptions = FirmwareUpdateFlow.MCUmgrOptions())
+            -> Method
+        {
             Method(kind: .mcumgr(options))
         }
 
@@ -51,9 +55,9 @@ public struct FirmwareUpdateFlow: Flow {
         ///   - model: the model that the image is for; another one is refused. `nil`: whatever the device is.
         ///   - kind: how the image is written; `nil`: without response where the device can.
         public static func plain(
-            _ profile: PlainUpdateProfile = .standard,
+            _ profile: FirmwareUpdateFlow.PlainProfile = .standard,
             model: UInt16? = nil,
-            writing kind: WriteKind? = nil
+            writing kind: Link.WriteKind? = nil
         ) -> Method {
             Method(kind: .plain(profile, model: model, kind))
         }
@@ -94,7 +98,7 @@ public struct FirmwareUpdateFlow: Flow {
             channel.begin("prepare")
             let hasMCUmgr = try await channel.resuming(resume) {
                 let hasMCUmgr = try await channel.hasService(MCUmgrExchange.service)
-                let hasPlain = try await channel.hasService(PlainUpdateProfile.standard.service)
+                let hasPlain = try await channel.hasService(FirmwareUpdateFlow.PlainProfile.standard.service)
                 guard hasMCUmgr || hasPlain else { throw BLEError.cannotUpdate(channel) }
                 return hasMCUmgr
             }
@@ -106,11 +110,13 @@ public struct FirmwareUpdateFlow: Flow {
         }
     }
 
-    private func mcumgr(_ options: MCUmgrOptions) -> MCUmgrUpdate {
+    private func mcumgr(_ options: FirmwareUpdateFlow.MCUmgrOptions) -> MCUmgrUpdate {
         MCUmgrUpdate(image: image, options: options, resume: resume)
     }
 
-    private func plain(_ profile: PlainUpdateProfile, _ model: UInt16?, _ kind: WriteKind?) -> PlainUpdate {
+    private func plain(_ profile: FirmwareUpdateFlow.PlainProfile, _ model: UInt16?, _ kind: Link.WriteKind?)
+        -> PlainUpdate
+    {
         PlainUpdate(image: image, profile: profile, model: model, kind: kind, resume: resume, patience: patience)
     }
 }

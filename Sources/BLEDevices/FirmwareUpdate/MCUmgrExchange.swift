@@ -8,7 +8,7 @@ final class MCUmgrExchange {
     static let characteristic = BluetoothUUID(high: 0xDA2E_7828_FBCE_4E01, low: 0xAE9E_2611_7499_7C48)
 
     private let channel: FlowChannel
-    private let kind: WriteKind
+    private let kind: Link.WriteKind
     private let patience: Duration
     private let retry: RetryPolicy
     private var reassembler = MCUmgrReassembler()

@@ -2,56 +2,58 @@ import BLEProtocol
 import BLERadio
 public import BLEStreams
 
-/// How a device on MCUmgr is updated.
-public struct MCUmgrOptions: Hashable, Sendable {
-    /// What is done with an image that has been uploaded.
-    public enum Mode: String, Hashable, Sendable, CaseIterable {
-        /// Nothing: it lies in its slot.
-        case upload
-        /// It is marked for one trial, and the device reset: unless it confirms itself, the former one returns.
-        case test
-        /// It is marked for one trial, the device reset, and the image confirmed once it runs.
-        case testAndConfirm
-        /// It is marked for good, and the device reset. A broken one may leave the device useless.
-        case confirm
-    }
+extension FirmwareUpdateFlow {
+    /// How a device on MCUmgr is updated.
+    public struct MCUmgrOptions: Hashable, Sendable {
+        /// What is done with an image that has been uploaded.
+        public enum Mode: String, Hashable, Sendable, CaseIterable {
+            /// Nothing: it lies in its slot.
+            case upload
+            /// It is marked for one trial, and the device reset: unless it confirms itself, the former one returns.
+            case test
+            /// It is marked for one trial, the device reset, and the image confirmed once it runs.
+            case testAndConfirm
+            /// It is marked for good, and the device reset. A broken one may leave the device useless.
+            case confirm
+        }
 
-    /// What is done with the image.
-    public var mode: Mode
-    /// How many requests are under way at once; `nil`: as many as the device says, or one where it doesn't.
-    public var window: Int?
-    /// How long an answer may take.
-    public var patience: Duration
-    /// How long the first answer may take, while the device erases its slot.
-    public var erasePatience: Duration
-    /// How long the device may take until it can be connected to again after its reset.
-    public var resetPatience: Duration
-    /// How often in a row, and after what pause, a device that is busy or leaves a request unanswered is asked again; one
-    /// that gets on is counted afresh.
-    public var retry: RetryPolicy
+        /// What is done with the image.
+        public var mode: Mode
+        /// How many requests are under way at once; `nil`: as many as the device says, or one where it doesn't.
+        public var window: Int?
+        /// How long an answer may take.
+        public var patience: Duration
+        /// How long the first answer may take, while the device erases its slot.
+        public var erasePatience: Duration
+        /// How long the device may take until it can be connected to again after its reset.
+        public var resetPatience: Duration
+        /// How often in a row, and after what pause, a device that is busy or leaves a request unanswered is asked again; one
+        /// that gets on is counted afresh.
+        public var retry: RetryPolicy
 
-    /// Chooses options; the image is tried and confirmed unless said otherwise.
-    public init(
-        mode: Mode = .testAndConfirm,
-        window: Int? = nil,
-        patience: Duration = .seconds(10),
-        erasePatience: Duration = .seconds(60),
-        resetPatience: Duration = .seconds(120),
-        retry: RetryPolicy = .exponential(attempts: 8)
-    ) {
-        self.mode = mode
-        self.window = window
-        self.patience = patience
-        self.erasePatience = erasePatience
-        self.resetPatience = resetPatience
-        self.retry = retry
+        /// Chooses options; the image is tried and confirmed unless said otherwise.
+        public init(
+            mode: Mode = .testAndConfirm,
+            window: Int? = nil,
+            patience: Duration = .seconds(10),
+            erasePatience: Duration = .seconds(60),
+            resetPatience: Duration = .seconds(120),
+            retry: RetryPolicy = .exponential(attempts: 8)
+        ) {
+            self.mode = mode
+            self.window = window
+            self.patience = patience
+            self.erasePatience = erasePatience
+            self.resetPatience = resetPatience
+            self.retry = retry
+        }
     }
 }
 
 /// The update over the Simple Management Protocol. Source: Zephyr documentation, "Device Management".
 struct MCUmgrUpdate: Sendable {
     let image: FirmwareImage
-    let options: MCUmgrOptions
+    let options: FirmwareUpdateFlow.MCUmgrOptions
     let resume: RetryPolicy
 
     /// One image in a slot, as the device lists it.

@@ -46,12 +46,12 @@ struct PlainUpload {
     }
 }
 
-/// The update over the plain protocol. See ``PlainUpdateProfile``.
+/// The update over the plain protocol. See ``FirmwareUpdateFlow/PlainProfile``.
 struct PlainUpdate: Sendable {
     let image: FirmwareImage
-    let profile: PlainUpdateProfile
+    let profile: FirmwareUpdateFlow.PlainProfile
     let model: UInt16?
-    let kind: WriteKind?
+    let kind: Link.WriteKind?
     let resume: RetryPolicy
     /// For how long a device may say nothing.
     let patience: Duration
@@ -122,7 +122,7 @@ struct PlainUpdate: Sendable {
         }
     }
 
-    private func writeKind(on channel: FlowChannel) async throws -> WriteKind {
+    private func writeKind(on channel: FlowChannel) async throws -> Link.WriteKind {
         if let kind { return kind }
         return try await channel.properties(of: profile.data).contains(.writeWithoutResponse)
             ? .withoutResponse : .withResponse

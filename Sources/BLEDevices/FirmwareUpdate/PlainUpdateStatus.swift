@@ -1,43 +1,45 @@
 public import BLEProtocol
 
-/// The plain update protocol on air: one service, three characteristics.
-///
-/// | characteristic | properties | octets, numbers least significant octet first |
-/// |---|---|---|
-/// | status | read, notify | ``PlainUpdateStatus``: 20 octets |
-/// | control | write | begin: `01`, size (4), model (2), SHA-256 (32); give up: `02` |
-/// | data | write, write without response | the next octets of the image |
-///
-/// The device notifies its status when it has begun, whenever it grants more room, and at the end. It keeps what it has
-/// when the link is lost, and goes on where it was when the same image comes again.
-public struct PlainUpdateProfile: Hashable, Sendable {
-    /// The service.
-    public var service: BluetoothUUID
-    /// Tells how far the device is.
-    public var status: BluetoothUUID
-    /// Begins and gives up.
-    public var control: BluetoothUUID
-    /// Takes the image.
-    public var data: BluetoothUUID
+extension FirmwareUpdateFlow {
+    /// The plain update protocol on air: one service, three characteristics.
+    ///
+    /// | characteristic | properties | octets, numbers least significant octet first |
+    /// |---|---|---|
+    /// | status | read, notify | ``PlainUpdateStatus``: 20 octets |
+    /// | control | write | begin: `01`, size (4), model (2), SHA-256 (32); give up: `02` |
+    /// | data | write, write without response | the next octets of the image |
+    ///
+    /// The device notifies its status when it has begun, whenever it grants more room, and at the end. It keeps what it has
+    /// when the link is lost, and goes on where it was when the same image comes again.
+    public struct PlainProfile: Hashable, Sendable {
+        /// The service.
+        public var service: BluetoothUUID
+        /// Tells how far the device is.
+        public var status: BluetoothUUID
+        /// Begins and gives up.
+        public var control: BluetoothUUID
+        /// Takes the image.
+        public var data: BluetoothUUID
 
-    /// Names the UUIDs of a device that speaks the protocol under others.
-    public init(service: BluetoothUUID, status: BluetoothUUID, control: BluetoothUUID, data: BluetoothUUID) {
-        self.service = service
-        self.status = status
-        self.control = control
-        self.data = data
-    }
+        /// Names the UUIDs of a device that speaks the protocol under others.
+        public init(service: BluetoothUUID, status: BluetoothUUID, control: BluetoothUUID, data: BluetoothUUID) {
+            self.service = service
+            self.status = status
+            self.control = control
+            self.data = data
+        }
 
-    /// The UUIDs of this package.
-    public static let standard = PlainUpdateProfile(
-        service: uuid(0),
-        status: uuid(1),
-        control: uuid(2),
-        data: uuid(3)
-    )
+        /// The UUIDs of this package.
+        public static let standard = FirmwareUpdateFlow.PlainProfile(
+            service: uuid(0),
+            status: uuid(1),
+            control: uuid(2),
+            data: uuid(3)
+        )
 
-    private static func uuid(_ number: UInt64) -> BluetoothUUID {
-        BluetoothUUID(high: 0x5D1F_0000_33C2_4E5B | number << 32, low: 0xA4C6_9E07_2B81_D3F5)
+        private static func uuid(_ number: UInt64) -> BluetoothUUID {
+            BluetoothUUID(high: 0x5D1F_0000_33C2_4E5B | number << 32, low: 0xA4C6_9E07_2B81_D3F5)
+        }
     }
 }
 

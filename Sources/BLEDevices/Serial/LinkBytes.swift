@@ -61,7 +61,7 @@ public struct LinkBytes: AsyncSequence, Sendable {
     public func write(_ octets: some Collection<UInt8>, timeout: Duration? = nil) async throws {
         let selector = CharacteristicSelector.uuid(serial.outgoing, service: serial.service)
         let found = try await link.characteristic(selector, operation: "write", timeout: timeout)
-        let kind: WriteKind = found.properties.contains(.writeWithoutResponse) ? .withoutResponse : .withResponse
+        let kind: Link.WriteKind = found.properties.contains(.writeWithoutResponse) ? .withoutResponse : .withResponse
         var rest = octets[...]
         while !rest.isEmpty {
             // The MTU may grow meanwhile.

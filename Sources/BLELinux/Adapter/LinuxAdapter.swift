@@ -53,7 +53,7 @@ final class LinuxAdapter: Sendable {
         do throws(SystemError) {
             socket = SharedDescriptor(try FileDescriptor.hciSocket(of: kernel))
         } catch {
-            guard mayBeMissing, AdapterState(adapterRefusedBy: error) == .unauthorized else {
+            guard mayBeMissing, AdapterInfo.State(adapterRefusedBy: error) == .unauthorized else {
                 throw .noBluetooth(error, operation: "open", object: object)
             }
             refusal = error
@@ -180,7 +180,7 @@ final class LinuxAdapter: Sendable {
         do throws(SystemError) {
             return AdapterInfo(try latest(), name: name, on: kernel)
         } catch {
-            return AdapterInfo(name: name, address: nil, state: AdapterState(adapterRefusedBy: error))
+            return AdapterInfo(name: name, address: nil, state: AdapterInfo.State(adapterRefusedBy: error))
         }
     }
 
@@ -237,7 +237,7 @@ final class LinuxAdapter: Sendable {
     ///
     /// - Parameter told: what the kernel has told of it, where it has: one that was switched off may be starting, or be on
     ///   again, by the time it is asked.
-    func whyUnusable(for operation: String, object: String, told: AdapterState? = nil) -> BLEError {
+    func whyUnusable(for operation: String, object: String, told: AdapterInfo.State? = nil) -> BLEError {
         if facts?.isUnconfigured == true { return .adapterUnconfigured(name, operation: operation, object: object) }
         let now = info.state
         let isBack = now == .poweredOn || now.isPassing

@@ -21,7 +21,7 @@ extension LinuxRadio {
     ///
     /// The corresponding command is Set PHY Configuration (BlueZ, `doc/mgmt-protocol.rst`), Linux 4.19 and later.
     public func selectPHYs(
-        _ selection: PHYSelection,
+        _ selection: AdapterPHYs.Selection,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity {
         let sink = EventSink(result)
@@ -51,7 +51,7 @@ extension LinuxRadio {
     }
 
     private func select(
-        _ wish: PHYSelection,
+        _ wish: AdapterPHYs.Selection,
         _ configuration: ManagementGetPHYConfiguration.Response,
         _ sink: EventSink<Result<Void, BLEError>>
     ) {

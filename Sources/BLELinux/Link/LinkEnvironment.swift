@@ -45,7 +45,7 @@ protocol LinkEnvironment: Sendable {
     /// Pairs with a peer whose link is encrypted, for better keys.
     func pairAnew(
         with peer: BluetoothAddress,
-        to level: SecurityLevel,
+        to level: LinkSecurity.Level,
         asking interview: PairingInterview,
         _ result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity
@@ -54,7 +54,7 @@ protocol LinkEnvironment: Sendable {
     func hasKey(of peer: BluetoothAddress) -> Bool
 
     /// How good the key of a bond with the peer is that the kernel has for certain; `nil` where that isn't known.
-    func keyLevel(of peer: BluetoothAddress) -> SecurityLevel?
+    func keyLevel(of peer: BluetoothAddress) -> LinkSecurity.Level?
 
     /// Whether the kernel has other keys for the peer than this program's bond with it, so far as can be known.
     func hasForeignKey(of peer: BluetoothAddress) -> Bool
@@ -97,11 +97,11 @@ extension LinkEnvironment {
         RadioActivity {}
     }
 
-    func keyLevel(of peer: BluetoothAddress) -> SecurityLevel? { nil }
+    func keyLevel(of peer: BluetoothAddress) -> LinkSecurity.Level? { nil }
 
     func pairAnew(
         with peer: BluetoothAddress,
-        to level: SecurityLevel,
+        to level: LinkSecurity.Level,
         asking interview: PairingInterview,
         _ result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity {

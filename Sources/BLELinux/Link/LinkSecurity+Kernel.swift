@@ -22,7 +22,7 @@ extension LinkSecurity {
     }
 }
 
-extension SecurityLevel {
+extension LinkSecurity.Level {
     /// The kernel's number for it.
     var kernelLevel: UInt8 {
         switch self {

@@ -5,7 +5,7 @@ internal import Synchronization
 extension SocketLink {
     /// The kernel makes better keys for who demands a level that the present ones don't have.
     func raise(
-        to level: SecurityLevel,
+        to level: LinkSecurity.Level,
         asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity {

@@ -57,9 +57,9 @@ struct AdapterResetMachine {
     /// Whether it was on, and is to be so again.
     let wasOn: Bool
     private var state = State.ordered
-    private var adapter: AdapterState
+    private var adapter: AdapterInfo.State
 
-    init(adapter: AdapterState) {
+    init(adapter: AdapterInfo.State) {
         self.adapter = adapter
         wasOn = adapter == .poweredOn
     }
@@ -78,7 +78,7 @@ struct AdapterResetMachine {
     }
 
     /// What the adapter is now.
-    mutating func adapterIs(_ now: AdapterState) -> Output {
+    mutating func adapterIs(_ now: AdapterInfo.State) -> Output {
         adapter = now
         return look()
     }

@@ -18,7 +18,7 @@ extension LinuxRadio {
         }
     }
 
-    public func observeSymptoms(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity {
+    public func observeSymptoms(_ events: @escaping @Sendable (AdapterInfo.Symptom) -> Void) -> RadioActivity {
         symptoms.observe(events)
     }
 

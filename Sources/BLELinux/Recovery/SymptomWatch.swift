@@ -6,7 +6,7 @@ internal import Synchronization
 /// discovery that the kernel should have ended.
 final class SymptomWatch: Sendable {
     private struct State {
-        var observers = Observers<EventSink<AdapterSymptom>>()
+        var observers = Observers<EventSink<AdapterInfo.Symptom>>()
         var discovery: RadioActivity?
         var events: RadioActivity?
     }
@@ -30,7 +30,7 @@ final class SymptomWatch: Sendable {
     }
 
     /// Tells of symptoms, on the loop's thread, until the activity is cancelled.
-    func observe(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity {
+    func observe(_ events: @escaping @Sendable (AdapterInfo.Symptom) -> Void) -> RadioActivity {
         let sink = EventSink(events)
         let id = state.withLock { $0.observers.add(sink) }
         return RadioActivity { [weak self] in
@@ -54,7 +54,7 @@ final class SymptomWatch: Sendable {
         loop.enqueue { [weak self] in self?.tell(.scanWithoutEnd(Self.longestDiscovery)) }
     }
 
-    private func tell(_ symptom: AdapterSymptom) {
+    private func tell(_ symptom: AdapterInfo.Symptom) {
         for observer in state.withLock({ $0.observers.all }) { observer.send(symptom) }
     }
 }

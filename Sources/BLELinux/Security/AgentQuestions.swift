@@ -54,7 +54,7 @@ struct AgentQuestions: Hashable, Sendable {
     }
 
     /// The answer to a question of bluetoothd.
-    static func reply(to message: BusMessage, _ answer: PairingAnswer) -> BusMessage {
+    static func reply(to message: BusMessage, _ answer: PairingQuestion.Answer) -> BusMessage {
         switch (message.member, answer) {
         case ("RequestPasskey", .passkey(let passkey)):
             var reply = message.done

@@ -22,7 +22,7 @@ final class KernelKeys: Sendable {
         /// Those of all these whose bond somebody has made sure of.
         var authenticated: Set<BluetoothAddress> = []
         /// How good the keys are that the kernel has for certain.
-        var levels: [BluetoothAddress: SecurityLevel] = [:]
+        var levels: [BluetoothAddress: LinkSecurity.Level] = [:]
         /// The peers for which the kernel has keys that differ from this program's and were left there.
         var contested: Set<BluetoothAddress> = []
         /// Says to others that the list is this program's.
@@ -87,7 +87,7 @@ final class KernelKeys: Sendable {
     }
 
     /// How good the key of a peer is that the kernel has for certain; `nil` where another program may have put one in its place.
-    func level(of peer: BluetoothAddress) -> SecurityLevel? { state.withLock { $0.levels[peer] } }
+    func level(of peer: BluetoothAddress) -> LinkSecurity.Level? { state.withLock { $0.levels[peer] } }
 
     private func note(_ bonds: [Bond], areThere: Bool) {
         state.withLock { state in

@@ -75,11 +75,11 @@ final class PairingAgent: Sendable {
     }
 
     /// Answers what bluetoothd has asked, on the loop's thread.
-    func answer(_ answer: PairingAnswer, about peer: BluetoothAddress) {
+    func answer(_ answer: PairingQuestion.Answer, about peer: BluetoothAddress) {
         self.answer(answer, aboutOctets: peer.rawValue)
     }
 
-    func answer(_ answer: PairingAnswer, aboutOctets octets: UInt64) {
+    func answer(_ answer: PairingQuestion.Answer, aboutOctets octets: UInt64) {
         let (bus, question) = state.withLock { ($0.bus, $0.waiting.removeValue(forKey: octets)) }
         guard let bus, let question else { return }
         bus.send(AgentQuestions.reply(to: question, answer))

@@ -14,15 +14,15 @@ struct PairingConsent: Hashable, Sendable {
         /// Wait until bluetoothd has asked, but not for ever: ``patienceEnded()``.
         case wait
         /// Answer the kernel.
-        case tellKernel(PairingAnswer)
+        case tellKernel(PairingQuestion.Answer)
         /// Answer bluetoothd.
-        case tellAgent(PairingAnswer)
+        case tellAgent(PairingQuestion.Answer)
         /// End the pairing: there is nothing to answer.
         case giveUp
     }
 
     /// What is said where the only question is whether the pairing is wanted: whoever pairs has said so.
-    var consent = PairingAnswer.accept
+    var consent = PairingQuestion.Answer.accept
     /// Whether bluetoothd asks this program before it answers.
     private(set) var hasAgent = false
     /// Whether the kernel has asked.
@@ -34,7 +34,7 @@ struct PairingConsent: Hashable, Sendable {
     /// What the program was asked; `nil` where the kernel only wanted to know whether to pair.
     private(set) var question: PairingQuestion?
     /// What was answered, or will be.
-    private(set) var answer: PairingAnswer?
+    private(set) var answer: PairingQuestion.Answer?
     private var isAgentWaiting = false
     private var isPatienceOver = false
     private var wasAgentTold = false
@@ -84,7 +84,7 @@ struct PairingConsent: Hashable, Sendable {
     }
 
     /// The program has answered; what it says later doesn't count.
-    mutating func answered(_ answer: PairingAnswer) -> [Step] {
+    mutating func answered(_ answer: PairingQuestion.Answer) -> [Step] {
         guard let question, self.answer == nil else { return [] }
         if case .display = question {
             guard case .refuse = answer else { return [] }

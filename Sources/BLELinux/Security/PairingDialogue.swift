@@ -22,7 +22,7 @@ final class PairingDialogue: Sendable {
     enum Role: Hashable, Sendable {
         case initiator
         /// The peer has: with what is said where it only wants to know whether to pair.
-        case responder(consent: PairingAnswer)
+        case responder(consent: PairingQuestion.Answer)
     }
 
     private let role: Role
@@ -228,7 +228,7 @@ extension PairingDialogue {
         }
     }
 
-    private func tellKernel(_ answer: PairingAnswer) {
+    private func tellKernel(_ answer: PairingQuestion.Answer) {
         let address = ManagementAddress(peer)
         switch (state.withLock { $0.consent.question }, answer) {
         case (.passkey, .passkey(let passkey)):

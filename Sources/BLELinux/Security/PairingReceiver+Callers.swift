@@ -45,7 +45,7 @@ extension PairingReceiver {
         // Just Works may be by anybody who claims the address.
         let isWeaker = surroundings.keys.isAuthenticated(address)
         let interview = reception.interview?(central)
-        let consent: PairingAnswer =
+        let consent: PairingQuestion.Answer =
             interview == nil ? .refuse(.refused) : isWeaker ? .refuse(.wouldWeakenBond) : .accept
         let dialogue = PairingDialogue(
             with: address,

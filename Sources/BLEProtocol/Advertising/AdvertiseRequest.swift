@@ -18,10 +18,10 @@
 /// data may be repeated. Source: Core Specification Supplement, Part A, 1.
 public struct AdvertiseRequest: Hashable, Sendable {
     /// The fields to advertise, the most important first.
-    public var fields: [AdvertisingField]
+    public var fields: [AdvertisingData.Field]
 
     /// Fields that are always placed in the scan response; never the flags.
-    public var scanResponse: [AdvertisingField]
+    public var scanResponse: [AdvertisingData.Field]
 
     /// Whether centrals may connect.
     public var isConnectable: Bool
@@ -32,8 +32,8 @@ public struct AdvertiseRequest: Hashable, Sendable {
 
     /// Declares what to advertise.
     public init(
-        _ fields: [AdvertisingField],
-        scanResponse: [AdvertisingField] = [],
+        _ fields: [AdvertisingData.Field],
+        scanResponse: [AdvertisingData.Field] = [],
         isConnectable: Bool = true,
         interval: ClosedRange<Duration>? = nil
     ) {

@@ -16,7 +16,7 @@ extension AdvertisingData {
     ///   - limit: the room in octets: ``legacyLimit``, or up to ``extendedLimit`` for an adapter that supports it.
     /// - Throws: ``BLEError`` with the code ``BLEError/Code/overflow``, naming the first field that doesn't fit and how
     ///   many octets are left for it.
-    public init(_ fields: [AdvertisingField], limit: Int = legacyLimit) throws {
+    public init(_ fields: [AdvertisingData.Field], limit: Int = legacyLimit) throws {
         var bytes: [UInt8] = []
         for field in fields {
             let free = limit - bytes.count

@@ -45,7 +45,7 @@ extension AdvertisingData {
     /// Random addresses of the devices that the advertisement is meant for.
     public var randomTargetAddresses: [BluetoothAddress] { addresses(.randomTargetAddress, .random) }
 
-    private func addresses(_ type: ADType, _ kind: BluetoothAddress.Kind) -> [BluetoothAddress] {
+    private func addresses(_ type: AdvertisingData.FieldType, _ kind: BluetoothAddress.Kind) -> [BluetoothAddress] {
         var found: [BluetoothAddress] = []
         for (other, data) in self where other == type {
             var rest = data
@@ -58,7 +58,7 @@ extension AdvertisingData {
     }
 
     /// The first structure of a type that has at least so many octets, as a number.
-    func number(_ type: ADType, octets count: Int) -> UInt64? {
+    func number(_ type: AdvertisingData.FieldType, octets count: Int) -> UInt64? {
         first(type, atLeast: count).map { Self.number($0.prefix(count)) }
     }
 

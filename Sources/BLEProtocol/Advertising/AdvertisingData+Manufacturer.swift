@@ -20,7 +20,9 @@ extension AdvertisingData {
         return nil
     }
 
-    private static func manufacturerData(_ type: ADType, _ data: ArraySlice<UInt8>) -> ManufacturerData? {
+    private static func manufacturerData(_ type: AdvertisingData.FieldType, _ data: ArraySlice<UInt8>)
+        -> ManufacturerData?
+    {
         guard type == .manufacturerData else { return nil }
         var reader = ByteReader(data)
         return reader.uint16().map { ManufacturerData(company: $0, data: reader.rest()) }

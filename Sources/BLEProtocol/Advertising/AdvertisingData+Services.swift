@@ -50,14 +50,14 @@ extension AdvertisingData {
         return nil
     }
 
-    private static func serviceData(_ type: ADType, _ data: ArraySlice<UInt8>) -> ServiceData? {
+    private static func serviceData(_ type: AdvertisingData.FieldType, _ data: ArraySlice<UInt8>) -> ServiceData? {
         guard let width = type.serviceDataWidth, data.count >= width,
             let service = BluetoothUUID(littleEndian: data.prefix(width))
         else { return nil }
         return ServiceData(service: service, data: data.dropFirst(width))
     }
 
-    private func uuids(_ width: (ADType) -> Int?) -> [BluetoothUUID] {
+    private func uuids(_ width: (AdvertisingData.FieldType) -> Int?) -> [BluetoothUUID] {
         var found: [BluetoothUUID] = []
         for (type, data) in self {
             guard let width = width(type) else { continue }
@@ -70,7 +70,7 @@ extension AdvertisingData {
         return found
     }
 
-    private func contains(_ service: BluetoothUUID, _ width: (ADType) -> Int?) -> Bool {
+    private func contains(_ service: BluetoothUUID, _ width: (AdvertisingData.FieldType) -> Int?) -> Bool {
         for (type, data) in self {
             guard let width = width(type) else { continue }
             var rest = data
@@ -83,7 +83,7 @@ extension AdvertisingData {
     }
 }
 
-extension ADType {
+extension AdvertisingData.FieldType {
     /// How many octets a UUID has in a list of services; `nil` for another type.
     var listedServiceWidth: Int? {
         switch self {

@@ -22,7 +22,7 @@ public struct AdvertisingData: Hashable, Sendable {
 
 extension AdvertisingData: Sequence {
     /// One AD structure: its type and the octets after the type, possibly none.
-    public typealias Element = (type: ADType, data: ArraySlice<UInt8>)
+    public typealias Element = (type: AdvertisingData.FieldType, data: ArraySlice<UInt8>)
 
     /// Walks the AD structures from the first to the last.
     public struct Iterator: IteratorProtocol {
@@ -41,7 +41,7 @@ extension AdvertisingData: Sequence {
                 return nil
             }
             defer { position = end }
-            return (ADType(rawValue: bytes[position + 1]), bytes[position + 2..<end])
+            return (AdvertisingData.FieldType(rawValue: bytes[position + 1]), bytes[position + 2..<end])
         }
     }
 
@@ -54,7 +54,7 @@ extension AdvertisingData: Sequence {
 
 extension AdvertisingData {
     /// The data of the first structure of a type that has at least so many octets.
-    func first(_ type: ADType, atLeast count: Int = 0) -> ArraySlice<UInt8>? {
+    func first(_ type: AdvertisingData.FieldType, atLeast count: Int = 0) -> ArraySlice<UInt8>? {
         for (found, data) in self where found == type && data.count >= count { return data }
         return nil
     }

@@ -3,7 +3,7 @@ package enum AdvertisingFault: Error, Hashable, Sendable {
     /// The fields don't fit.
     case overflow(Overflow)
     /// One that may be there once is there twice.
-    case repeated(ADType)
+    case repeated(AdvertisingData.FieldType)
     /// The flags are declared for the scan response, where they have no meaning.
     case flagsInScanResponse
     /// No controller advertises so often or so seldom.
@@ -37,12 +37,12 @@ package enum AdvertisingFault: Error, Hashable, Sendable {
 }
 
 extension AdvertisingFault.Overflow {
-    init(_ fields: [AdvertisingField], _ response: [AdvertisingField], extendedLimit: Int?) {
+    init(_ fields: [AdvertisingData.Field], _ response: [AdvertisingData.Field], extendedLimit: Int?) {
         let all = fields + response
         self.fields = all.map { Field(name: $0.name, octets: $0.octets) }
         self.extendedLimit = extendedLimit
         /// Whether there is room without the fields at these places, and with another one at a place.
-        func fits(without gone: Set<Int>, _ place: Int? = nil, _ other: AdvertisingField? = nil) -> Bool {
+        func fits(without gone: Set<Int>, _ place: Int? = nil, _ other: AdvertisingData.Field? = nil) -> Bool {
             let kept = all.indices.filter { !gone.contains($0) }
             let field = { (index: Int) in index == place ? other ?? all[index] : all[index] }
             return AdvertisingLayout.fits(
@@ -70,7 +70,7 @@ extension AdvertisingFault.Overflow {
     }
 }
 
-extension AdvertisingField {
+extension AdvertisingData.Field {
     /// How many octets of it are for the program to choose: a name, data.
     fileprivate var spare: Int {
         guard let only = structures.first, structures.count == 1 else { return 0 }
@@ -81,7 +81,7 @@ extension AdvertisingField {
         }
     }
 
-    fileprivate func shortened(by count: Int) -> AdvertisingField {
+    fileprivate func shortened(by count: Int) -> AdvertisingData.Field {
         .raw(structures[0].type, structures[0].data.dropLast(count))
     }
 }

@@ -27,8 +27,8 @@ package struct AdvertisingLayout: Hashable, Sendable {
     ///   - interval: the advertising interval.
     ///   - extendedLimit: how many octets the controller sends in one extended advertisement; `nil`: it has none.
     package init(
-        _ fields: [AdvertisingField],
-        scanResponse response: [AdvertisingField] = [],
+        _ fields: [AdvertisingData.Field],
+        scanResponse response: [AdvertisingData.Field] = [],
         interval: ClosedRange<Duration>? = nil,
         extendedLimit: Int? = nil
     ) throws(AdvertisingFault) {
@@ -50,7 +50,9 @@ package struct AdvertisingLayout: Hashable, Sendable {
     }
 
     /// Whether there is room for these.
-    static func fits(_ fields: [AdvertisingField], _ response: [AdvertisingField], _ extendedLimit: Int?) -> Bool {
+    static func fits(_ fields: [AdvertisingData.Field], _ response: [AdvertisingData.Field], _ extendedLimit: Int?)
+        -> Bool
+    {
         divided(fields, response) != nil
             || extendedLimit.map { inOnePiece(fields + response, limit: $0) != nil } ?? false
     }
@@ -59,11 +61,11 @@ package struct AdvertisingLayout: Hashable, Sendable {
 
     /// What would be said twice, or where it may not stand.
     private static func check(
-        _ fields: [AdvertisingField],
-        _ response: [AdvertisingField]
+        _ fields: [AdvertisingData.Field],
+        _ response: [AdvertisingData.Field]
     ) throws(AdvertisingFault) {
         for part in [fields, response] {
-            var seen: Set<ADType> = []
+            var seen: Set<AdvertisingData.FieldType> = []
             for structure in part.flatMap(\.structures) {
                 guard let group = structure.type.singleGroup else { continue }
                 guard seen.insert(group).inserted else { throw .repeated(structure.type) }
@@ -72,9 +74,9 @@ package struct AdvertisingLayout: Hashable, Sendable {
         if response.contains(where: { $0.structures.contains { $0.type == .flags } }) { throw .flagsInScanResponse }
     }
 
-    private static func inOnePiece(_ fields: [AdvertisingField], limit: Int) -> AdvertisingData? {
+    private static func inOnePiece(_ fields: [AdvertisingData.Field], limit: Int) -> AdvertisingData? {
         let structures = fields.flatMap(\.structures)
-        guard structures.allSatisfy({ $0.data.count <= AdvertisingField.Structure.limit }),
+        guard structures.allSatisfy({ $0.data.count <= AdvertisingData.Field.Structure.limit }),
             structures.reduce(0, { $0 + $1.octets }) <= limit
         else { return nil }
         return AdvertisingData(structures)
@@ -86,14 +88,14 @@ package struct AdvertisingLayout: Hashable, Sendable {
 extension AdvertisingLayout {
     /// Where a structure may stand.
     private struct Piece {
-        let structure: AdvertisingField.Structure
+        let structure: AdvertisingData.Field.Structure
         let mayLead: Bool
         let mayFollow: Bool
     }
 
     private static func divided(
-        _ fields: [AdvertisingField],
-        _ response: [AdvertisingField]
+        _ fields: [AdvertisingData.Field],
+        _ response: [AdvertisingData.Field]
     ) -> (AdvertisingData, AdvertisingData)? {
         let bound = response.flatMap(\.structures)
         let taken = Set(bound.compactMap(\.type.singleGroup))
@@ -141,7 +143,7 @@ extension AdvertisingLayout {
     }
 }
 
-extension AdvertisingField.Structure {
+extension AdvertisingData.Field.Structure {
     /// How many octets of data one can have: its length is one octet, and counts the type.
     static let limit = 254
 
@@ -149,27 +151,27 @@ extension AdvertisingField.Structure {
     var octets: Int { data.count + 2 }
 }
 
-extension AdvertisingField {
+extension AdvertisingData.Field {
     /// How many octets it takes.
     var octets: Int { structures.reduce(0) { $0 + $1.octets } }
 }
 
 extension AdvertisingData {
     /// Structures of at most 254 octets of data each, one after the other.
-    init(_ structures: [AdvertisingField.Structure]) {
+    init(_ structures: [AdvertisingData.Field.Structure]) {
         self.init(
             bytes: structures.flatMap { [UInt8(truncatingIfNeeded: $0.data.count + 1), $0.type.rawValue] + $0.data }
         )
     }
 
     /// Its structures as fields, to be sent once more.
-    package var fields: [AdvertisingField] { map { .raw($0.type, $0.data) } }
+    package var fields: [AdvertisingData.Field] { map { .raw($0.type, $0.data) } }
 }
 
-extension ADType {
+extension AdvertisingData.FieldType {
     /// What may be there once only in an advertisement or a scan response, by the type that stands for all that mean the
     /// same; `nil` for what may be repeated (Core Specification Supplement, Part A, 1).
-    fileprivate var singleGroup: ADType? {
+    fileprivate var singleGroup: AdvertisingData.FieldType? {
         switch self {
         case .incompleteServices16, .completeServices16: .completeServices16
         case .incompleteServices32, .completeServices32: .completeServices32

@@ -66,20 +66,20 @@ package struct ConnectionMachine: Sendable {
     ///   - random: 64 random bits, for the jitter of a pause.
     ///   - now: the time on any clock that never goes back, to measure how long a link has been ready.
     /// - Returns: the resulting effects, in this order.
-    /// - Throws: ``IllegalTrigger`` if the state doesn't accept the trigger; nothing changes then.
+    /// - Throws: ``SessionState/IllegalTrigger`` if the state doesn't accept the trigger; nothing changes then.
     @discardableResult
     package mutating func handle(
-        _ trigger: SessionTrigger,
+        _ trigger: SessionState.Trigger,
         random: UInt64 = 0,
         now: Duration = .zero
-    ) throws(IllegalTrigger) -> [SessionEffect] {
+    ) throws(SessionState.IllegalTrigger) -> [SessionEffect] {
         let kind = state.kind
         let isStable = isStable(now)
         guard
             let rule = Self.rules.first(where: {
                 $0.from == kind && $0.trigger == trigger.kind && meets($0.condition, trigger, isStable)
             })
-        else { throw IllegalTrigger(state: state, trigger: trigger) }
+        else { throw SessionState.IllegalTrigger(state: state, trigger: trigger) }
         note(trigger, rule, isStable, now)
         state = enter(rule.to, because: trigger, rule, random)
         return rule.effects
@@ -87,7 +87,7 @@ package struct ConnectionMachine: Sendable {
 
     // MARK: - Conditions
 
-    private func meets(_ condition: SessionRule.Condition, _ trigger: SessionTrigger, _ isStable: Bool) -> Bool {
+    private func meets(_ condition: SessionRule.Condition, _ trigger: SessionState.Trigger, _ isStable: Bool) -> Bool {
         switch condition {
         case .always: true
         case .peerKnown: isPeerKnown
@@ -104,7 +104,7 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    private func seemsStale(_ trigger: SessionTrigger) -> Bool {
+    private func seemsStale(_ trigger: SessionState.Trigger) -> Bool {
         usesCache && trigger.error?.smellsOfStaleCache == true
     }
 
@@ -124,7 +124,7 @@ package struct ConnectionMachine: Sendable {
     // MARK: - What a transition leaves behind
 
     private mutating func note(
-        _ trigger: SessionTrigger,
+        _ trigger: SessionState.Trigger,
         _ rule: SessionRule,
         _ isStable: Bool,
         _ now: Duration
@@ -158,7 +158,7 @@ package struct ConnectionMachine: Sendable {
 
     private mutating func enter(
         _ kind: SessionState.Kind,
-        because trigger: SessionTrigger,
+        because trigger: SessionState.Trigger,
         _ rule: SessionRule,
         _ random: UInt64
     ) -> SessionState {
@@ -222,7 +222,7 @@ extension BLEError {
         }
     }
 
-    fileprivate static func failed(because trigger: SessionTrigger) -> BLEError {
+    fileprivate static func failed(because trigger: SessionState.Trigger) -> BLEError {
         BLEError(.ended, operation: "session", cause: "\(trigger)", remedy: "Reset the session.")
     }
 }

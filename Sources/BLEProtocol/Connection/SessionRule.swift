@@ -25,7 +25,7 @@ package struct SessionRule: Hashable, Sendable {
     /// The state before.
     package let from: SessionState.Kind
     /// What happens.
-    package let trigger: SessionTrigger.Kind
+    package let trigger: SessionState.Trigger.Kind
     /// The condition in addition to state and trigger.
     package let condition: Condition
     /// The state after.
@@ -57,14 +57,14 @@ extension ConnectionMachine {
     package static let rules: [SessionRule] = disconnectedRules + connectedRules + [rule(.failed, .reset, .initial)]
 
     /// What a state accepts, in the order of the table; under a condition or without.
-    package static func accepted(in state: SessionState.Kind) -> [SessionTrigger.Kind] {
-        var seen: Set<SessionTrigger.Kind> = []
+    package static func accepted(in state: SessionState.Kind) -> [SessionState.Trigger.Kind] {
+        var seen: Set<SessionState.Trigger.Kind> = []
         return rules.filter { $0.from == state }.map(\.trigger).filter { seen.insert($0).inserted }
     }
 
     private static func rule(
         _ from: SessionState.Kind,
-        _ trigger: SessionTrigger.Kind,
+        _ trigger: SessionState.Trigger.Kind,
         _ to: SessionState.Kind,
         if condition: SessionRule.Condition = .always,
         _ effects: SessionEffect...
@@ -182,7 +182,7 @@ extension ConnectionMachine {
     /// Back to where it began; a value that could not be had may mean that the attributes are others by now.
     private static func returns(
         from kind: SessionState.Kind,
-        on triggers: SessionTrigger.Kind...
+        on triggers: SessionState.Trigger.Kind...
     ) -> [SessionRule] {
         let origins: [SessionState.Kind] =
             kind == .subscribing
@@ -196,19 +196,21 @@ extension ConnectionMachine {
     }
 
     /// With other attributes than those that were kept it may go better.
-    private static func remedy(in kind: SessionState.Kind, _ trigger: SessionTrigger.Kind) -> [SessionRule] {
+    private static func remedy(in kind: SessionState.Kind, _ trigger: SessionState.Trigger.Kind) -> [SessionRule] {
         [rule(kind, trigger, .waitingToReconnect, if: .staleCache, .closeLink, .dropCache)]
     }
 
     /// The same; where there is to be no other link, whoever begins anew finds out afresh what the peripheral has.
-    private static func remedyOrEnd(in kind: SessionState.Kind, _ trigger: SessionTrigger.Kind) -> [SessionRule] {
+    private static func remedyOrEnd(in kind: SessionState.Kind, _ trigger: SessionState.Trigger.Kind) -> [SessionRule] {
         remedy(in: kind, trigger) + [
             rule(kind, trigger, .failed, if: .staleCacheWithoutReconnecting, .closeLink, .dropCache)
         ]
     }
 
     /// At another time it may go better.
-    private static func anotherAttempt(in kind: SessionState.Kind, _ trigger: SessionTrigger.Kind) -> [SessionRule] {
+    private static func anotherAttempt(in kind: SessionState.Kind, _ trigger: SessionState.Trigger.Kind)
+        -> [SessionRule]
+    {
         [
             rule(kind, trigger, .waitingToReconnect, if: .attemptsLeft, .closeLink),
             rule(kind, trigger, .failed, .closeLink),
@@ -216,7 +218,7 @@ extension ConnectionMachine {
     }
 
     /// What a peripheral has not it won't have at another time either.
-    private static func lack(in kind: SessionState.Kind, _ trigger: SessionTrigger.Kind) -> [SessionRule] {
+    private static func lack(in kind: SessionState.Kind, _ trigger: SessionState.Trigger.Kind) -> [SessionRule] {
         remedyOrEnd(in: kind, trigger) + [rule(kind, trigger, .failed, .closeLink)]
     }
 }

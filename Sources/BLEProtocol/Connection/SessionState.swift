@@ -26,7 +26,7 @@ public enum SessionState: Sendable {
         /// So much time.
         case delay(Duration)
         /// The adapter, which can't be used now: it is switched off, blocked or unplugged.
-        case adapter(AdapterState)
+        case adapter(AdapterInfo.State)
     }
 
     /// The states with a link.

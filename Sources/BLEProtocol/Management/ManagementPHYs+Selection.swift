@@ -12,7 +12,7 @@ extension ManagementPHYs {
     ]
 
     /// The bits of a selection.
-    package init(_ selection: PHYSelection) {
+    package init(_ selection: AdapterPHYs.Selection) {
         self = []
         for (phy, sending, receiving) in Self.bits {
             if selection.sending.contains(phy) { insert(sending) }
@@ -21,8 +21,8 @@ extension ManagementPHYs {
     }
 
     /// The modulations of Low Energy among them.
-    package var selection: PHYSelection {
-        PHYSelection(
+    package var selection: AdapterPHYs.Selection {
+        AdapterPHYs.Selection(
             sending: Set(Self.bits.filter { contains($0.sending) }.map(\.0)),
             receiving: Set(Self.bits.filter { contains($0.receiving) }.map(\.0))
         )

@@ -36,7 +36,7 @@ public struct Bond: Hashable, Sendable {
     package var isSecureConnections: Bool { encryptionKeys.contains { $0.isSecureConnections } }
 
     /// What a link is that is encrypted with it.
-    package var level: SecurityLevel { encryptionKeys.map(\.level).min() ?? .encrypted }
+    package var level: LinkSecurity.Level { encryptionKeys.map(\.level).min() ?? .encrypted }
 
     /// The length of its shortest key, in octets.
     package var keySize: UInt8 { encryptionKeys.map(\.size).min() ?? 0 }
@@ -74,7 +74,7 @@ public struct Bond: Hashable, Sendable {
         package var isSecureConnections: Bool { kind >= 2 }
 
         /// What a link is that is encrypted with it.
-        package var level: SecurityLevel {
+        package var level: LinkSecurity.Level {
             guard isAuthenticated else { return .encrypted }
             return isSecureConnections && size == 16 ? .secureConnections : .authenticated
         }

@@ -26,30 +26,32 @@ public struct LinkSecurity: Hashable, Sendable {
     public static let none = LinkSecurity(isEncrypted: false, isAuthenticated: false, keySize: 0)
 
     /// The corresponding level; `nil` while not encrypted.
-    public var level: SecurityLevel? {
+    public var level: LinkSecurity.Level? {
         guard isEncrypted else { return nil }
         guard isAuthenticated else { return .encrypted }
         return isSecureConnections && keySize == 16 ? .secureConnections : .authenticated
     }
 }
 
-/// A level of protection that can be demanded of a link; each level includes those before it.
-///
-/// Source: Core Specification, Vol 3, Part C, 10.2.1, LE security mode 1, levels 2 to 4.
-public enum SecurityLevel: String, Hashable, Sendable, CaseIterable {
-    /// Encrypted against eavesdroppers, except an attacker who was in the middle of the pairing or received a legacy
-    /// pairing.
-    case encrypted
-    /// Also protected against a man in the middle, by a passkey or by comparing numbers; an attacker who has received a
-    /// legacy pairing can still read the link.
-    case authenticated
-    /// The same by LE Secure Connections, with a key of 16 octets: even an attacker who has received the pairing can't
-    /// compute the key.
-    case secureConnections
+extension LinkSecurity {
+    /// A level of protection that can be demanded of a link; each level includes those before it.
+    ///
+    /// Source: Core Specification, Vol 3, Part C, 10.2.1, LE security mode 1, levels 2 to 4.
+    public enum Level: String, Hashable, Sendable, CaseIterable {
+        /// Encrypted against eavesdroppers, except an attacker who was in the middle of the pairing or received a legacy
+        /// pairing.
+        case encrypted
+        /// Also protected against a man in the middle, by a passkey or by comparing numbers; an attacker who has received a
+        /// legacy pairing can still read the link.
+        case authenticated
+        /// The same by LE Secure Connections, with a key of 16 octets: even an attacker who has received the pairing can't
+        /// compute the key.
+        case secureConnections
+    }
 }
 
-extension SecurityLevel: Comparable {
-    public static func < (left: SecurityLevel, right: SecurityLevel) -> Bool { left.rank < right.rank }
+extension LinkSecurity.Level: Comparable {
+    public static func < (left: LinkSecurity.Level, right: LinkSecurity.Level) -> Bool { left.rank < right.rank }
 
     private var rank: Int {
         switch self {
@@ -60,7 +62,7 @@ extension SecurityLevel: Comparable {
     }
 }
 
-extension SecurityLevel: CustomStringConvertible {
+extension LinkSecurity.Level: CustomStringConvertible {
     /// The level in words: `authenticated by LE Secure Connections`.
     public var description: String {
         switch self {

@@ -44,10 +44,10 @@ public struct OutOfBandData: Hashable, Sendable {
         var octets: [UInt8] = []
         if let address {
             let value = (0..<6).map { UInt8(truncatingIfNeeded: address.rawValue >> (8 * $0)) }
-            octets += [8, ADType.deviceAddress.rawValue] + value + [address.kind == .public ? 0 : 1]
+            octets += [8, AdvertisingData.FieldType.deviceAddress.rawValue] + value + [address.kind == .public ? 0 : 1]
         }
-        octets += [17, ADType.secureConnectionsConfirmation.rawValue] + confirmation.octets
-        octets += [17, ADType.secureConnectionsRandom.rawValue] + random.octets
+        octets += [17, AdvertisingData.FieldType.secureConnectionsConfirmation.rawValue] + confirmation.octets
+        octets += [17, AdvertisingData.FieldType.secureConnectionsRandom.rawValue] + random.octets
         return octets
     }
 }

@@ -7,10 +7,10 @@ public struct AdapterInfo: Hashable, Sendable {
     public var address: BluetoothAddress?
 
     /// Whether it can be used.
-    public var state: AdapterState
+    public var state: AdapterInfo.State
 
     /// Describes an adapter.
-    public init(name: String, address: BluetoothAddress?, state: AdapterState) {
+    public init(name: String, address: BluetoothAddress?, state: AdapterInfo.State) {
         self.name = name
         self.address = address
         self.state = state

@@ -1,43 +1,45 @@
-/// Modulations for the two directions of a link, as seen from this side.
-public struct PHYSelection: Hashable, Sendable {
-    /// How this side's signal may be modulated.
-    public var sending: Set<LinkConditions.PHY>
+extension AdapterPHYs {
+    /// Modulations for the two directions of a link, as seen from this side.
+    public struct Selection: Hashable, Sendable {
+        /// How this side's signal may be modulated.
+        public var sending: Set<LinkConditions.PHY>
 
-    /// How the other side's signal may be modulated.
-    public var receiving: Set<LinkConditions.PHY>
+        /// How the other side's signal may be modulated.
+        public var receiving: Set<LinkConditions.PHY>
 
-    /// A selection for each direction.
-    public init(sending: Set<LinkConditions.PHY>, receiving: Set<LinkConditions.PHY>) {
-        self.sending = sending
-        self.receiving = receiving
-    }
+        /// A selection for each direction.
+        public init(sending: Set<LinkConditions.PHY>, receiving: Set<LinkConditions.PHY>) {
+            self.sending = sending
+            self.receiving = receiving
+        }
 
-    /// The same for both directions.
-    public init(_ phys: Set<LinkConditions.PHY>) { self.init(sending: phys, receiving: phys) }
+        /// The same for both directions.
+        public init(_ phys: Set<LinkConditions.PHY>) { self.init(sending: phys, receiving: phys) }
 
-    /// What both have.
-    public func intersection(_ other: PHYSelection) -> PHYSelection {
-        PHYSelection(
-            sending: sending.intersection(other.sending),
-            receiving: receiving.intersection(other.receiving)
-        )
-    }
+        /// What both have.
+        public func intersection(_ other: AdapterPHYs.Selection) -> AdapterPHYs.Selection {
+            AdapterPHYs.Selection(
+                sending: sending.intersection(other.sending),
+                receiving: receiving.intersection(other.receiving)
+            )
+        }
 
-    /// What either has.
-    public func union(_ other: PHYSelection) -> PHYSelection {
-        PHYSelection(sending: sending.union(other.sending), receiving: receiving.union(other.receiving))
-    }
+        /// What either has.
+        public func union(_ other: AdapterPHYs.Selection) -> AdapterPHYs.Selection {
+            AdapterPHYs.Selection(sending: sending.union(other.sending), receiving: receiving.union(other.receiving))
+        }
 
-    /// What the other one lacks.
-    public func subtracting(_ other: PHYSelection) -> PHYSelection {
-        PHYSelection(
-            sending: sending.subtracting(other.sending),
-            receiving: receiving.subtracting(other.receiving)
-        )
+        /// What the other one lacks.
+        public func subtracting(_ other: AdapterPHYs.Selection) -> AdapterPHYs.Selection {
+            AdapterPHYs.Selection(
+                sending: sending.subtracting(other.sending),
+                receiving: receiving.subtracting(other.receiving)
+            )
+        }
     }
 }
 
-extension PHYSelection: CustomStringConvertible {
+extension AdapterPHYs.Selection: CustomStringConvertible {
     /// The PHYs in words: `1M, 2M`; if the directions differ, both: `1M out, 1M, 2M in`.
     public var description: String {
         let (out, into) = (Self.words(sending), Self.words(receiving))
@@ -56,16 +58,17 @@ extension PHYSelection: CustomStringConvertible {
 /// ``LinkConditions/sendingPHY`` and ``LinkConditions/receivingPHY`` report the result.
 public struct AdapterPHYs: Hashable, Sendable {
     /// What the controller can do.
-    public var supported: PHYSelection
+    public var supported: AdapterPHYs.Selection
 
     /// What of that may be chosen or left out; 1M can't be left out.
-    public var configurable: PHYSelection
+    public var configurable: AdapterPHYs.Selection
 
     /// Those that it uses if the other side supports them.
-    public var selected: PHYSelection
+    public var selected: AdapterPHYs.Selection
 
     /// Describes an adapter's modulations.
-    public init(supported: PHYSelection, configurable: PHYSelection, selected: PHYSelection) {
+    public init(supported: AdapterPHYs.Selection, configurable: AdapterPHYs.Selection, selected: AdapterPHYs.Selection)
+    {
         self.supported = supported
         self.configurable = configurable
         self.selected = selected
@@ -73,7 +76,7 @@ public struct AdapterPHYs: Hashable, Sendable {
 
     /// What is selected when a program asks for these: with them what can't be left out; `nil` where the controller can't
     /// do all of it.
-    package func selection(for wish: PHYSelection) -> PHYSelection? {
+    package func selection(for wish: AdapterPHYs.Selection) -> AdapterPHYs.Selection? {
         let lacking = wish.subtracting(supported)
         guard lacking.sending.isEmpty, lacking.receiving.isEmpty else { return nil }
         return wish.union(supported.subtracting(configurable))

@@ -19,7 +19,7 @@ public struct ConnectionParameters: Hashable, Sendable {
     public let supervisionTimeout: Duration
 
     /// What the peripheral may make of them; `nil`: whatever a link can have. ``limited(to:)`` sets it.
-    public let limits: ConnectionLimits?
+    public let limits: ConnectionParameters.Limits?
 
     /// Makes parameters.
     ///
@@ -58,7 +58,7 @@ public struct ConnectionParameters: Hashable, Sendable {
         unchecked interval: ClosedRange<Duration>,
         _ latency: Int,
         _ supervisionTimeout: Duration,
-        _ limits: ConnectionLimits? = nil
+        _ limits: ConnectionParameters.Limits? = nil
     ) {
         self.interval = interval
         self.latency = latency
@@ -74,7 +74,7 @@ public struct ConnectionParameters: Hashable, Sendable {
     public static let possibleTimeouts: ClosedRange<Duration> = .milliseconds(100) ... .seconds(32)
 
     /// The same with other limits.
-    func with(_ limits: ConnectionLimits?) -> ConnectionParameters {
+    func with(_ limits: ConnectionParameters.Limits?) -> ConnectionParameters {
         ConnectionParameters(unchecked: interval, latency, supervisionTimeout, limits)
     }
 

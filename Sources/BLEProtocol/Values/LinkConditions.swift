@@ -42,7 +42,7 @@ public struct LinkConditions: Hashable, Sendable {
     public var sendingPower: Int?
 
     /// What the peripheral has made of the link beyond the program's limits; `nil` where it is within them, or there are none.
-    public var breach: LimitBreach?
+    public var breach: ConnectionParameters.LimitBreach?
 
     /// Why some of the values are `nil`, with a remedy; `nil` if the radio has no more to report.
     public var whyIncomplete: BLEError?
@@ -59,7 +59,7 @@ public struct LinkConditions: Hashable, Sendable {
         var times: [Duration?]
         var counts: [Int?]
         var phys: [PHY?]
-        var breach: LimitBreach?
+        var breach: ConnectionParameters.LimitBreach?
     }
 
     private var values: Values {
@@ -72,32 +72,35 @@ public struct LinkConditions: Hashable, Sendable {
     }
 }
 
-/// A link is beyond the ``ConnectionLimits`` of the program, with the corrections so far.
-public struct LimitBreach: Hashable, Sendable {
-    /// How often the program's own parameters have been asked for again, since the link was last within the limits for a
-    /// minute.
-    public var corrections: Int
+extension ConnectionParameters {
+    /// A link is beyond the ``ConnectionParameters/Limits`` of the program, with the corrections so far.
+    public struct LimitBreach: Hashable, Sendable {
+        /// How often the program's own parameters have been asked for again, since the link was last within the limits for a
+        /// minute.
+        public var corrections: Int
 
-    /// Whether it is no longer corrected.
-    public var isFinal: Bool
+        /// Whether it is no longer corrected.
+        public var isFinal: Bool
 
-    /// Why the parameters couldn't be asked for; `nil` where they were.
-    public var error: BLEError?
+        /// Why the parameters couldn't be asked for; `nil` where they were.
+        public var error: BLEError?
 
-    /// Describes a breach.
-    public init(corrections: Int, isFinal: Bool, error: BLEError? = nil) {
-        self.corrections = corrections
-        self.isFinal = isFinal
-        self.error = error
-    }
+        /// Describes a breach.
+        public init(corrections: Int, isFinal: Bool, error: BLEError? = nil) {
+            self.corrections = corrections
+            self.isFinal = isFinal
+            self.error = error
+        }
 
-    /// Whether the same is done; the words about what can't be done don't count.
-    public static func == (left: LimitBreach, right: LimitBreach) -> Bool {
-        left.corrections == right.corrections && left.isFinal == right.isFinal
-    }
+        /// Whether the same is done; the words about what can't be done don't count.
+        public static func == (left: ConnectionParameters.LimitBreach, right: ConnectionParameters.LimitBreach) -> Bool
+        {
+            left.corrections == right.corrections && left.isFinal == right.isFinal
+        }
 
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(corrections)
-        hasher.combine(isFinal)
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(corrections)
+            hasher.combine(isFinal)
+        }
     }
 }

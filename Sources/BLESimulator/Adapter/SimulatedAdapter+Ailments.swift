@@ -33,7 +33,7 @@ extension SimulatedAdapter {
         core.perform { $0.adapters[id].ailment = AdapterAilment(kind: .hung, powerCycles: max(powerCycles, 1)) }
     }
 
-    public func observeSymptoms(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity {
+    public func observeSymptoms(_ events: @escaping @Sendable (AdapterInfo.Symptom) -> Void) -> RadioActivity {
         let observer = core.perform { state in
             state.nextConditionObserver += 1
             state.adapters[id].symptomObservers.append((state.nextConditionObserver, events))
@@ -110,7 +110,7 @@ extension AirState {
         return nil
     }
 
-    mutating func comeBack(_ adapter: AdapterID, as state: AdapterState, _ done: @escaping @Sendable () -> Void) {
+    mutating func comeBack(_ adapter: AdapterID, as state: AdapterInfo.State, _ done: @escaping @Sendable () -> Void) {
         if adapters[adapter].state == .absent { setState(state, of: adapter) }
         outbox.append(.done(done))
     }

@@ -18,7 +18,7 @@ extension SimulatedAdapter {
     /// Selects PHYs for later links: a link is on 1M unless both ends have selected 2M, whatever ``LinkTiming/phy``
     /// says.
     public func selectPHYs(
-        _ selection: PHYSelection,
+        _ selection: AdapterPHYs.Selection,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity {
         let outcome = core.perform { state -> Result<Void, BLEError> in
@@ -36,10 +36,10 @@ extension SimulatedAdapter {
 
 extension AdapterRecord {
     var phys: AdapterPHYs {
-        let supported = PHYSelection(settings.phys.union([.le1M]))
+        let supported = AdapterPHYs.Selection(settings.phys.union([.le1M]))
         return AdapterPHYs(
             supported: supported,
-            configurable: supported.subtracting(PHYSelection([.le1M])),
+            configurable: supported.subtracting(AdapterPHYs.Selection([.le1M])),
             selected: selectedPHYs?.intersection(supported) ?? supported
         )
     }

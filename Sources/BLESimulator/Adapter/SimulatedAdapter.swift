@@ -32,7 +32,7 @@ public final class SimulatedAdapter: Sendable {
     public var activity: AdapterActivity { core.perform { $0.activity(of: id) } }
 
     /// Whether it can be used.
-    public var state: AdapterState { core.perform { $0.adapters[id].state } }
+    public var state: AdapterInfo.State { core.perform { $0.adapters[id].state } }
 
     // MARK: - Switches
 
@@ -54,10 +54,10 @@ public final class SimulatedAdapter: Sendable {
     /// Plugs it in again, switched on.
     public func plugIn() { setState(.poweredOn) }
 
-    /// Puts it into any state. A starting adapter (``AdapterState/resetting``) forgets its links like one that hangs:
+    /// Puts it into any state. A starting adapter (``AdapterInfo/State/resetting``) forgets its links like one that hangs:
     /// the peers receive nothing more, until their supervision timeout. Its activities fail with the error of the
-    /// state, see ``AdapterState/error(operation:object:)``.
-    public func setState(_ state: AdapterState) {
+    /// state, see ``AdapterInfo/State/error(operation:object:)``.
+    public func setState(_ state: AdapterInfo.State) {
         core.perform {
             $0.adapters[id].isSwitchedOffHere = false
             $0.setState(state, of: id)
@@ -67,7 +67,7 @@ public final class SimulatedAdapter: Sendable {
 
 extension SimulatedAdapter {
     /// As a peripheral, requests other connection parameters from a connected central. The central's system grants them
-    /// automatically, as Linux does; the central's program can limit them with its ``ConnectionLimits``.
+    /// automatically, as Linux does; the central's program can limit them with its ``ConnectionParameters/Limits``.
     ///
     /// - Returns: whether there is such a link.
     @discardableResult

@@ -43,7 +43,7 @@ enum Delivery: Sendable {
     indirect case paired(ActivityID, Result<Bond?, BLEError>)
     indirect case encrypted(Result<Void, BLEError>, @Sendable (Result<Void, BLEError>) -> Void)
     indirect case rssi(Int8?, @Sendable (Int8?) -> Void)
-    case symptom(AdapterSymptom, @Sendable (AdapterSymptom) -> Void)
+    case symptom(AdapterInfo.Symptom, @Sendable (AdapterInfo.Symptom) -> Void)
     /// What takes time is over.
     case done(@Sendable () -> Void)
     indirect case conditions(LinkConditions, @Sendable (LinkConditions) -> Void)

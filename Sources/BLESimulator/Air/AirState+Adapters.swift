@@ -45,7 +45,7 @@ extension AirState {
     }
 
     /// Switches, blocks, unplugs or plugs an adapter.
-    mutating func setState(_ state: AdapterState, of adapter: AdapterID) {
+    mutating func setState(_ state: AdapterInfo.State, of adapter: AdapterID) {
         guard adapters[adapter].state != state else { return }
         adapters[adapter].state = state
         if state == .poweredOff || state == .absent { adapters[adapter].ailment?.powerCycles -= 1 }

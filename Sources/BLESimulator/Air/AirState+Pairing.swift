@@ -6,7 +6,7 @@ struct SimulatedPairing: Sendable {
     let peer: BluetoothAddress
     let interview: PairingInterview
     /// What the keys must be good for, where there are some already, which they are to replace.
-    var level: SecurityLevel?
+    var level: LinkSecurity.Level?
     let result: @Sendable (Result<Bond?, BLEError>) -> Void
     /// What the central was asked, and waits to be answered.
     var question: PairingQuestion?
@@ -39,7 +39,7 @@ extension AirState {
         with peer: BluetoothAddress,
         on adapter: AdapterID,
         asking interview: PairingInterview,
-        anewFor level: SecurityLevel? = nil,
+        anewFor level: LinkSecurity.Level? = nil,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> ActivityID {
         let pairing = SimulatedPairing(peer: peer, interview: interview, level: level, result: result)
@@ -71,7 +71,7 @@ extension AirState {
     }
 
     /// The central's program has answered; what it says later doesn't count.
-    mutating func answer(_ answer: PairingAnswer, in id: ActivityID) {
+    mutating func answer(_ answer: PairingQuestion.Answer, in id: ActivityID) {
         guard let activity = activities[id], !activity.isEnding, case .pair(var pairing) = activity.kind,
             let question = pairing.question, let other = addresses[pairing.peer],
             let end = link(of: activity.adapter, with: pairing.peer), let link = links[end.link]

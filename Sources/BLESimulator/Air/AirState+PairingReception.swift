@@ -10,8 +10,8 @@ struct SimulatedReception: Sendable {
     var question: PairingQuestion?
     /// What is shown; what was entered or agreed to, by either side.
     var shown: UInt32?
-    var central: PairingAnswer?
-    var peripheral: PairingAnswer?
+    var central: PairingQuestion.Answer?
+    var peripheral: PairingQuestion.Answer?
     /// Why it failed, as the peripheral sees it.
     var failure: PairingFailure?
 }
@@ -108,7 +108,7 @@ extension AirState {
 
     /// The central's program has answered.
     mutating func answerAsCentral(
-        _ answer: PairingAnswer,
+        _ answer: PairingQuestion.Answer,
         to question: PairingQuestion,
         in id: ActivityID,
         _ end: LinkEndID,
@@ -126,7 +126,7 @@ extension AirState {
     }
 
     /// The peripheral's program has answered; what it says later doesn't count.
-    mutating func answerAsPeripheral(_ answer: PairingAnswer, in id: ActivityID) {
+    mutating func answerAsPeripheral(_ answer: PairingQuestion.Answer, in id: ActivityID) {
         guard let activity = activities[id], !activity.isEnding, case .pair(let pairing) = activity.kind,
             var far = pairing.far, let question = far.question,
             let end = link(of: activity.adapter, with: pairing.peer), let link = links[end.link]

@@ -9,7 +9,7 @@ struct AirState {
         case advertise(ActivityID)
         case connectionEvent(LinkID)
         case supervision(LinkID, silence: UInt32)
-        case comeBack(AdapterID, AdapterState, @Sendable () -> Void)
+        case comeBack(AdapterID, AdapterInfo.State, @Sendable () -> Void)
         case pairing(ActivityID, LinkEndID, PairingStep)
         case encryption(LinkEndID)
         indirect case fault(FaultTimer)
@@ -168,12 +168,12 @@ struct AdapterPair: Hashable, Sendable {
 struct AdapterRecord: Sendable {
     let name: String
     let address: BluetoothAddress
-    var state = AdapterState.poweredOn
+    var state = AdapterInfo.State.poweredOn
     /// Whether it was switched off through the radio, not by the test's switches.
     var isSwitchedOffHere = false
     var settings: AdapterSettings
     /// What a program has selected; `nil`: nothing yet.
-    var selectedPHYs: PHYSelection?
+    var selectedPHYs: AdapterPHYs.Selection?
 
     /// In the order of their start.
     var observers: [ActivityID] = []
@@ -190,7 +190,7 @@ struct AdapterRecord: Sendable {
 
     /// What is wrong with it though it is on.
     var ailment: AdapterAilment?
-    var symptomObservers: [(id: UInt64, events: @Sendable (AdapterSymptom) -> Void)] = []
+    var symptomObservers: [(id: UInt64, events: @Sendable (AdapterInfo.Symptom) -> Void)] = []
 
     /// The keys that it has of others, by their identities; lost when it is unplugged, as the kernel's are.
     var keys: [BluetoothAddress: SimulatedKey] = [:]

@@ -3,7 +3,7 @@ internal import BLERadio
 
 extension BLEError {
     /// An operation on an adapter that isn't ready; `nil` when it is.
-    init?(unavailable state: AdapterState, adapter: String, operation: String, peer: BluetoothAddress?) {
+    init?(unavailable state: AdapterInfo.State, adapter: String, operation: String, peer: BluetoothAddress?) {
         let object = peer.map { "\($0)" } ?? adapter
         switch state {
         case .poweredOn:

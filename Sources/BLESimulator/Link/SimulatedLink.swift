@@ -37,7 +37,7 @@ final class SimulatedLink: ATTLink {
     }
 
     func raise(
-        to level: SecurityLevel,
+        to level: LinkSecurity.Level,
         asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity {
@@ -83,7 +83,7 @@ extension AirState {
 
     fileprivate mutating func raise(
         _ id: LinkEndID,
-        to level: SecurityLevel,
+        to level: LinkSecurity.Level,
         asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> ActivityID {

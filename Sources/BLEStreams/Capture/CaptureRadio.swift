@@ -10,7 +10,7 @@ package final class CaptureRadio: Radio {
     private let adapterState: RadioActivity
 
     /// Records links made from now on, in either role, and scan reports.
-    package init(_ radio: any Radio, capture: Capture) {
+    package init(_ radio: any Radio, capture: TrafficCapture) {
         self.radio = radio
         recorder = CaptureRecorder(capture, timeline: radio.timeline)
         adapterState = radio.observeAdapter { [recorder] info in recorder.adapter = info }
@@ -26,7 +26,7 @@ package final class CaptureRadio: Radio {
         radio.observeAdapter(events)
     }
 
-    package func observeSymptoms(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity {
+    package func observeSymptoms(_ events: @escaping @Sendable (AdapterInfo.Symptom) -> Void) -> RadioActivity {
         radio.observeSymptoms(events)
     }
 
@@ -52,7 +52,7 @@ package final class CaptureRadio: Radio {
     }
 
     package func selectPHYs(
-        _ selection: PHYSelection,
+        _ selection: AdapterPHYs.Selection,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity {
         radio.selectPHYs(selection, result: result)

@@ -14,13 +14,13 @@ final class CaptureRecorder: Sendable {
         var missingReports = 0
     }
 
-    private let capture: Capture
+    private let capture: TrafficCapture
     private let timeline: any Timeline
     private let state = Mutex(State())
 
     private var file: CaptureFile { capture.file }
 
-    init(_ capture: Capture, timeline: any Timeline) {
+    init(_ capture: TrafficCapture, timeline: any Timeline) {
         self.capture = capture
         self.timeline = timeline
     }

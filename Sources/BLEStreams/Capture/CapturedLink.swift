@@ -51,7 +51,7 @@ final class CapturedLink: ATTLink {
     func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) { link.encrypt(result) }
 
     func raise(
-        to level: SecurityLevel,
+        to level: LinkSecurity.Level,
         asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity {

@@ -32,7 +32,7 @@ extension Central {
     ///   supports; ``BLEError/Code/permissionDenied`` with the command that grants `CAP_NET_ADMIN`;
     ///   ``BLEError/Code/adapterPoweredOff``, ``BLEError/Code/adapterNotFound``; `CancellationError`; the selection may
     ///   still take effect.
-    public func selectPHYs(_ selection: PHYSelection) async throws {
+    public func selectPHYs(_ selection: AdapterPHYs.Selection) async throws {
         let core = core
         try await reply(on: core.timeline) { finish in
             let activity = core.radio.selectPHYs(selection) { finish($0.mapError { $0 as any Error }) }

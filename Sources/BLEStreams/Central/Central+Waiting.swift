@@ -22,8 +22,8 @@ extension Central {
     ///   - pairing: who answers when an operation needs a more secure link, as there.
     ///   - recovery: what to do about an adapter that doesn't work, as there.
     ///   - timeout: how long to wait; `nil`: for as long as it takes.
-    /// - Throws: the error of the adapter's state when the time is over, see ``AdapterState/error(operation:object:)``,
-    ///   with ``BLEError/elapsed``; immediately if waiting can't help (``AdapterState/isFinal``,
+    /// - Throws: the error of the adapter's state when the time is over, see ``AdapterInfo/State/error(operation:object:)``,
+    ///   with ``BLEError/elapsed``; immediately if waiting can't help (``AdapterInfo/State/isFinal``,
     ///   ``BLEError/Code/unsupportedSystem``); `CancellationError`.
     public static func open(
         _ choice: AdapterChoice = .default,

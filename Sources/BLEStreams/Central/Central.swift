@@ -68,11 +68,11 @@ public final class Central: Sendable {
     /// ```swift
     /// _ = try await central.adapterStates.first { $0 == .poweredOn }
     /// ```
-    public var adapterStates: BLEStream<AdapterState> {
+    public var adapterStates: BLEStream<AdapterInfo.State> {
         let radio = core.radio
         let subject = StreamSubject(operation: "adapter states")
         return BLEStream(subject, timeline: radio.timeline, buffer: .standard) { mailbox in
-            let last = Mutex<AdapterState?>(nil)
+            let last = Mutex<AdapterInfo.State?>(nil)
             let activity = radio.observeAdapter { info in
                 let isNew = last.withLock { last in
                     defer { last = info.state }
@@ -103,7 +103,7 @@ public final class Central: Sendable {
     public func scan(
         for filters: ScanFilter...,
         duplicates: Bool = false,
-        mode: ScanMode = .active,
+        mode: Central.ScanMode = .active,
         buffer: BufferPolicy = .newest(4096)
     ) -> BLEStream<Discovery> {
         scan(for: filters, duplicates: duplicates, mode: mode, buffer: buffer)
@@ -113,7 +113,7 @@ public final class Central: Sendable {
     public func scan(
         for filters: [ScanFilter],
         duplicates: Bool = false,
-        mode: ScanMode = .active,
+        mode: Central.ScanMode = .active,
         buffer: BufferPolicy = .newest(4096)
     ) -> BLEStream<Discovery> {
         let core = core
@@ -223,12 +223,14 @@ public struct AdapterChoice: Sendable {
     }
 }
 
-/// Whether a scan requests scan responses.
-public enum ScanMode: Hashable, Sendable {
-    /// Requests each peripheral's scan response.
-    case active
-    /// Only listens: it transmits nothing.
-    case passive
+extension Central {
+    /// Whether a scan requests scan responses.
+    public enum ScanMode: Hashable, Sendable {
+        /// Requests each peripheral's scan response.
+        case active
+        /// Only listens: it transmits nothing.
+        case passive
+    }
 }
 
 /// The addresses that a scan has handed out, at most so many: a scan may run for months among changing addresses.

@@ -39,7 +39,7 @@ final class LinkPreferences: Sendable {
         return demanded.withLock { $0[peripheral.rawValue] ?? [:] }
     }
 
-    func demand(_ level: SecurityLevel?, for uuid: BluetoothUUID, of peripheral: BluetoothAddress) {
+    func demand(_ level: LinkSecurity.Level?, for uuid: BluetoothUUID, of peripheral: BluetoothAddress) {
         demanded.withLock { $0[peripheral.rawValue, default: [:]][uuid] = level }
         isDemanding.store(true, ordering: .releasing)
     }

@@ -70,7 +70,7 @@ extension Peripheral {
     /// - Parameters:
     ///   - key: the characteristic, named by its type: the requirement applies to all that the peripheral has of that type.
     ///   - level: the required level; `nil` removes the requirement.
-    public func secure(_ key: some CharacteristicKey, to level: SecurityLevel?) {
+    public func secure(_ key: some CharacteristicKey, to level: LinkSecurity.Level?) {
         guard let uuid = key.reference.uuid else {
             preconditionFailure("a demand names a characteristic by its type, not by a handle")
         }

@@ -20,7 +20,7 @@ public struct Peripheral: Sendable {
     /// Its connection to this central: the present state, then each transition; none is merged away.
     ///
     /// The stream never ends by itself, and doesn't connect.
-    public var connectionStates: BLEStream<ConnectionState> {
+    public var connectionStates: BLEStream<Peripheral.ConnectionState> {
         let (core, address) = (core, address)
         let subject = StreamSubject(operation: "connection states", object: "of \(address)")
         return BLEStream(subject, timeline: core.timeline, buffer: .standard) { mailbox in

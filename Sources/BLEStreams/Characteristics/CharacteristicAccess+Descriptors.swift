@@ -19,7 +19,7 @@ extension CharacteristicAccess {
         descriptor uuid: BluetoothUUID,
         of key: some CharacteristicKey,
         timeout: Duration? = nil
-    ) async throws -> DescriptorValue {
+    ) async throws -> Descriptor.Value {
         let selector = key.reference.selector
         return try await withLink(for: .read, timeout: timeout) { link in
             let deadline = timeout.map { link.timeline.now + $0 }

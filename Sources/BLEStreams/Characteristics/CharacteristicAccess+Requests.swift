@@ -55,7 +55,7 @@ extension Link {
         defer { unsubscribe() }
         do {
             let target = try await characteristic(selector, operation: "request", timeout: left)
-            let kind: WriteKind = target.properties.contains(.write) ? .withResponse : .withoutResponse
+            let kind: Link.WriteKind = target.properties.contains(.write) ? .withResponse : .withoutResponse
             try await write(request, to: target, kind, timeout: left)
         } catch let failure as BLEError where failure.code == .timedOut && !failure.isFinal {
             throw error()

@@ -20,7 +20,7 @@ extension CharacteristicAccess {
     public func write(
         _ octets: some Collection<UInt8>,
         to key: some CharacteristicKey,
-        _ kind: WriteKind = .withResponse,
+        _ kind: Link.WriteKind = .withResponse,
         timeout: Duration? = nil
     ) async throws {
         let (octets, selector) = (Array(octets), key.reference.selector)
@@ -36,7 +36,7 @@ extension CharacteristicAccess {
     public func write<Key: CharacteristicKey>(
         _ value: Key.Value,
         to key: Key,
-        _ kind: WriteKind = .withResponse,
+        _ kind: Link.WriteKind = .withResponse,
         timeout: Duration? = nil
     ) async throws {
         try await write(try key.octets(of: value, during: "write"), to: key.reference, kind, timeout: timeout)
@@ -47,7 +47,7 @@ extension CharacteristicAccess {
     public func write<Key: CharacteristicKey>(
         _ value: Key.Value,
         to key: Key,
-        _ kind: WriteKind = .withResponse,
+        _ kind: Link.WriteKind = .withResponse,
         timeout: Duration? = nil
     ) async throws where Key.Value: Collection<UInt8> {
         try await write(try key.octets(of: value, during: "write"), to: key.reference, kind, timeout: timeout)

@@ -11,11 +11,12 @@ enum Preparation: Sendable {
 
 /// The exchange by which a device lets the commands of a queue in, and on which link that was done.
 final class Authorization: Sendable {
-    let rule: AuthorizationRule
+    let rule: CommandQueue.AuthorizationRule
     private let exchange: @Sendable (CommandContext) async throws -> Void
     private let done = Mutex<Int?>(nil)
 
-    init(_ rule: AuthorizationRule, _ exchange: @escaping @Sendable (CommandContext) async throws -> Void) {
+    init(_ rule: CommandQueue.AuthorizationRule, _ exchange: @escaping @Sendable (CommandContext) async throws -> Void)
+    {
         self.rule = rule
         self.exchange = exchange
     }

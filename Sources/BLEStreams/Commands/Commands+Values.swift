@@ -39,7 +39,7 @@ extension CommandBlock where Output == Void {
     public static func write(
         _ octets: [UInt8],
         to key: some CharacteristicKey,
-        _ kind: WriteKind = .withResponse
+        _ kind: Link.WriteKind = .withResponse
     ) -> CommandBlock {
         CommandBlock("write \(key.reference)") { try await $0.write(octets, to: key.reference, kind) }
     }
@@ -48,7 +48,7 @@ extension CommandBlock where Output == Void {
     public static func write<Key: CharacteristicKey>(
         _ value: Key.Value,
         to key: Key,
-        _ kind: WriteKind = .withResponse
+        _ kind: Link.WriteKind = .withResponse
     ) -> CommandBlock {
         CommandBlock("write \(key.reference)") { try await $0.write(value, to: key, kind) }
     }

@@ -42,12 +42,12 @@ extension ConnectMachine {
         /// It isn't tried any more; whether there is a link.
         var ends: Bool?
         /// What those hear who watch the connection.
-        var tells: ConnectionState?
+        var tells: Peripheral.ConnectionState?
         var answers: [Answer] = []
         /// What is to be begun.
         var begins: Begin?
 
-        mutating func tell(_ state: ConnectionState) { tells = state }
+        mutating func tell(_ state: Peripheral.ConnectionState) { tells = state }
 
         /// Whether there is nothing to do.
         var isEmpty: Bool { self == Output() }

@@ -7,8 +7,8 @@ import Synchronization
 /// An entry exists only while the peripheral isn't idle or is being watched.
 final class ConnectionBoard: Sendable {
     private struct Entry {
-        var state = ConnectionState.disconnected(nil)
-        var watchers = Observers<Mailbox<ConnectionState>>()
+        var state = Peripheral.ConnectionState.disconnected(nil)
+        var watchers = Observers<Mailbox<Peripheral.ConnectionState>>()
         var waitingForDown: [@Sendable () -> Void] = []
 
         var isIdle: Bool {
@@ -30,12 +30,12 @@ final class ConnectionBoard: Sendable {
     /// Whether no peripheral is other than idle, and nobody watches one.
     var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
 
-    func current(_ address: BluetoothAddress) -> ConnectionState {
+    func current(_ address: BluetoothAddress) -> Peripheral.ConnectionState {
         state.withLock { $0.entries[address.rawValue]?.state ?? .disconnected(nil) }
     }
 
     /// Notes a transition and tells every watcher; none is merged away.
-    func set(_ new: ConnectionState, of address: BluetoothAddress) {
+    func set(_ new: Peripheral.ConnectionState, of address: BluetoothAddress) {
         let waiting = state.withLock { state in
             var entry = state.entries[address.rawValue] ?? Entry()
             entry.state = new
@@ -73,7 +73,7 @@ final class ConnectionBoard: Sendable {
     }
 
     /// The present state goes into the mailbox at once, then each transition, until the returned closure is called.
-    func watch(_ address: BluetoothAddress, _ mailbox: Mailbox<ConnectionState>) -> @Sendable () -> Void {
+    func watch(_ address: BluetoothAddress, _ mailbox: Mailbox<Peripheral.ConnectionState>) -> @Sendable () -> Void {
         let id = state.withLock { state in
             mailbox.send(state.entries[address.rawValue]?.state ?? .disconnected(nil))
             return state.entries[address.rawValue, default: Entry()].watchers.add(mailbox)

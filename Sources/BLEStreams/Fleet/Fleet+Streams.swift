@@ -6,7 +6,7 @@ extension Fleet {
     ///
     /// Gaps pass; ``BLEStream/withGaps()`` shows them without telling whose they are, which a stream of the session
     /// itself does. It ends with the fleet; a session that fails or is removed ends nothing.
-    public var values: BLEStream<SessionValue> {
+    public var values: BLEStream<Session.Value> {
         let subject = StreamSubject(operation: "values", object: "of a fleet")
         return BLEStream(subject, timeline: central.core.timeline, buffer: .standard) { mailbox in
             self.watch(
@@ -20,7 +20,7 @@ extension Fleet {
                                         guard let session else { return }
                                         mailbox.send(
                                             contentsOf: values.map {
-                                                SessionValue(session: session, subscription: subscription, value: $0)
+                                                Session.Value(session: session, subscription: subscription, value: $0)
                                             }
                                         )
                                     },
@@ -41,7 +41,7 @@ extension Fleet {
     /// What all sessions are doing: of each, the last transition at once, then every one; of those added later too.
     ///
     /// It ends with the fleet.
-    public var transitions: BLEStream<SessionTransition> {
+    public var transitions: BLEStream<Session.Transition> {
         let subject = StreamSubject(operation: "session states", object: "of a fleet")
         return BLEStream(subject, timeline: central.core.timeline, buffer: .standard) { mailbox in
             self.watch(
@@ -49,7 +49,7 @@ extension Fleet {
                     start: { session in
                         session.board.watch { [weak session] step in
                             guard let session else { return }
-                            mailbox.send(SessionTransition(session, step))
+                            mailbox.send(Session.Transition(session, step))
                         }
                     },
                     end: { mailbox.finish() }

@@ -45,7 +45,7 @@ public final class Fleet: Sendable {
     /// - Returns: the session; one that has ended already where the fleet is over.
     @discardableResult
     public func add(
-        _ plan: SessionPlan,
+        _ plan: Session.Plan,
         initialise: @escaping @Sendable (Link) async throws -> Void = { _ in }
     ) -> Session {
         let session = Session(plan, on: central, initialise: initialise)

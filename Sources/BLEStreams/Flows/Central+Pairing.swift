@@ -28,7 +28,7 @@ extension Central {
         with filters: ScanFilter...,
         by flow: PairingFlow,
         onProgress: @escaping @Sendable (CommandProgress) -> Void = { _ in }
-    ) async throws -> PairingOutcome {
+    ) async throws -> PairingFlow.Outcome {
         guard !filters.isEmpty else { throw BLEError.pairingWithAnybody() }
         let stage = PairingStage(filters.inWords) { onProgress(CommandProgress(phase: $0)) }
         return try await stage.limited(to: flow.limit, on: core.timeline) {
@@ -48,7 +48,7 @@ private struct FoundPairing: Flow {
 
     var name: String { flow.name }
 
-    func run(on channel: FlowChannel) async throws -> PairingOutcome { try await flow.run(on: channel, stage) }
+    func run(on channel: FlowChannel) async throws -> PairingFlow.Outcome { try await flow.run(on: channel, stage) }
 }
 
 extension BLEError {

@@ -38,7 +38,7 @@ extension CommandQueue {
     public func run<F: Flow>(
         _ flow: F,
         replacing replacement: Replacement,
-        priority: CommandPriority = .normal,
+        priority: CommandQueue.Priority = .normal,
         deadline: Duration? = nil,
         onProgress: @escaping @Sendable (CommandProgress) -> Void = { _ in }
     ) async throws -> F.Output {

@@ -108,7 +108,7 @@ public final class FlowChannel: Sendable {
     // MARK: - The device
 
     /// What a characteristic can do.
-    public func properties(of uuid: BluetoothUUID) async throws -> CharacteristicProperties {
+    public func properties(of uuid: BluetoothUUID) async throws -> Characteristic.Properties {
         try check()
         return try await context.link.characteristic(
             .uuid(uuid, service: nil),

@@ -1,16 +1,18 @@
 public import BLEProtocol
 import BLERadio
 
-/// What ``PairingFlow`` has brought about.
-public struct PairingOutcome: Hashable, Sendable {
-    /// The device, by the address that it turned out to have: of a bare one only the likelier kind is known before.
-    public var peripheral: Peripheral
-    /// How the link is protected now.
-    public var security: LinkSecurity
-    /// What the protected characteristic says.
-    public var value: CharacteristicValue
-    /// Whether the device had to be paired with, or knew us already.
-    public var wasPaired: Bool
+extension PairingFlow {
+    /// What ``PairingFlow`` has brought about.
+    public struct Outcome: Hashable, Sendable {
+        /// The device, by the address that it turned out to have: of a bare one only the likelier kind is known before.
+        public var peripheral: Peripheral
+        /// How the link is protected now.
+        public var security: LinkSecurity
+        /// What the protected characteristic says.
+        public var value: CharacteristicValue
+        /// Whether the device had to be paired with, or knew us already.
+        public var wasPaired: Bool
+    }
 }
 
 /// Pairs with a device: finds it, connects, reads a characteristic that asks for protection, pairs when it is refused,
@@ -35,7 +37,7 @@ public struct PairingFlow: Flow {
     private let characteristic: BluetoothUUID
     let limit: Duration
     private let pair: @Sendable (Link) async throws -> Void
-    private let remember: @Sendable (Peripheral, PairingOutcome) async throws -> Void
+    private let remember: @Sendable (Peripheral, PairingFlow.Outcome) async throws -> Void
 
     /// Describes a pairing.
     ///
@@ -48,7 +50,7 @@ public struct PairingFlow: Flow {
         reading characteristic: BluetoothUUID,
         limit: Duration = .seconds(60),
         pair: @escaping @Sendable (Link) async throws -> Void = { try await $0.pair() },
-        remember: @escaping @Sendable (Peripheral, PairingOutcome) async throws -> Void = { _, _ in }
+        remember: @escaping @Sendable (Peripheral, PairingFlow.Outcome) async throws -> Void = { _, _ in }
     ) {
         self.characteristic = characteristic
         self.limit = limit
@@ -67,7 +69,7 @@ public struct PairingFlow: Flow {
         reading characteristic: BluetoothUUID,
         limit: Duration = .seconds(60),
         answers: PairingAnswers,
-        remember: @escaping @Sendable (Peripheral, PairingOutcome) async throws -> Void = { _, _ in }
+        remember: @escaping @Sendable (Peripheral, PairingFlow.Outcome) async throws -> Void = { _, _ in }
     ) {
         self.init(
             reading: characteristic,
@@ -77,7 +79,7 @@ public struct PairingFlow: Flow {
         )
     }
 
-    public func run(on channel: FlowChannel) async throws -> PairingOutcome {
+    public func run(on channel: FlowChannel) async throws -> PairingFlow.Outcome {
         let stage = PairingStage("with \(channel.peripheral)")
         return try await stage.limited(to: limit, on: channel.timeline) {
             if !channel.context.isConnected {
@@ -89,13 +91,13 @@ public struct PairingFlow: Flow {
     }
 
     /// Does what is to be done with a device that was found; the limit is the caller's.
-    func run(on channel: FlowChannel, _ stage: PairingStage) async throws -> PairingOutcome {
+    func run(on channel: FlowChannel, _ stage: PairingStage) async throws -> PairingFlow.Outcome {
         stage.begin("connect", on: channel)
         try await channel.reconnect()
         stage.begin("provoke", on: channel)
         let (value, wasPaired) = try await protectedValue(channel, stage)
         let link = try channel.context.link
-        let outcome = PairingOutcome(
+        let outcome = PairingFlow.Outcome(
             peripheral: link.peripheral,
             security: link.security,
             value: value,

@@ -55,7 +55,7 @@ final class JoinedLink: ATTLink {
     func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) { link.encrypt(result) }
 
     func raise(
-        to level: SecurityLevel,
+        to level: LinkSecurity.Level,
         asking interview: PairingInterview,
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity {

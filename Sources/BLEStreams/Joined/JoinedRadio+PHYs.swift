@@ -35,7 +35,7 @@ extension JoinedRadio {
 
     /// Tells all of them that are there.
     func selectPHYs(
-        _ selection: PHYSelection,
+        _ selection: AdapterPHYs.Selection,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     ) -> RadioActivity {
         together(present, "select PHYs") { member, answer in

@@ -19,7 +19,7 @@ final class JoinedRadio: Sendable {
         var infos: [AdapterChooser.AdapterID: AdapterInfo] = [:]
         var chooser = AdapterChooser()
         var observers = Observers<SerialSink<AdapterInfo>>()
-        var symptomObservers = Observers<(sink: SerialSink<AdapterSymptom>, activities: [RadioActivity])>()
+        var symptomObservers = Observers<(sink: SerialSink<AdapterInfo.Symptom>, activities: [RadioActivity])>()
         var scan: JoinedScan?
         /// By the octets of the peers' addresses.
         var attempts: Set<UInt64> = []
@@ -107,7 +107,7 @@ final class JoinedRadio: Sendable {
     /// On where one of them is; else as near to that as the nearest of them.
     private static func merged(_ state: State) -> AdapterInfo {
         let infos = state.members.compactMap { state.infos[$0.id] }
-        let nearest: [AdapterState] = [
+        let nearest: [AdapterInfo.State] = [
             .poweredOn, .resetting, .unknown, .poweredOff, .blocked, .absent, .unauthorized, .unsupported,
         ]
         let merged = nearest.first { state in infos.contains { $0.state == state } }
@@ -140,7 +140,7 @@ final class JoinedRadio: Sendable {
         }
     }
 
-    func observeSymptoms(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity {
+    func observeSymptoms(_ events: @escaping @Sendable (AdapterInfo.Symptom) -> Void) -> RadioActivity {
         let sink = SerialSink(events)
         let (id, members) = state.withLock { state in
             (state.symptomObservers.add((sink, [])), state.members)

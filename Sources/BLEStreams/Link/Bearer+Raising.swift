@@ -35,7 +35,7 @@ extension Bearer {
     }
 
     private func raise(
-        to level: SecurityLevel,
+        to level: LinkSecurity.Level,
         isRefused: Bool,
         _ id: LinkMachine.RaiseID,
         _ answers: PairingAnswers

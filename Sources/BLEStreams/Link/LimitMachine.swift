@@ -50,7 +50,7 @@ struct LimitMachine {
     }
 
     let parameters: ConnectionParameters
-    private let limits: ConnectionLimits
+    private let limits: ConnectionParameters.Limits
     private var state = State.within
     private var corrections = 0
     private var judged: Times?
@@ -64,11 +64,11 @@ struct LimitMachine {
     }
 
     /// What is done about a link that is beyond the limits; `nil` where it is within them.
-    var breach: LimitBreach? {
+    var breach: ConnectionParameters.LimitBreach? {
         switch state {
         case .within: nil
-        case .correcting: LimitBreach(corrections: corrections, isFinal: false)
-        case .resigned: LimitBreach(corrections: corrections, isFinal: true, error: error)
+        case .correcting: ConnectionParameters.LimitBreach(corrections: corrections, isFinal: false)
+        case .resigned: ConnectionParameters.LimitBreach(corrections: corrections, isFinal: true, error: error)
         }
     }
 

@@ -18,7 +18,7 @@ extension Link {
     }
 
     /// What the link is like: now, and whenever the controller says that it has become another, since the peripheral or
-    /// this side asked for it; and whenever something else is done about a peripheral that breaks ``ConnectionLimits``.
+    /// this side asked for it; and whenever something else is done about a peripheral that breaks ``ConnectionParameters/Limits``.
     ///
     /// The signal strength changes all the time, and comes with something else; ``conditions()`` asks for it.
     ///

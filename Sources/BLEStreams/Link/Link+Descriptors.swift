@@ -9,10 +9,10 @@ extension Link {
     ///   - timeout: how long to wait; without it each request has the 30 s of the specification.
     /// - Throws: ``BLEError/Code/attributeError``, ``BLEError/Code/servicesChanged``, ``BLEError/Code/disconnected``,
     ///   ``BLEError/Code/timedOut``, `CancellationError`.
-    public func read(_ descriptor: Descriptor, timeout: Duration? = nil) async throws -> DescriptorValue {
+    public func read(_ descriptor: Descriptor, timeout: Duration? = nil) async throws -> Descriptor.Value {
         try check(descriptor, operation: "read")
         let value = try await read(.handle(descriptor.handle), timeout: timeout)
-        return DescriptorValue(descriptor.uuid, octets: value)
+        return Descriptor.Value(descriptor.uuid, octets: value)
     }
 
     /// Writes a descriptor, such as a user description.

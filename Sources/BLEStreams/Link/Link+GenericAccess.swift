@@ -1,34 +1,36 @@
 import BLEProtocol
 
-/// The connection parameters that a peripheral prefers: the value of characteristic 2A04.
-///
-/// Source: Core Specification, Vol 3, Part C, 12.3.
-public struct PreferredConnectionParameters: Hashable, Sendable {
-    /// The shortest connection interval, 7.5 ms to 4 s in steps of 1.25 ms; `nil`: no preference.
-    public var minimumInterval: Duration?
+extension ConnectionParameters {
+    /// The connection parameters that a peripheral prefers: the value of characteristic 2A04.
+    ///
+    /// Source: Core Specification, Vol 3, Part C, 12.3.
+    public struct Preferred: Hashable, Sendable {
+        /// The shortest connection interval, 7.5 ms to 4 s in steps of 1.25 ms; `nil`: no preference.
+        public var minimumInterval: Duration?
 
-    /// The longest connection interval; `nil`: no preference.
-    public var maximumInterval: Duration?
+        /// The longest connection interval; `nil`: no preference.
+        public var maximumInterval: Duration?
 
-    /// How many connection events the peripheral may leave out, 0 to 499; `nil`: no preference.
-    public var latency: Int?
+        /// How many connection events the peripheral may leave out, 0 to 499; `nil`: no preference.
+        public var latency: Int?
 
-    /// After how long without a packet the link counts as lost, 100 ms to 32 s in steps of 10 ms; `nil`: no preference.
-    public var supervisionTimeout: Duration?
+        /// After how long without a packet the link counts as lost, 100 ms to 32 s in steps of 10 ms; `nil`: no preference.
+        public var supervisionTimeout: Duration?
 
-    /// Reads the characteristic's eight octets; `nil` where there are more or fewer.
-    public init?(octets: some Collection<UInt8>) {
-        guard octets.count == 8 else { return nil }
-        var fields: [UInt16?] = []
-        var rest = Array(octets)[...]
-        while let low = rest.popFirst(), let high = rest.popFirst() {
-            let field = UInt16(low) | UInt16(high) << 8
-            fields.append(field == 0xFFFF ? nil : field)
+        /// Reads the characteristic's eight octets; `nil` where there are more or fewer.
+        public init?(octets: some Collection<UInt8>) {
+            guard octets.count == 8 else { return nil }
+            var fields: [UInt16?] = []
+            var rest = Array(octets)[...]
+            while let low = rest.popFirst(), let high = rest.popFirst() {
+                let field = UInt16(low) | UInt16(high) << 8
+                fields.append(field == 0xFFFF ? nil : field)
+            }
+            minimumInterval = fields[0].map { .microseconds(1250 * Int64($0)) }
+            maximumInterval = fields[1].map { .microseconds(1250 * Int64($0)) }
+            latency = fields[2].map(Int.init)
+            supervisionTimeout = fields[3].map { .milliseconds(10 * Int64($0)) }
         }
-        minimumInterval = fields[0].map { .microseconds(1250 * Int64($0)) }
-        maximumInterval = fields[1].map { .microseconds(1250 * Int64($0)) }
-        latency = fields[2].map(Int.init)
-        supervisionTimeout = fields[3].map { .milliseconds(10 * Int64($0)) }
     }
 }
 
@@ -60,9 +62,9 @@ extension Link {
     /// - Throws: as ``deviceName(timeout:)``.
     public func preferredConnectionParameters(
         timeout: Duration? = nil
-    ) async throws -> PreferredConnectionParameters? {
+    ) async throws -> ConnectionParameters.Preferred? {
         try await first(BluetoothUUID.Characteristics.peripheralPreferredConnectionParameters, timeout)
-            .flatMap { PreferredConnectionParameters(octets: $0) }
+            .flatMap { ConnectionParameters.Preferred(octets: $0) }
     }
 
     private func first(_ uuid: BluetoothUUID, _ timeout: Duration?) async throws -> CharacteristicValue? {

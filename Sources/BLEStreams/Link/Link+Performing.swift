@@ -34,7 +34,7 @@ extension Link {
     func perform<Procedure: GATTProcedure>(
         _ selector: CharacteristicSelector,
         _ operation: String,
-        anyOf properties: CharacteristicProperties,
+        anyOf properties: Characteristic.Properties,
         _ timeout: Duration?,
         _ make: @escaping @Sendable (Characteristic) -> Procedure
     ) async throws -> Procedure.Success {

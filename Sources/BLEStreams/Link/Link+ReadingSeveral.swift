@@ -1,18 +1,20 @@
 public import BLEProtocol
 import BLERadio
 
-/// A value, and the handle of the attribute that has it.
-public struct AttributeValue: Hashable, Sendable {
-    /// The attribute's handle, which tells it from others of the same type.
-    public let handle: UInt16
+extension Link {
+    /// A value, and the handle of the attribute that has it.
+    public struct AttributeValue: Hashable, Sendable {
+        /// The attribute's handle, which tells it from others of the same type.
+        public let handle: UInt16
 
-    /// Its value.
-    public let value: CharacteristicValue
+        /// Its value.
+        public let value: CharacteristicValue
 
-    /// Makes a pair of both.
-    public init(handle: UInt16, value: CharacteristicValue) {
-        self.handle = handle
-        self.value = value
+        /// Makes a pair of both.
+        public init(handle: UInt16, value: CharacteristicValue) {
+            self.handle = handle
+            self.value = value
+        }
     }
 }
 
@@ -37,7 +39,7 @@ extension Link {
         _ uuid: BluetoothUUID,
         in handles: ClosedRange<UInt16> = 0x0001...0xFFFF,
         timeout: Duration? = nil
-    ) async throws -> [AttributeValue] {
+    ) async throws -> [Link.AttributeValue] {
         try await readAll(uuid, in: handles, limit: .max, timeout)
     }
 
@@ -47,7 +49,7 @@ extension Link {
         in handles: ClosedRange<UInt16> = 0x0001...0xFFFF,
         limit: Int,
         _ timeout: Duration?
-    ) async throws -> [AttributeValue] {
+    ) async throws -> [Link.AttributeValue] {
         let object = OperationObject(ofAll: uuid, peripheral.address)
         let deadline = timeout.map { timeline.now + $0 }
         let found: [ReadByUUID.Value]
@@ -63,7 +65,7 @@ extension Link {
         }
         // A value that fills its place in the answer may go on behind it. On a resumed link the place may be larger.
         let longest = min(253, mtu - 4)
-        var values: [AttributeValue] = []
+        var values: [Link.AttributeValue] = []
         for entry in found {
             var octets = entry.value
             if octets.count == longest || octets.count == 253 {
@@ -75,7 +77,7 @@ extension Link {
                 }
             }
             values.append(
-                AttributeValue(
+                Link.AttributeValue(
                     handle: entry.handle,
                     value: CharacteristicValue(bytes: octets[...], time: timeline.wallTime)
                 )

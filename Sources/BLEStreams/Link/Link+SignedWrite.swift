@@ -33,7 +33,7 @@ extension Link {
         _ timeout: Duration?
     ) async throws {
         let isEncrypted = security.isEncrypted
-        let needed: CharacteristicProperties =
+        let needed: Characteristic.Properties =
             isEncrypted ? [.authenticatedSignedWrites, .writeWithoutResponse] : .authenticatedSignedWrites
         let limit = isEncrypted ? maximumWriteLength(for: .withoutResponse) : min(mtu - 15, 512)
         try checkLength(of: value, limit, OperationObject(.to, selector, peripheral.address))

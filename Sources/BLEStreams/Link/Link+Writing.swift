@@ -1,14 +1,16 @@
 import BLEProtocol
 
-/// How a value is written.
-public enum WriteKind: Hashable, Sendable {
-    /// The peer answers; a value that doesn't fit into one PDU is written in parts.
-    case withResponse
-    /// The peer doesn't answer: the call returns when the radio has taken the PDU. At most MTU − 3 octets, and at most
-    /// 512.
-    case withoutResponse
-    /// In parts that the peer repeats, each compared before the value is put into force.
-    case reliable
+extension Link {
+    /// How a value is written.
+    public enum WriteKind: Hashable, Sendable {
+        /// The peer answers; a value that doesn't fit into one PDU is written in parts.
+        case withResponse
+        /// The peer doesn't answer: the call returns when the radio has taken the PDU. At most MTU − 3 octets, and at most
+        /// 512.
+        case withoutResponse
+        /// In parts that the peer repeats, each compared before the value is put into force.
+        case reliable
+    }
 }
 
 extension Link {
@@ -26,7 +28,7 @@ extension Link {
     /// }
     /// ```
     /// Source: Core Specification, Vol 3, Part F, 3.2.9.
-    public func maximumWriteLength(for kind: WriteKind) -> Int {
+    public func maximumWriteLength(for kind: Link.WriteKind) -> Int {
         switch kind {
         case .withResponse, .reliable: ATTLimits.maximumValueLength
         case .withoutResponse: min(mtu - 3, ATTLimits.maximumValueLength)
@@ -40,7 +42,7 @@ extension Link {
     func write(
         _ value: [UInt8],
         _ selector: CharacteristicSelector,
-        _ kind: WriteKind,
+        _ kind: Link.WriteKind,
         _ timeout: Duration?
     ) async throws {
         if case .handle(let handle) = selector {
@@ -56,7 +58,7 @@ extension Link {
     func writeInTurn(
         _ value: [UInt8],
         _ selector: CharacteristicSelector,
-        _ kind: WriteKind,
+        _ kind: Link.WriteKind,
         _ timeout: Duration?
     ) async throws {
         let object = OperationObject(.to, selector, peripheral.address)
@@ -82,7 +84,7 @@ extension Link {
     func writeInTurn(
         _ value: [UInt8],
         _ handle: UInt16,
-        _ kind: WriteKind,
+        _ kind: Link.WriteKind,
         _ timeout: Duration?
     ) async throws {
         let object = OperationObject(.to, .handle(handle), peripheral.address)

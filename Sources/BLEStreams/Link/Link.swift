@@ -125,7 +125,7 @@ public final class Link: Sendable {
     /// request than the one under way, and notifications that can't be read; 0 with a peripheral that keeps to the
     /// Attribute Protocol.
     ///
-    /// An operation is never given such a response: it goes on waiting for its own. A ``Capture`` has them all.
+    /// An operation is never given such a response: it goes on waiting for its own. A ``TrafficCapture`` has them all.
     public var ignoredPDUs: Int { bearer.ignored }
 
     /// The signal strength of the link in dBm.

@@ -26,7 +26,7 @@ extension CommandQueue {
         public let name: String
 
         /// How urgent it is.
-        public let priority: CommandPriority
+        public let priority: CommandQueue.Priority
 
         /// How far it has come; `nil` where it hasn't said.
         public internal(set) var progress: CommandProgress?

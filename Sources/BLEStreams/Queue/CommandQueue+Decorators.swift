@@ -1,22 +1,24 @@
 import BLEProtocol
 import Synchronization
 
-/// What becomes of the link after a command of ``CommandQueue/connecting(timeout:then:)``.
-public enum LinkAfterCommand: Hashable, Sendable {
-    /// It is ended when nothing has been done for so long.
-    case disconnectWhenIdle(Duration)
-    /// It is ended at once.
-    case disconnect
-    /// It stays until the queue is over, or a command ends it.
-    case stay
-}
+extension CommandQueue {
+    /// What becomes of the link after a command of ``CommandQueue/connecting(timeout:then:)``.
+    public enum LinkAfterCommand: Hashable, Sendable {
+        /// It is ended when nothing has been done for so long.
+        case disconnectWhenIdle(Duration)
+        /// It is ended at once.
+        case disconnect
+        /// It stays until the queue is over, or a command ends it.
+        case stay
+    }
 
-/// When a command is preceded by the authorizing one.
-public enum AuthorizationRule: Hashable, Sendable {
-    /// Before the first command on each link.
-    case oncePerConnection
-    /// Before each command, and before each attempt of one that is retried.
-    case beforeEachCommand
+    /// When a command is preceded by the authorizing one.
+    public enum AuthorizationRule: Hashable, Sendable {
+        /// Before the first command on each link.
+        case oncePerConnection
+        /// Before each command, and before each attempt of one that is retried.
+        case beforeEachCommand
+    }
 }
 
 extension CommandQueue {
@@ -40,7 +42,7 @@ extension CommandQueue {
     ///   - after: what becomes of the link afterwards; it is ended after ten idle seconds unless said otherwise.
     public func connecting(
         timeout: Duration = .seconds(30),
-        then after: LinkAfterCommand = .disconnectWhenIdle(.seconds(10))
+        then after: CommandQueue.LinkAfterCommand = .disconnectWhenIdle(.seconds(10))
     ) -> CommandQueue {
         decorated(by: ConnectDecorator(timeout: timeout, after: after))
     }
@@ -55,7 +57,7 @@ extension CommandQueue {
     ///   - command: the exchange that does it; when it fails the command isn't run, and fails with the same error. On a
     ///     new link that is ended then.
     public func authorizing(
-        _ rule: AuthorizationRule = .oncePerConnection,
+        _ rule: CommandQueue.AuthorizationRule = .oncePerConnection,
         with command: some Command<Void>
     ) -> CommandQueue {
         decorated(by: AuthorizationDecorator(authorization: Authorization(rule) { try await command.run(in: $0) }))
@@ -70,7 +72,7 @@ extension CommandQueue {
     /// try await admitted.run(.write([1], to: mode))
     /// ```
     public func authorizing(
-        _ rule: AuthorizationRule = .oncePerConnection,
+        _ rule: CommandQueue.AuthorizationRule = .oncePerConnection,
         with exchange: @escaping @Sendable (Link) async throws -> Void
     ) -> CommandQueue {
         authorizing(rule, with: CommandBlock.authorize(exchange))
@@ -104,9 +106,9 @@ extension CommandQueue {
     public func timingOut(after limit: Duration) -> CommandQueue { decorated(by: TimeLimitDecorator(limit: limit)) }
 }
 
-private struct ConnectDecorator: CommandDecorator {
+private struct ConnectDecorator: CommandQueue.Decorator {
     let timeout: Duration
-    let after: LinkAfterCommand
+    let after: CommandQueue.LinkAfterCommand
 
     func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
         if case .disconnectWhenIdle(let limit) = after { context.connection.idleLimit = limit }
@@ -115,7 +117,7 @@ private struct ConnectDecorator: CommandDecorator {
     }
 }
 
-private struct AuthorizationDecorator: CommandDecorator {
+private struct AuthorizationDecorator: CommandQueue.Decorator {
     let authorization: Authorization
 
     func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
@@ -123,7 +125,7 @@ private struct AuthorizationDecorator: CommandDecorator {
     }
 }
 
-struct RetryDecorator: CommandDecorator {
+struct RetryDecorator: CommandQueue.Decorator {
     let policy: RetryPolicy
     let isWorthwhile: @Sendable (any Error) -> Bool
 
@@ -132,7 +134,7 @@ struct RetryDecorator: CommandDecorator {
     }
 }
 
-private struct TimeLimitDecorator: CommandDecorator {
+private struct TimeLimitDecorator: CommandQueue.Decorator {
     let limit: Duration
 
     func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {

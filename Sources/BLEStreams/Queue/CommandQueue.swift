@@ -47,7 +47,7 @@ import BLERadio
 /// article <doc:QueueDecorators> has each of the 64 orders.
 public struct CommandQueue: Sendable {
     let core: QueueCore
-    var decorators: [any CommandDecorator] = []
+    var decorators: [any CommandQueue.Decorator] = []
 
     init(core: QueueCore) { self.core = core }
 
@@ -70,7 +70,7 @@ public struct CommandQueue: Sendable {
     @discardableResult
     public func run<C: Command>(
         _ command: C,
-        priority: CommandPriority = .normal,
+        priority: CommandQueue.Priority = .normal,
         deadline: Duration? = nil
     ) async throws -> C.Output {
         try await core.run(command, decorators, priority, deadline)
@@ -80,7 +80,7 @@ public struct CommandQueue: Sendable {
     @discardableResult
     public func run<Output>(
         _ command: CommandBlock<Output>,
-        priority: CommandPriority = .normal,
+        priority: CommandQueue.Priority = .normal,
         deadline: Duration? = nil
     ) async throws -> Output {
         try await core.run(command, decorators, priority, deadline)
@@ -108,9 +108,9 @@ public struct CommandQueue: Sendable {
     @discardableResult
     public func enqueue<C: Command>(
         _ command: C,
-        priority: CommandPriority = .normal,
+        priority: CommandQueue.Priority = .normal,
         deadline: Duration? = nil
-    ) -> CommandHandle<C.Output> {
+    ) -> CommandQueue.Handle<C.Output> {
         core.enqueue(command, decorators, priority, deadline)
     }
 
@@ -119,9 +119,9 @@ public struct CommandQueue: Sendable {
     @discardableResult
     public func enqueue<Output>(
         _ command: CommandBlock<Output>,
-        priority: CommandPriority = .normal,
+        priority: CommandQueue.Priority = .normal,
         deadline: Duration? = nil
-    ) -> CommandHandle<Output> {
+    ) -> CommandQueue.Handle<Output> {
         core.enqueue(command, decorators, priority, deadline)
     }
 

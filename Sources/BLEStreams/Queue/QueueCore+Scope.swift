@@ -31,14 +31,14 @@ extension QueueCore {
     /// Puts a command into the queue at once; it runs in a child task of the scope.
     func enqueue<C: Command>(
         _ command: C,
-        _ decorators: [any CommandDecorator],
-        _ priority: CommandPriority,
+        _ decorators: [any CommandQueue.Decorator],
+        _ priority: CommandQueue.Priority,
         _ deadline: Duration?
-    ) -> CommandHandle<C.Output> {
+    ) -> CommandQueue.Handle<C.Output> {
         let watch = CommandWatch<C.Output>()
         guard let place = enter(command.name, priority, deadline, { watch.tell($0) }) else {
             watch.finish(.failure(over(command.name)))
-            return CommandHandle(id: 0, name: command.name, core: self, watch: watch)
+            return CommandQueue.Handle(id: 0, name: command.name, core: self, watch: watch)
         }
         let job = QueueJobs.Job {
             do {
@@ -51,7 +51,7 @@ extension QueueCore {
             watch.finish(.failure(CancellationError()))
         }
         if !jobs.add(job) { job.abandon() }
-        return CommandHandle(id: place.id, name: place.name, core: self, watch: watch)
+        return CommandQueue.Handle(id: place.id, name: place.name, core: self, watch: watch)
     }
 
     // MARK: - The end

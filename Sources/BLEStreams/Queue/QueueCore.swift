@@ -13,7 +13,7 @@ final class QueueCore: Sendable {
         /// Ends a command early, for a reason.
         var wishes: [TurnOrder.ID: Ending<any Error>] = [:]
         /// Who hears of the progress of one command.
-        var handles: [TurnOrder.ID: @Sendable (CommandState) -> Void] = [:]
+        var handles: [TurnOrder.ID: @Sendable (CommandQueue.CommandState) -> Void] = [:]
         var watchers = Observers<Mailbox<Contents>>()
         var progressWatchers = Observers<Mailbox<CommandProgress>>()
         var isClosed = false
@@ -54,8 +54,8 @@ final class QueueCore: Sendable {
     /// Runs a command in the task of whoever calls.
     func run<C: Command>(
         _ command: C,
-        _ decorators: [any CommandDecorator],
-        _ priority: CommandPriority,
+        _ decorators: [any CommandQueue.Decorator],
+        _ priority: CommandQueue.Priority,
         _ deadline: Duration?
     ) async throws -> C.Output {
         if isInside { throw deadlock(command.name) }
@@ -66,7 +66,7 @@ final class QueueCore: Sendable {
     /// Does what a command in the queue is there for, and takes it out.
     func work<C: Command>(
         _ command: C,
-        _ decorators: [any CommandDecorator],
+        _ decorators: [any CommandQueue.Decorator],
         _ place: Place
     ) async throws -> C.Output {
         let limit = place.deadline.map { deadline -> (Duration, @Sendable () -> any Error) in
@@ -117,9 +117,9 @@ final class QueueCore: Sendable {
     /// Puts a command into the queue; `nil` where the queue is over.
     func enter(
         _ name: String,
-        _ priority: CommandPriority,
+        _ priority: CommandQueue.Priority,
         _ deadline: Duration?,
-        _ handle: (@Sendable (CommandState) -> Void)? = nil
+        _ handle: (@Sendable (CommandQueue.CommandState) -> Void)? = nil
     ) -> Place? {
         let wish = Ending<any Error>()
         let now = timeline.now

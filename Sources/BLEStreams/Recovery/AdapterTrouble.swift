@@ -4,7 +4,7 @@ import BLERadio
 /// A report on an adapter that is on but doesn't work, or on its recovery.
 public enum AdapterTrouble: Sendable {
     /// A symptom was noticed.
-    case noticed(AdapterSymptom)
+    case noticed(AdapterInfo.Symptom)
     /// A step of the ``RecoveryPlan`` begins; the first one is number 1.
     case trying(RecoveryPlan.Step, number: Int)
     /// A step could not be taken; the next one follows, if there is one.
@@ -13,7 +13,7 @@ public enum AdapterTrouble: Sendable {
     case recovered(after: Int)
     /// No step is left: nothing more is done until the adapter works again by itself. If the symptom was a missing
     /// answer, scans fail now.
-    case unresolved(AdapterSymptom, after: Int)
+    case unresolved(AdapterInfo.Symptom, after: Int)
     /// The trouble of one of several joined adapters, with its name. Its recovery doesn't affect the others.
     indirect case ofOne(String, AdapterTrouble)
 }

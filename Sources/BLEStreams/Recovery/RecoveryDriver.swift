@@ -60,7 +60,7 @@ final class RecoveryDriver: Sendable {
         return { [weak self] in _ = self?.state.withLock { $0.watchers.remove(id) } }
     }
 
-    private func adapterIs(_ now: AdapterState) {
+    private func adapterIs(_ now: AdapterInfo.State) {
         let hasReturned = state.withLock { state in
             defer { state.wasOn = now == .poweredOn }
             return now == .poweredOn && !state.wasOn

@@ -29,10 +29,10 @@ struct RecoveryMachine {
         }
 
         enum Report: Equatable {
-            case noticed(AdapterSymptom)
+            case noticed(AdapterInfo.Symptom)
             case trying(RecoveryPlan.Step, number: Int)
             case recovered(after: Int)
-            case unresolved(AdapterSymptom, after: Int)
+            case unresolved(AdapterInfo.Symptom, after: Int)
         }
 
         var timers: [Timer] = []
@@ -46,7 +46,7 @@ struct RecoveryMachine {
         /// Can transition to: itself, curing, idle.
         case watching(hasHeard: Bool)
         /// A step is under way, or has been taken and may help yet. Can transition to: watching, resigned, idle.
-        case curing(AdapterSymptom, Phase)
+        case curing(AdapterInfo.Symptom, Phase)
         /// No step is left. Can transition to: watching, idle.
         case resigned
     }
@@ -129,7 +129,7 @@ struct RecoveryMachine {
     }
 
     /// The radio has seen by itself that something is wrong.
-    mutating func noticed(_ symptom: AdapterSymptom) -> Output {
+    mutating func noticed(_ symptom: AdapterInfo.Symptom) -> Output {
         switch state {
         case .curing, .resigned: Output()
         case .idle, .watching: cure(symptom)
@@ -174,14 +174,14 @@ struct RecoveryMachine {
 
     // MARK: -
 
-    private mutating func cure(_ symptom: AdapterSymptom) -> Output {
+    private mutating func cure(_ symptom: AdapterInfo.Symptom) -> Output {
         var output = Output(reports: [.noticed(symptom)])
         if case .watching = state { output.timers.append(.cancel(.silence)) }
         output.timers.append(.cancel(.rest))
         return next(symptom, output)
     }
 
-    private mutating func next(_ symptom: AdapterSymptom, _ output: Output) -> Output {
+    private mutating func next(_ symptom: AdapterInfo.Symptom, _ output: Output) -> Output {
         var output = output
         while place < plan.steps.count {
             let step = plan.steps[place]
@@ -213,7 +213,7 @@ struct RecoveryMachine {
     }
 }
 
-extension AdapterSymptom {
+extension AdapterInfo.Symptom {
     /// Whether hearing something proves that it has passed.
     var isAboutHearing: Bool {
         switch self {

@@ -31,7 +31,7 @@ extension Link {
     ///   ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, ``BLEError/Code/notSupported`` if the radio can't
     ///   pair, `CancellationError`.
     public func secure(
-        to level: SecurityLevel,
+        to level: LinkSecurity.Level,
         answers: PairingAnswers? = nil,
         timeout: Duration = .seconds(60)
     ) async throws {
@@ -70,7 +70,9 @@ extension Link {
         }
     }
 
-    func raise(to level: SecurityLevel, answers: PairingAnswers?, timeout: Duration, operation: String) async throws {
+    func raise(to level: LinkSecurity.Level, answers: PairingAnswers?, timeout: Duration, operation: String)
+        async throws
+    {
         if let current = security.level, current >= level { return }
         let object = "with \(peripheral)"
         if let end = bearer.end { throw BLEError.linkEnded(end, operation: operation, object: object) }

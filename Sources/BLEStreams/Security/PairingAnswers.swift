@@ -119,7 +119,7 @@ extension PairingAnswers {
     }
 
     /// The answer; `nil` where none is needed.
-    private func answer(to question: PairingQuestion) async -> PairingAnswer? {
+    private func answer(to question: PairingQuestion) async -> PairingQuestion.Answer? {
         switch question {
         case .passkey:
             guard let passkey else { return .refuse(.needsAnswers) }

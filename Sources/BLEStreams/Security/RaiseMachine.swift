@@ -17,7 +17,7 @@ struct RaiseMachine {
         /// The link is at the level, or above.
         case reached
         /// The try to raise it to this level has failed.
-        case failed(SecurityLevel)
+        case failed(LinkSecurity.Level)
         /// The link is over, or about to be.
         case ended
     }
@@ -29,7 +29,7 @@ struct RaiseMachine {
 
     /// A try to raise the link.
     struct Begin: Hashable {
-        var level: SecurityLevel
+        var level: LinkSecurity.Level
         /// In whose name: who answers what it asks.
         var token: Token
     }
@@ -43,14 +43,14 @@ struct RaiseMachine {
 
     private struct Waiting {
         var token: Token
-        var level: SecurityLevel
+        var level: LinkSecurity.Level
     }
 
     private var waiting: [Waiting] = []
     /// What the link is being raised to.
-    private(set) var goal: SecurityLevel?
+    private(set) var goal: LinkSecurity.Level?
     /// What has been tried for operations.
-    private var tried: Set<SecurityLevel> = []
+    private var tried: Set<LinkSecurity.Level> = []
     private var isOver = false
 
     /// How often the link has become another: what was refused before may be allowed since.
@@ -63,7 +63,7 @@ struct RaiseMachine {
     /// again wouldn't help.
     ///
     /// Source: Core Specification, Vol 3, Part C, 10.3.2.
-    static func level(for error: ATTError, at security: LinkSecurity) -> SecurityLevel? {
+    static func level(for error: ATTError, at security: LinkSecurity) -> LinkSecurity.Level? {
         switch (error, security.level) {
         case (.insufficientAuthentication, nil), (.insufficientEncryption, nil), (.encryptionKeySizeTooShort, nil):
             .encrypted
@@ -78,10 +78,10 @@ struct RaiseMachine {
     ///   - isRefused: whether an operation was refused, and not the program itself asks.
     ///   - current: the level of the link.
     mutating func want(
-        _ level: SecurityLevel,
+        _ level: LinkSecurity.Level,
         _ token: Token,
         isRefused: Bool,
-        at current: SecurityLevel?
+        at current: LinkSecurity.Level?
     ) -> Output {
         if isOver { return Output(finished: [Finished(token: token, outcome: .ended)]) }
         if let current, current >= level { return Output(finished: [Finished(token: token, outcome: .reached)]) }
@@ -105,7 +105,7 @@ struct RaiseMachine {
     }
 
     /// The try is over, and the link is at this level.
-    mutating func ended(at current: SecurityLevel?) -> Output {
+    mutating func ended(at current: LinkSecurity.Level?) -> Output {
         guard let goal else { return Output() }
         tried.insert(goal)
         self.goal = nil

@@ -10,7 +10,7 @@ final class SecurityRaise: Sendable {
 
     private let link: any ATTLink
     private let peripheral: Peripheral
-    private let level: SecurityLevel
+    private let level: LinkSecurity.Level
     private let isBonded: Bool
     private let interview: PairingInterview
     private let result: @Sendable (Outcome) -> Void
@@ -31,7 +31,7 @@ final class SecurityRaise: Sendable {
     /// - Parameter isBonded: whether the adapter of the link has a bond with the peripheral.
     static func start(
         _ link: any ATTLink,
-        to level: SecurityLevel,
+        to level: LinkSecurity.Level,
         of peripheral: Peripheral,
         isBonded: Bool,
         asking interview: PairingInterview,
@@ -44,7 +44,7 @@ final class SecurityRaise: Sendable {
 
     private init(
         _ link: any ATTLink,
-        _ level: SecurityLevel,
+        _ level: LinkSecurity.Level,
         _ peripheral: Peripheral,
         _ isBonded: Bool,
         _ interview: PairingInterview,
@@ -154,8 +154,8 @@ final class SecurityRaise: Sendable {
 extension BLEError {
     /// A link that could not be raised to a level, and goes on at the one that it has.
     fileprivate static func notRaised(
-        _ current: SecurityLevel,
-        short level: SecurityLevel,
+        _ current: LinkSecurity.Level,
+        short level: LinkSecurity.Level,
         object: String,
         because error: BLEError?
     ) -> BLEError {

@@ -22,7 +22,7 @@ final class SecurityRaiser: Sendable {
         var askers: [RaiseMachine.Token: Asker] = [:]
         var lastToken = 0
         /// Why the last try for a level has failed.
-        var errors: [SecurityLevel: BLEError] = [:]
+        var errors: [LinkSecurity.Level: BLEError] = [:]
         /// Gives up the try under way.
         var undo: (@Sendable () -> Void)?
         /// Counts the tries: the end of an earlier one is nobody's.
@@ -60,7 +60,7 @@ final class SecurityRaiser: Sendable {
     var rises: Int { state.withLock { $0.machine.rises } }
 
     /// The level of the link; `nil` where it isn't encrypted, or over.
-    var level: SecurityLevel? { state.withLock { $0.bearer }?.radioLink.security.level }
+    var level: LinkSecurity.Level? { state.withLock { $0.bearer }?.radioLink.security.level }
 
     /// Whether the link is being raised.
     var isRaising: Bool { state.withLock { $0.machine.isRaising } }
@@ -71,7 +71,7 @@ final class SecurityRaiser: Sendable {
     ///   - answers: who answers what a pairing asks, where it is this call that begins it.
     ///   - isRefused: whether an operation was refused, and not the program itself asks.
     func raise(
-        to level: SecurityLevel,
+        to level: LinkSecurity.Level,
         answers: PairingAnswers,
         isRefused: Bool,
         _ result: @escaping @Sendable (Outcome) -> Void

@@ -8,8 +8,8 @@ import Synchronization
 /// their own order.
 final class BacklogBoard: Sendable {
     private struct State {
-        var behind: [Int: CentralBacklog] = [:]
-        var watchers = Observers<Mailbox<CentralBacklog>>()
+        var behind: [Int: PeripheralServer.CentralBacklog] = [:]
+        var watchers = Observers<Mailbox<PeripheralServer.CentralBacklog>>()
         /// What all has ended with.
         var end: Result<Void, BLEError>?
     }
@@ -24,9 +24,13 @@ final class BacklogBoard: Sendable {
                 return told.toldChanges
             }
             guard told < counts.changes, state.end == nil else { return }
-            let counters = NotificationCounters(counts)
+            let counters = PeripheralServer.NotificationCounters(counts)
             for change in (told + 1)...counts.changes {
-                let news = CentralBacklog(central: central, isBehind: !change.isMultiple(of: 2), counters: counters)
+                let news = PeripheralServer.CentralBacklog(
+                    central: central,
+                    isBehind: !change.isMultiple(of: 2),
+                    counters: counters
+                )
                 state.behind[central.id] = news.isBehind ? news : nil
                 // Under the lock, so that all watchers see one order.
                 for watcher in state.watchers.all { watcher.send(news) }
@@ -44,7 +48,7 @@ final class BacklogBoard: Sendable {
     }
 
     /// Those who are behind now go into the mailbox at once, then each change, until what is returned is called.
-    func watch(_ mailbox: Mailbox<CentralBacklog>) -> @Sendable () -> Void {
+    func watch(_ mailbox: Mailbox<PeripheralServer.CentralBacklog>) -> @Sendable () -> Void {
         let (id, end) = state.withLock { state in
             for news in state.behind.sorted(by: { $0.key < $1.key }) { mailbox.send(news.value) }
             return state.end.map { (nil, $0) } ?? (state.watchers.add(mailbox), nil)

@@ -3,8 +3,8 @@ import BLEProtocol
 extension ConnectedCentral {
     /// The counts of its notifications since it connected: each was sent, was dropped or is waiting. After it has left,
     /// none is waiting.
-    public var notifications: NotificationCounters {
-        NotificationCounters(bearer.serve { server, _ in server.notificationCounts })
+    public var notifications: PeripheralServer.NotificationCounters {
+        PeripheralServer.NotificationCounters(bearer.serve { server, _ in server.notificationCounts })
     }
 
     /// Queues a notification where the policy has room for it.
@@ -13,16 +13,18 @@ extension ConnectedCentral {
         _ value: [UInt8],
         _ buffer: BufferPolicy,
         object: String
-    ) -> Result<NotificationOutcome, BLEError> {
+    ) -> Result<PeripheralServer.NotificationOutcome, BLEError> {
         let result = attempt { server, database throws(ATTServer.SendRefusal) in
             let queued = try server.notify(handle, value, buffer.bound, database: database)
             return (queued: queued, sent: min(value.count, server.maximumValueLength))
         }
         switch result {
         case .success(let (queued, sent)) where queued.isQueued:
-            return .success(NotificationOutcome(self, sent, of: value.count, dropped: queued.dropped))
+            return .success(PeripheralServer.NotificationOutcome(self, sent, of: value.count, dropped: queued.dropped))
         case .success(let (queued, _)):
-            return .success(NotificationOutcome(self, failed: .noRoom(buffer, object), dropped: queued.dropped))
+            return .success(
+                PeripheralServer.NotificationOutcome(self, failed: .noRoom(buffer, object), dropped: queued.dropped)
+            )
         case .failure(let refusal): return .failure(refused(refusal, operation: "notify", object: object))
         }
     }

@@ -128,13 +128,17 @@ public final class ConnectedCentral: Sendable {
     private func tell(_ subscription: ServerClient.Subscription, of handle: UInt16, _ server: PeripheralServer) {
         // What the server sends by itself is nobody else's business.
         guard server.database.withLock({ $0.serviceChanged?.valueHandle }) != handle else { return }
-        let kind: SubscriptionChange.Kind =
+        let kind: PeripheralServer.SubscriptionChange.Kind =
             switch subscription {
             case .none: .none
             case .notify: .notify
             case .indicate: .indicate
             }
-        let change = SubscriptionChange(central: self, characteristic: server.characteristic(at: handle), kind: kind)
+        let change = PeripheralServer.SubscriptionChange(
+            central: self,
+            characteristic: server.characteristic(at: handle),
+            kind: kind
+        )
         guard server.tell(.subscription(change), of: handle) == .full, bearer.end == nil else { return }
         // Half of its changes would be worse than none: the program would hold it for subscribed, or for not.
         server.warnings.tell(.subscriptionFlood(address)) { _ in .subscriptionFlood("by \(self)") }
@@ -162,7 +166,7 @@ public final class ConnectedCentral: Sendable {
         if let closure = server.closures(at: read.handle)?.read {
             return compute(read, by: closure, answer, server, object: object)
         }
-        let request = ReadRequest(central: self, characteristic: name, answer: answer)
+        let request = PeripheralServer.ReadRequest(central: self, characteristic: name, answer: answer)
         switch server.tell(.read(request), of: read.handle, onlyFirst: true) {
         case .yes: break
         case .full: request.reject(.insufficientResources)
@@ -196,7 +200,7 @@ public final class ConnectedCentral: Sendable {
     func tell(_ write: ATTServer.ServerWrite, _ answer: PendingAnswer?, _ server: PeripheralServer) {
         let name = server.characteristic(at: write.handle)
         let object = Self.object("to", name, write.handle, address)
-        let request = WriteRequest(
+        let request = PeripheralServer.WriteRequest(
             central: self,
             characteristic: name,
             offset: write.offset,

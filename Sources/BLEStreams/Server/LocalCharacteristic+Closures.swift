@@ -34,13 +34,13 @@ extension LocalCharacteristic {
     ///   - descriptors: descriptors in addition to those that are added automatically.
     public init(
         _ uuid: BluetoothUUID,
-        _ properties: CharacteristicProperties,
+        _ properties: Characteristic.Properties,
         access: AccessRequirement = .open,
         maximumLength: Int = 512,
         id: String? = nil,
         read: @escaping @Sendable (ConnectedCentral) async throws -> [UInt8],
         write: (@Sendable ([UInt8], ConnectedCentral) async throws -> Void)? = nil,
-        @AttributeListBuilder<LocalDescriptor> descriptors: () -> [LocalDescriptor] = { [] }
+        @LocalService.ListBuilder<LocalDescriptor> descriptors: () -> [LocalDescriptor] = { [] }
     ) {
         self.init(
             uuid,
@@ -80,14 +80,14 @@ extension LocalCharacteristic {
     ///   - descriptors: descriptors in addition to those that are added automatically.
     public init(
         _ uuid: BluetoothUUID,
-        _ properties: CharacteristicProperties,
-        value: LocalValue = .stored([]),
+        _ properties: Characteristic.Properties,
+        value: LocalCharacteristic.Value = .stored([]),
         access: AccessRequirement = .open,
         maximumLength: Int = 512,
         hasFixedLength: Bool = false,
         id: String? = nil,
         write: @escaping @Sendable ([UInt8], ConnectedCentral) async throws -> Void,
-        @AttributeListBuilder<LocalDescriptor> descriptors: () -> [LocalDescriptor] = { [] }
+        @LocalService.ListBuilder<LocalDescriptor> descriptors: () -> [LocalDescriptor] = { [] }
     ) {
         self.init(
             uuid,

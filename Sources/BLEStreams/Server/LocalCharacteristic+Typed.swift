@@ -20,7 +20,7 @@ extension LocalCharacteristic {
     ///     accepted. Octets that can't be decoded are refused with Value Not Allowed in either case.
     public init<Value>(
         _ key: TypedCharacteristic<Value>,
-        _ properties: CharacteristicProperties,
+        _ properties: Characteristic.Properties,
         value: Value? = nil,
         access: AccessRequirement = .open,
         id: String? = nil,
@@ -44,7 +44,7 @@ extension LocalCharacteristic {
     ///     ``PeripheralServer/writes(to:)``.
     public init<Value>(
         _ key: TypedCharacteristic<Value>,
-        _ properties: CharacteristicProperties,
+        _ properties: Characteristic.Properties,
         access: AccessRequirement = .open,
         id: String? = nil,
         read: @escaping @Sendable (ConnectedCentral) async throws -> Value,

@@ -71,7 +71,7 @@ extension PeripheralServer {
     func handle(
         of name: LocalName,
         _ count: Int,
-        _ property: CharacteristicProperties,
+        _ property: Characteristic.Properties,
         operation: String
     ) throws -> UInt16 {
         let characteristic = try characteristic(name, operation)

@@ -2,86 +2,88 @@ public import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// A central has subscribed to a characteristic or unsubscribed from it.
-public struct SubscriptionChange: Sendable {
-    /// What the central has subscribed to.
-    public enum Kind: Hashable, Sendable {
-        /// Nothing: it has unsubscribed.
-        case none
-        /// Notifications.
-        case notify
-        /// Indications.
-        case indicate
-    }
-
-    /// The central.
-    public let central: ConnectedCentral
-
-    /// The ``LocalCharacteristic/id`` of the characteristic.
-    public let characteristic: String
-
-    /// What the central has subscribed to.
-    public let kind: Kind
-
-    /// Whether the central is subscribed.
-    public var isSubscribed: Bool { kind != .none }
-}
-
-/// A central's read of a dynamic value; the central waits for the answer.
-///
-/// Answer once, within 20 s. A request that is released without an answer, or takes longer, is refused with Unlikely
-/// Error, so that the central doesn't wait in vain, and ``LocalPeripheral/Warning`` reports it.
-public struct ReadRequest: Sendable {
-    /// The central that reads.
-    public let central: ConnectedCentral
-
-    /// The ``LocalCharacteristic/id`` of the characteristic.
-    public let characteristic: String
-
-    let answer: PendingAnswer
-
-    /// Answers with the whole value; a long one is sent in the parts that the central reads.
-    ///
-    /// - Parameter value: 0 to 512 octets.
-    /// - Throws: ``BLEError/Code/overflow`` if it is longer; the central keeps waiting for another answer.
-    public func respond(_ value: some Collection<UInt8>) throws {
-        guard value.count <= ATTLimits.maximumValueLength else {
-            throw BLEError.valueTooLong("respond", "of \(characteristic) to \(central)")
+extension PeripheralServer {
+    /// A central has subscribed to a characteristic or unsubscribed from it.
+    public struct SubscriptionChange: Sendable {
+        /// What the central has subscribed to.
+        public enum Kind: Hashable, Sendable {
+            /// Nothing: it has unsubscribed.
+            case none
+            /// Notifications.
+            case notify
+            /// Indications.
+            case indicate
         }
-        answer.give(.success(Array(value)))
+
+        /// The central.
+        public let central: ConnectedCentral
+
+        /// The ``LocalCharacteristic/id`` of the characteristic.
+        public let characteristic: String
+
+        /// What the central has subscribed to.
+        public let kind: Kind
+
+        /// Whether the central is subscribed.
+        public var isSubscribed: Bool { kind != .none }
     }
 
-    /// Refuses the read.
-    public func reject(_ error: ATTError) { answer.give(.failure(error)) }
-}
+    /// A central's read of a dynamic value; the central waits for the answer.
+    ///
+    /// Answer once, within 20 s. A request that is released without an answer, or takes longer, is refused with Unlikely
+    /// Error, so that the central doesn't wait in vain, and ``LocalPeripheral/Warning`` reports it.
+    public struct ReadRequest: Sendable {
+        /// The central that reads.
+        public let central: ConnectedCentral
 
-/// A central has written a value.
-///
-/// A stored value has already changed. A dynamic one waits for the program: accept or reject it once; a request that is
-/// released without an answer is refused with Unlikely Error.
-public struct WriteRequest: Sendable {
-    /// The central that writes.
-    public let central: ConnectedCentral
+        /// The ``LocalCharacteristic/id`` of the characteristic.
+        public let characteristic: String
 
-    /// The ``LocalCharacteristic/id`` of the characteristic.
-    public let characteristic: String
+        let answer: PendingAnswer
 
-    /// The octets' offset in the value: 0 unless a long write wrote a part.
-    public let offset: Int
+        /// Answers with the whole value; a long one is sent in the parts that the central reads.
+        ///
+        /// - Parameter value: 0 to 512 octets.
+        /// - Throws: ``BLEError/Code/overflow`` if it is longer; the central keeps waiting for another answer.
+        public func respond(_ value: some Collection<UInt8>) throws {
+            guard value.count <= ATTLimits.maximumValueLength else {
+                throw BLEError.valueTooLong("respond", "of \(characteristic) to \(central)")
+            }
+            answer.give(.success(Array(value)))
+        }
 
-    /// The octets.
-    public let value: [UInt8]
+        /// Refuses the read.
+        public func reject(_ error: ATTError) { answer.give(.failure(error)) }
+    }
 
-    let answer: PendingAnswer?
+    /// A central has written a value.
+    ///
+    /// A stored value has already changed. A dynamic one waits for the program: accept or reject it once; a request that is
+    /// released without an answer is refused with Unlikely Error.
+    public struct WriteRequest: Sendable {
+        /// The central that writes.
+        public let central: ConnectedCentral
 
-    /// Whether the central waits for an answer.
-    public var awaitsAnswer: Bool { answer != nil }
+        /// The ``LocalCharacteristic/id`` of the characteristic.
+        public let characteristic: String
 
-    /// Takes the value.
-    public func accept() { answer?.give(.success([])) }
+        /// The octets' offset in the value: 0 unless a long write wrote a part.
+        public let offset: Int
 
-    /// Refuses the value.
-    public func reject(_ error: ATTError) { answer?.give(.failure(error)) }
+        /// The octets.
+        public let value: [UInt8]
+
+        let answer: PendingAnswer?
+
+        /// Whether the central waits for an answer.
+        public var awaitsAnswer: Bool { answer != nil }
+
+        /// Takes the value.
+        public func accept() { answer?.give(.success([])) }
+
+        /// Refuses the value.
+        public func reject(_ error: ATTError) { answer?.give(.failure(error)) }
+    }
 }
 
 /// An answer that a central waits for; given at most once, and at the latest when nobody can give it any more.

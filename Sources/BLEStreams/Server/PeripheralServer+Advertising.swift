@@ -168,8 +168,8 @@ extension LocalPeripheral {
     ///   - scanResponse: fields that are always placed in the scan response.
     ///   - interval: see ``AdvertiseRequest/interval``.
     public static func beacon(
-        _ fields: [AdvertisingField],
-        scanResponse: [AdvertisingField] = [],
+        _ fields: [AdvertisingData.Field],
+        scanResponse: [AdvertisingData.Field] = [],
         interval: ClosedRange<Duration>? = nil
     ) -> LocalPeripheral {
         var beacon = LocalPeripheral(name: "beacon", pairing: nil) {}

@@ -17,7 +17,7 @@ extension PeripheralServer {
     /// ```
     ///
     /// Ends when the server stops; throws when the adapter fails for good.
-    public var backlogs: BLEStream<CentralBacklog> {
+    public var backlogs: BLEStream<PeripheralServer.CentralBacklog> {
         BLEStream(
             StreamSubject(operation: "backlogs", object: name),
             timeline: radio.timeline,
@@ -57,7 +57,7 @@ extension PeripheralServer {
         _ value: some Collection<UInt8>,
         of uuid: BluetoothUUID,
         buffer: BufferPolicy
-    ) throws -> [NotificationOutcome] { try notify(Array(value), .uuid(uuid), buffer) }
+    ) throws -> [PeripheralServer.NotificationOutcome] { try notify(Array(value), .uuid(uuid), buffer) }
 
     /// Sends a notification of the characteristic with this ``LocalCharacteristic/id`` to all subscribed centrals,
     /// without waiting for any of them.
@@ -69,7 +69,7 @@ extension PeripheralServer {
         _ value: some Collection<UInt8>,
         of id: String,
         buffer: BufferPolicy
-    ) throws -> [NotificationOutcome] { try notify(Array(value), .id(id), buffer) }
+    ) throws -> [PeripheralServer.NotificationOutcome] { try notify(Array(value), .id(id), buffer) }
 
     /// Sends a notification of a typed value to all subscribed centrals, without waiting for any of them.
     ///
@@ -80,7 +80,7 @@ extension PeripheralServer {
         _ value: Value,
         of key: TypedCharacteristic<Value>,
         buffer: BufferPolicy
-    ) throws -> [NotificationOutcome] {
+    ) throws -> [PeripheralServer.NotificationOutcome] {
         try notify(try key.octets(of: value, during: "notify"), .uuid(key.uuid), buffer)
     }
 
@@ -95,7 +95,7 @@ extension PeripheralServer {
         of uuid: BluetoothUUID,
         to central: ConnectedCentral,
         buffer: BufferPolicy
-    ) throws -> NotificationOutcome { try notify(Array(value), .uuid(uuid), to: central, buffer) }
+    ) throws -> PeripheralServer.NotificationOutcome { try notify(Array(value), .uuid(uuid), to: central, buffer) }
 
     /// Sends a notification of the characteristic with this ``LocalCharacteristic/id`` to one central, without waiting
     /// for it.
@@ -108,7 +108,7 @@ extension PeripheralServer {
         of id: String,
         to central: ConnectedCentral,
         buffer: BufferPolicy
-    ) throws -> NotificationOutcome { try notify(Array(value), .id(id), to: central, buffer) }
+    ) throws -> PeripheralServer.NotificationOutcome { try notify(Array(value), .id(id), to: central, buffer) }
 
     /// Sends a notification of a typed value to one central, without waiting for it.
     ///
@@ -120,16 +120,18 @@ extension PeripheralServer {
         of key: TypedCharacteristic<Value>,
         to central: ConnectedCentral,
         buffer: BufferPolicy
-    ) throws -> NotificationOutcome {
+    ) throws -> PeripheralServer.NotificationOutcome {
         try notify(try key.octets(of: value, during: "notify"), .uuid(key.uuid), to: central, buffer)
     }
 
-    private func notify(_ value: [UInt8], _ name: LocalName, _ buffer: BufferPolicy) throws -> [NotificationOutcome] {
+    private func notify(_ value: [UInt8], _ name: LocalName, _ buffer: BufferPolicy) throws -> [PeripheralServer
+        .NotificationOutcome]
+    {
         let handle = try handle(of: name, value.count, .notify, operation: "notify")
         return centrals.filter { $0.wants(.notify, of: handle) }.map { central in
             switch central.notify(handle, value, buffer, object: "\(name) to \(central)") {
             case .success(let outcome): outcome
-            case .failure(let error): NotificationOutcome(central, failed: error)
+            case .failure(let error): PeripheralServer.NotificationOutcome(central, failed: error)
             }
         }
     }
@@ -139,7 +141,7 @@ extension PeripheralServer {
         _ name: LocalName,
         to central: ConnectedCentral,
         _ buffer: BufferPolicy
-    ) throws -> NotificationOutcome {
+    ) throws -> PeripheralServer.NotificationOutcome {
         let handle = try handle(of: name, value.count, .notify, operation: "notify")
         let outcome = try central.notify(handle, value, buffer, object: "\(name) to \(central)").get()
         if case .fail = buffer, let error = outcome.error { throw error }

@@ -18,7 +18,7 @@ extension PeripheralServer {
         _ value: some Collection<UInt8>,
         of uuid: BluetoothUUID,
         to central: ConnectedCentral
-    ) async throws -> NotificationOutcome {
+    ) async throws -> PeripheralServer.NotificationOutcome {
         try await notify(Array(value), .uuid(uuid), to: central)
     }
 
@@ -31,7 +31,7 @@ extension PeripheralServer {
         _ value: some Collection<UInt8>,
         of id: String,
         to central: ConnectedCentral
-    ) async throws -> NotificationOutcome {
+    ) async throws -> PeripheralServer.NotificationOutcome {
         try await notify(Array(value), .id(id), to: central)
     }
 
@@ -54,7 +54,7 @@ extension PeripheralServer {
     public func notify(
         _ value: some Collection<UInt8>,
         of uuid: BluetoothUUID
-    ) async throws -> [NotificationOutcome] {
+    ) async throws -> [PeripheralServer.NotificationOutcome] {
         try await notify(Array(value), .uuid(uuid))
     }
 
@@ -63,7 +63,9 @@ extension PeripheralServer {
     /// - Returns: an outcome for each subscribed central; may be empty.
     /// - Throws: as for a UUID.
     @discardableResult
-    public func notify(_ value: some Collection<UInt8>, of id: String) async throws -> [NotificationOutcome] {
+    public func notify(_ value: some Collection<UInt8>, of id: String) async throws -> [PeripheralServer
+        .NotificationOutcome]
+    {
         try await notify(Array(value), .id(id))
     }
 
@@ -80,13 +82,13 @@ extension PeripheralServer {
     public func notify(
         _ values: KeyValuePairs<BluetoothUUID, [UInt8]>,
         to central: ConnectedCentral
-    ) async throws -> NotificationOutcome {
+    ) async throws -> PeripheralServer.NotificationOutcome {
         let group = try values.map { uuid, value in
             (handle: try handle(of: .uuid(uuid), value.count, .notify, operation: "notify"), value: value)
         }
         let names = values.map { "\($0.key)" }.joined(separator: ", ")
         let sent = try await central.notify(group, object: "\(names) to \(central)")
-        return NotificationOutcome(central, sent, of: values.reduce(0) { $0 + $1.value.count })
+        return PeripheralServer.NotificationOutcome(central, sent, of: values.reduce(0) { $0 + $1.value.count })
     }
 
     // MARK: - Indications
@@ -106,7 +108,7 @@ extension PeripheralServer {
         _ value: some Collection<UInt8>,
         of uuid: BluetoothUUID,
         to central: ConnectedCentral
-    ) async throws -> IndicationOutcome {
+    ) async throws -> PeripheralServer.IndicationOutcome {
         try await indicate(Array(value), .uuid(uuid), to: central)
     }
 
@@ -120,7 +122,7 @@ extension PeripheralServer {
         _ value: some Collection<UInt8>,
         of id: String,
         to central: ConnectedCentral
-    ) async throws -> IndicationOutcome {
+    ) async throws -> PeripheralServer.IndicationOutcome {
         try await indicate(Array(value), .id(id), to: central)
     }
 
@@ -137,7 +139,9 @@ extension PeripheralServer {
     ///   characteristics have this UUID; what ended the server's radio; `CancellationError`. It doesn't throw if some
     ///   centrals fail to confirm: the outcomes tell which, with the errors of ``indicate(_:of:to:)``.
     @discardableResult
-    public func indicate(_ value: some Collection<UInt8>, of uuid: BluetoothUUID) async throws -> [IndicationOutcome] {
+    public func indicate(_ value: some Collection<UInt8>, of uuid: BluetoothUUID) async throws -> [PeripheralServer
+        .IndicationOutcome]
+    {
         try await indicate(Array(value), .uuid(uuid))
     }
 
@@ -146,7 +150,9 @@ extension PeripheralServer {
     /// - Returns: an outcome for each subscribed central; may be empty.
     /// - Throws: as for a UUID.
     @discardableResult
-    public func indicate(_ value: some Collection<UInt8>, of id: String) async throws -> [IndicationOutcome] {
+    public func indicate(_ value: some Collection<UInt8>, of id: String) async throws -> [PeripheralServer
+        .IndicationOutcome]
+    {
         try await indicate(Array(value), .id(id))
     }
 }
@@ -158,37 +164,38 @@ extension PeripheralServer {
         _ value: [UInt8],
         _ name: LocalName,
         to central: ConnectedCentral
-    ) async throws -> NotificationOutcome {
+    ) async throws -> PeripheralServer.NotificationOutcome {
         let handle = try handle(of: name, value.count, .notify, operation: "notify")
         let sent = try await central.notify(handle, value, object: "\(name) to \(central)")
-        return NotificationOutcome(central, sent, of: value.count)
+        return PeripheralServer.NotificationOutcome(central, sent, of: value.count)
     }
 
-    private func notify(_ value: [UInt8], _ name: LocalName) async throws -> [NotificationOutcome] {
+    private func notify(_ value: [UInt8], _ name: LocalName) async throws -> [PeripheralServer.NotificationOutcome] {
         let handle = try handle(of: name, value.count, .notify, operation: "notify")
-        var outcomes: [NotificationOutcome] = []
+        var outcomes: [PeripheralServer.NotificationOutcome] = []
         var waiting: [(place: Int, central: ConnectedCentral)] = []
         for central in centrals where central.wants(.notify, of: handle) {
             switch central.notifyAtOnce(handle, value) {
-            case .success(let sent): outcomes.append(NotificationOutcome(central, sent, of: value.count))
+            case .success(let sent):
+                outcomes.append(PeripheralServer.NotificationOutcome(central, sent, of: value.count))
             case .failure(.full):
                 waiting.append((outcomes.count, central))
-                outcomes.append(NotificationOutcome(central, 0, of: value.count))
+                outcomes.append(PeripheralServer.NotificationOutcome(central, 0, of: value.count))
             case .failure(let refusal):
                 let error = central.refused(refusal, operation: "notify", object: "\(name) to \(central)")
-                outcomes.append(NotificationOutcome(central, failed: error))
+                outcomes.append(PeripheralServer.NotificationOutcome(central, failed: error))
             }
         }
         guard !waiting.isEmpty else { return outcomes }
         // Nobody waits for another one.
-        try await withThrowingTaskGroup(of: (Int, NotificationOutcome).self) { group in
+        try await withThrowingTaskGroup(of: (Int, PeripheralServer.NotificationOutcome).self) { group in
             for (place, central) in waiting {
                 group.addTask {
                     do {
                         let sent = try await central.notifyAmongOthers(handle, value, object: "\(name) to \(central)")
-                        return (place, NotificationOutcome(central, sent, of: value.count))
+                        return (place, PeripheralServer.NotificationOutcome(central, sent, of: value.count))
                     } catch let error as BLEError {
-                        return (place, NotificationOutcome(central, failed: error))
+                        return (place, PeripheralServer.NotificationOutcome(central, failed: error))
                     }
                 }
             }
@@ -201,33 +208,46 @@ extension PeripheralServer {
         _ value: [UInt8],
         _ name: LocalName,
         to central: ConnectedCentral
-    ) async throws -> IndicationOutcome {
+    ) async throws -> PeripheralServer.IndicationOutcome {
         let handle = try handle(of: name, value.count, .indicate, operation: "indicate")
         let sent = try await central.indicate(handle, value, object: "\(name) to \(central)")
-        return IndicationOutcome(central: central, error: nil, sentCount: sent, isCut: sent < value.count)
+        return PeripheralServer.IndicationOutcome(
+            central: central,
+            error: nil,
+            sentCount: sent,
+            isCut: sent < value.count
+        )
     }
 
-    private func indicate(_ value: [UInt8], _ name: LocalName) async throws -> [IndicationOutcome] {
+    private func indicate(_ value: [UInt8], _ name: LocalName) async throws -> [PeripheralServer.IndicationOutcome] {
         let handle = try handle(of: name, value.count, .indicate, operation: "indicate")
         let subscribers = centrals.filter { $0.wants(.indicate, of: handle) }
-        return try await withThrowingTaskGroup(of: (Int, IndicationOutcome).self) { group in
+        return try await withThrowingTaskGroup(of: (Int, PeripheralServer.IndicationOutcome).self) { group in
             for (place, central) in subscribers.enumerated() {
                 group.addTask {
                     do {
                         return (place, try await self.indicate(value, name, to: central))
                     } catch let error as BLEError {
-                        return (place, IndicationOutcome(central: central, error: error, sentCount: 0, isCut: false))
+                        return (
+                            place,
+                            PeripheralServer.IndicationOutcome(
+                                central: central,
+                                error: error,
+                                sentCount: 0,
+                                isCut: false
+                            )
+                        )
                     }
                 }
             }
-            var outcomes: [(place: Int, outcome: IndicationOutcome)] = []
+            var outcomes: [(place: Int, outcome: PeripheralServer.IndicationOutcome)] = []
             for try await outcome in group { outcomes.append(outcome) }
             return outcomes.sorted { $0.place < $1.place }.map(\.outcome)
         }
     }
 }
 
-extension NotificationOutcome {
+extension PeripheralServer.NotificationOutcome {
     init(_ central: ConnectedCentral, _ sent: Int, of count: Int, dropped: Int = 0) {
         self.init(central: central, error: nil, sentCount: sent, isCut: sent < count, droppedCount: dropped)
     }

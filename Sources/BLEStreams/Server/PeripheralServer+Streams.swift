@@ -1,21 +1,23 @@
 public import BLEProtocol
 import BLERadio
 
-/// A central has connected, paired or left.
-public enum CentralEvent: Sendable {
-    /// It is connected.
-    case connected(ConnectedCentral)
-    /// It has left, for this reason.
-    case disconnected(ConnectedCentral, DisconnectReason)
-    /// It has paired with this device; with the bond that is kept, or `nil` if it does not bond.
-    case paired(ConnectedCentral, Bond?)
-    /// Its pairing has failed; ``BLEError/pairingFailure`` is the reason, if known. The link may stay up.
-    case pairingFailed(ConnectedCentral, BLEError)
+extension PeripheralServer {
+    /// A central has connected, paired or left.
+    public enum CentralEvent: Sendable {
+        /// It is connected.
+        case connected(ConnectedCentral)
+        /// It has left, for this reason.
+        case disconnected(ConnectedCentral, DisconnectReason)
+        /// It has paired with this device; with the bond that is kept, or `nil` if it does not bond.
+        case paired(ConnectedCentral, Bond?)
+        /// Its pairing has failed; ``BLEError/pairingFailure`` is the reason, if known. The link may stay up.
+        case pairingFailed(ConnectedCentral, BLEError)
+    }
 }
 
 extension PeripheralServer {
     /// Centrals that connect, pair and leave, from now on. Ends when the server stops; throws when the adapter fails.
-    public var centralEvents: BLEStream<CentralEvent> {
+    public var centralEvents: BLEStream<PeripheralServer.CentralEvent> {
         events(StreamSubject(operation: "centrals")) { event in
             switch event {
             case .connected(let central): .connected(central)
@@ -33,22 +35,26 @@ extension PeripheralServer {
     ///
     /// - Parameter uuid: the characteristic; `nil`: all.
     /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.
-    public func subscriptions(of uuid: BluetoothUUID? = nil) -> BLEStream<SubscriptionChange> {
+    public func subscriptions(of uuid: BluetoothUUID? = nil) -> BLEStream<PeripheralServer.SubscriptionChange> {
         subscriptions(uuid.map { .uuid($0) })
     }
 
     /// Subscriptions to the characteristic with this ``LocalCharacteristic/id``; see ``subscriptions(of:)``.
-    public func subscriptions(of id: String) -> BLEStream<SubscriptionChange> { subscriptions(.id(id)) }
+    public func subscriptions(of id: String) -> BLEStream<PeripheralServer.SubscriptionChange> {
+        subscriptions(.id(id))
+    }
 
     /// Reads of a dynamic value, for the program to answer. If there are several iterations, the oldest gets each
     /// request.
     ///
     /// - Parameter uuid: the characteristic; `nil`: all.
     /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.
-    public func reads(of uuid: BluetoothUUID? = nil) -> BLEStream<ReadRequest> { reads(uuid.map { .uuid($0) }) }
+    public func reads(of uuid: BluetoothUUID? = nil) -> BLEStream<PeripheralServer.ReadRequest> {
+        reads(uuid.map { .uuid($0) })
+    }
 
     /// Reads of the characteristic with this ``LocalCharacteristic/id``; see ``reads(of:)``.
-    public func reads(of id: String) -> BLEStream<ReadRequest> { reads(.id(id)) }
+    public func reads(of id: String) -> BLEStream<PeripheralServer.ReadRequest> { reads(.id(id)) }
 
     /// Writes of a value: those of a dynamic value for the program to accept or reject, those of a stored value after
     /// the fact.
@@ -60,20 +66,22 @@ extension PeripheralServer {
     ///
     /// - Parameter uuid: the characteristic; `nil`: all.
     /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.
-    public func writes(to uuid: BluetoothUUID? = nil) -> BLEStream<WriteRequest> { writes(uuid.map { .uuid($0) }) }
+    public func writes(to uuid: BluetoothUUID? = nil) -> BLEStream<PeripheralServer.WriteRequest> {
+        writes(uuid.map { .uuid($0) })
+    }
 
     /// Writes of the characteristic with this ``LocalCharacteristic/id``; see ``writes(to:)``.
-    public func writes(to id: String) -> BLEStream<WriteRequest> { writes(.id(id)) }
+    public func writes(to id: String) -> BLEStream<PeripheralServer.WriteRequest> { writes(.id(id)) }
 
-    private func subscriptions(_ name: LocalName?) -> BLEStream<SubscriptionChange> {
+    private func subscriptions(_ name: LocalName?) -> BLEStream<PeripheralServer.SubscriptionChange> {
         watch(name, "subscriptions") { if case .subscription(let change) = $0 { change } else { nil } }
     }
 
-    private func reads(_ name: LocalName?) -> BLEStream<ReadRequest> {
+    private func reads(_ name: LocalName?) -> BLEStream<PeripheralServer.ReadRequest> {
         watch(name, "reads") { if case .read(let request) = $0 { request } else { nil } }
     }
 
-    private func writes(_ name: LocalName?) -> BLEStream<WriteRequest> {
+    private func writes(_ name: LocalName?) -> BLEStream<PeripheralServer.WriteRequest> {
         watch(name, "writes") { if case .write(let request) = $0 { request } else { nil } }
     }
 
@@ -89,10 +97,13 @@ extension PeripheralServer {
 
 extension PeripheralServer {
     /// What one central writes to a characteristic, until it leaves.
-    package func writes(to uuid: BluetoothUUID, by central: ConnectedCentral) -> BLEStream<WriteRequest> {
+    package func writes(to uuid: BluetoothUUID, by central: ConnectedCentral) -> BLEStream<
+        PeripheralServer.WriteRequest
+    > {
         let subject = StreamSubject(operation: "writes", object: "to \(uuid) by \(central)")
         let timeline = radio.timeline
-        let stream = BLEStream<Waiting<WriteRequest>>(subject, timeline: timeline, buffer: .unbounded) { mailbox in
+        let stream = BLEStream<Waiting<PeripheralServer.WriteRequest>>(subject, timeline: timeline, buffer: .unbounded)
+        { mailbox in
             let allowance = Allowance()
             let names = self.database.withLock { database in
                 Set(database.characteristics.lazy.filter { $0.uuid == uuid }.map(\.id))

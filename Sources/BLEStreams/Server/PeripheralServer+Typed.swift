@@ -27,7 +27,7 @@ extension PeripheralServer {
     public func notify<Value>(
         _ value: Value,
         of key: TypedCharacteristic<Value>
-    ) async throws -> [NotificationOutcome] {
+    ) async throws -> [PeripheralServer.NotificationOutcome] {
         try await notify(try key.octets(of: value, during: "notify"), of: key.uuid)
     }
 
@@ -40,7 +40,7 @@ extension PeripheralServer {
         _ value: Value,
         of key: TypedCharacteristic<Value>,
         to central: ConnectedCentral
-    ) async throws -> NotificationOutcome {
+    ) async throws -> PeripheralServer.NotificationOutcome {
         try await notify(try key.octets(of: value, during: "notify"), of: key.uuid, to: central)
     }
 }

@@ -27,9 +27,9 @@ extension PeripheralServer {
         case disconnected(ConnectedCentral, DisconnectReason)
         case paired(ConnectedCentral, Bond?)
         case pairingFailed(ConnectedCentral, BLEError)
-        case subscription(SubscriptionChange)
-        case read(ReadRequest)
-        case write(WriteRequest)
+        case subscription(PeripheralServer.SubscriptionChange)
+        case read(PeripheralServer.ReadRequest)
+        case write(PeripheralServer.WriteRequest)
 
         /// Who made it happen.
         fileprivate var central: ConnectedCentral {

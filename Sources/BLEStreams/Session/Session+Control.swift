@@ -8,8 +8,8 @@ extension Session {
     ///
     /// It returns at once; ``ready(timeout:)`` waits for what comes of it.
     ///
-    /// - Throws: ``IllegalTrigger`` where there is a link, or one is being made, or the session has failed.
-    public func connect() throws(IllegalTrigger) {
+    /// - Throws: ``SessionState/IllegalTrigger`` where there is a link, or one is being made, or the session has failed.
+    public func connect() throws(SessionState.IllegalTrigger) {
         try handle(peripheral == nil ? .scan : .connect)
         wake()
     }
@@ -19,9 +19,9 @@ extension Session {
     ///
     /// It returns at once; ``ready(timeout:)`` waits for what comes of it.
     ///
-    /// - Throws: ``IllegalTrigger`` where there is a link, or one is being made, or the session has failed. To leave a link
+    /// - Throws: ``SessionState/IllegalTrigger`` where there is a link, or one is being made, or the session has failed. To leave a link
     ///   for another peripheral ``disconnect()`` first.
-    public func search() throws(IllegalTrigger) {
+    public func search() throws(SessionState.IllegalTrigger) {
         try handle(.scan)
         wake()
     }
@@ -44,8 +44,8 @@ extension Session {
 
     /// Begins anew after a failure.
     ///
-    /// - Throws: ``IllegalTrigger`` in every state but failed.
-    public func reset() throws(IllegalTrigger) {
+    /// - Throws: ``SessionState/IllegalTrigger`` in every state but failed.
+    public func reset() throws(SessionState.IllegalTrigger) {
         try handle(.reset)
         wake()
     }

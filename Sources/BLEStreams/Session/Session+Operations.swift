@@ -57,8 +57,8 @@ extension Session: CharacteristicAccess {
     }
 
     private func operate<Output: Sendable>(
-        _ begin: SessionTrigger,
-        _ end: SessionTrigger,
+        _ begin: SessionState.Trigger,
+        _ end: SessionState.Trigger,
         _ timeout: Duration?,
         _ body: (Link) async throws -> Output
     ) async throws -> Output {

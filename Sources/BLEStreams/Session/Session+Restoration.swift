@@ -3,10 +3,10 @@ import BLEProtocol
 extension Central {
     /// The plans of the sessions that earlier runs of the program kept, in the order of their addresses.
     ///
-    /// A session is kept where its plan says so (``SessionPlan/isKept``), from its first link on, until it is
+    /// A session is kept where its plan says so (``Session/Plan/isKept``), from its first link on, until it is
     /// forgotten. With the plan come the cache of the attributes and the bond, which lie in the same file. Reads
     /// files, so ask elsewhere than on ``executor``.
-    public var keptPlans: [SessionPlan] {
+    public var keptPlans: [Session.Plan] {
         let store = core.store
         return store.peers().compactMap { peer in store.record(of: peer).session?.plan(for: peer) }
     }

@@ -20,7 +20,7 @@ extension Central {
     /// - Returns: what the closure returns.
     /// - Throws: what the closure throws. A session that fails throws from its streams and operations, and can be reset.
     public func withSession<Output>(
-        _ plan: SessionPlan,
+        _ plan: Session.Plan,
         initialise: @escaping @Sendable (Link) async throws -> Void = { _ in },
         _ body: (Session) async throws -> Output
     ) async throws -> Output {
@@ -45,7 +45,7 @@ extension Central {
 
     /// Makes a session that does nothing before ``Session/run()`` is called; ``withSession(_:initialise:_:)`` does both.
     public func session(
-        _ plan: SessionPlan,
+        _ plan: Session.Plan,
         initialise: @escaping @Sendable (Link) async throws -> Void = { _ in }
     ) -> Session {
         Session(plan, on: self, initialise: initialise)

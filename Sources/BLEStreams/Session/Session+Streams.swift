@@ -1,17 +1,19 @@
 import BLEProtocol
 import BLERadio
 
-/// A value of one of a session's planned subscriptions.
-public struct SessionValue: Sendable {
-    /// The session that it came from.
-    public let session: Session
-    /// Which subscription of the plan sent it.
-    public let subscription: SessionSubscription
-    /// What it sent.
-    public let value: CharacteristicValue
+extension Session {
+    /// A value of one of a session's planned subscriptions.
+    public struct Value: Sendable {
+        /// The session that it came from.
+        public let session: Session
+        /// Which subscription of the plan sent it.
+        public let subscription: Session.Subscription
+        /// What it sent.
+        public let value: CharacteristicValue
 
-    /// The peripheral that sent it.
-    public var peripheral: Peripheral? { session.peripheral }
+        /// The peripheral that sent it.
+        public var peripheral: Peripheral? { session.peripheral }
+    }
 }
 
 extension Session {
@@ -19,11 +21,11 @@ extension Session {
     ///
     /// End and errors are those of ``CharacteristicAccess/notifications(of:indications:buffer:)``. A plan without
     /// subscriptions has none: the stream ends at once.
-    public var values: BLEStream<SessionValue> {
+    public var values: BLEStream<Session.Value> {
         let reference = SessionReference(self)
         return plan.subscriptions.map { subscription in
             notifications(of: subscription.characteristic, indications: subscription.indications).compactMap { value in
-                reference.session.map { SessionValue(session: $0, subscription: subscription, value: value) }
+                reference.session.map { Session.Value(session: $0, subscription: subscription, value: value) }
             }
         }
         .merged()
@@ -36,7 +38,7 @@ extension Session {
         indications: Bool,
         buffer: BufferPolicy
     ) -> BLEStream<CharacteristicValue> {
-        let subscription = SessionSubscription(characteristic, indications: indications)
+        let subscription = Session.Subscription(characteristic, indications: indications)
         let (channels, session) = (channels, SessionReference(self))
         let operation = readsFirst ? "values" : "notifications"
         let subject = StreamSubject(operation: operation, object: "of \(subscription) of \(self)")

@@ -18,7 +18,7 @@ import Synchronization
 /// anew. ``disconnect()`` ends the link and keeps the session, ``connect()`` and ``search()`` have it go on.
 public final class Session: Sendable {
     /// What the session is to do.
-    public let plan: SessionPlan
+    public let plan: Session.Plan
 
     let core: CentralCore
     let central: Central
@@ -61,7 +61,7 @@ public final class Session: Sendable {
     private let handling = Mutex(())
 
     init(
-        _ plan: SessionPlan,
+        _ plan: Session.Plan,
         on central: Central,
         initialise: @escaping @Sendable (Link) async throws -> Void = { _ in }
     ) {
@@ -89,12 +89,12 @@ public final class Session: Sendable {
     /// What it is doing: the last transition at once, with the present state, then every one, none merged away.
     ///
     /// It never ends by itself.
-    public var states: BLEStream<SessionTransition> {
+    public var states: BLEStream<Session.Transition> {
         let (board, reference) = (board, SessionReference(self))
         let subject = StreamSubject(operation: "session states", object: "of \(self)")
         return BLEStream(subject, timeline: core.timeline, buffer: .standard) { mailbox in
             board.watch { step in
-                if let session = reference.session { mailbox.send(SessionTransition(session, step)) }
+                if let session = reference.session { mailbox.send(Session.Transition(session, step)) }
             }
         }
     }
@@ -116,9 +116,9 @@ public final class Session: Sendable {
     // MARK: - For the driver
 
     /// Hands a trigger to the machine, and carries out what doesn't take time.
-    func handle(_ trigger: SessionTrigger) throws(IllegalTrigger) {
-        let result: Result<[SessionEffect], IllegalTrigger> = handling.withLock { _ in
-            do throws(IllegalTrigger) {
+    func handle(_ trigger: SessionState.Trigger) throws(SessionState.IllegalTrigger) {
+        let result: Result<[SessionEffect], SessionState.IllegalTrigger> = handling.withLock { _ in
+            do throws(SessionState.IllegalTrigger) {
                 let mustForget = mustForget(at: trigger)
                 let effects = try board.handle(trigger) { if mustForget { $0.isPeerKnown = false } }
                 if mustForget { facts.withLock { $0.addresses = [] } }
@@ -143,7 +143,7 @@ public final class Session: Sendable {
 
     /// Whether it has to be looked for again: it was found by a scan, and has an address that changes by design, or the
     /// session begins anew.
-    private func mustForget(at trigger: SessionTrigger) -> Bool {
+    private func mustForget(at trigger: SessionState.Trigger) -> Bool {
         guard case .found = plan.target, let address = facts.withLock({ $0.addresses.first }) else { return false }
         switch trigger {
         case .reset, .scan: return true
@@ -187,7 +187,7 @@ extension Session: CustomStringConvertible {
 }
 
 extension BLEError {
-    fileprivate static func interrupted(by trigger: SessionTrigger) -> BLEError {
+    fileprivate static func interrupted(by trigger: SessionState.Trigger) -> BLEError {
         let isWanted = if case .disconnect = trigger { true } else { false }
         return BLEError(
             .disconnected,

@@ -5,11 +5,11 @@ import Synchronization
 /// All subscriptions of a session: those of its plan, and those of streams that somebody iterates.
 final class SessionChannels: Sendable {
     private struct State {
-        var channels: [SessionSubscription: SessionChannel] = [:]
+        var channels: [Session.Subscription: SessionChannel] = [:]
         /// In the order in which they were first wanted.
-        var order: [SessionSubscription] = []
+        var order: [Session.Subscription] = []
         /// Subscriptions that are on and that nobody wants any more, with what switches them off.
-        var unwanted: [(subscription: SessionSubscription, cancel: @Sendable () -> Void)] = []
+        var unwanted: [(subscription: Session.Subscription, cancel: @Sendable () -> Void)] = []
         var failure: BLEError?
         var onWish: (@Sendable () -> Void)?
     }
@@ -17,7 +17,7 @@ final class SessionChannels: Sendable {
     private let timeline: any Timeline
     private let state: Mutex<State>
 
-    init(_ planned: [SessionSubscription], timeline: any Timeline) {
+    init(_ planned: [Session.Subscription], timeline: any Timeline) {
         self.timeline = timeline
         var state = State()
         for subscription in planned where state.channels[subscription] == nil {
@@ -34,7 +34,7 @@ final class SessionChannels: Sendable {
 
     /// Adds a consumer; what is returned takes it away, and the subscription with the last one.
     func add(
-        _ subscription: SessionSubscription,
+        _ subscription: Session.Subscription,
         _ consumer: SessionConsumer
     ) -> @Sendable () -> Void {
         let (id, failure, isOn): (Int, BLEError?, Bool) = state.withLock { state in
@@ -48,7 +48,7 @@ final class SessionChannels: Sendable {
         return { self.remove(id, subscription) }
     }
 
-    private func remove(_ id: Int, _ subscription: SessionSubscription) {
+    private func remove(_ id: Int, _ subscription: Session.Subscription) {
         var consumer: SessionConsumer?
         let (cancel, isOn) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
             consumer = state.channels[subscription]?.remove(id)
@@ -73,7 +73,7 @@ final class SessionChannels: Sendable {
     // MARK: - The driver
 
     /// What is wanted and isn't on, the oldest wish first.
-    var pending: [(subscription: SessionSubscription, isPlanned: Bool)] {
+    var pending: [(subscription: Session.Subscription, isPlanned: Bool)] {
         state.withLock { state in
             state.order.compactMap { subscription in
                 guard let channel = state.channels[subscription], !channel.isOn else { return nil }
@@ -83,12 +83,12 @@ final class SessionChannels: Sendable {
     }
 
     /// What is on and not wanted any more, the first one; to be switched off with the closure.
-    func takeUnwanted() -> (subscription: SessionSubscription, cancel: @Sendable () -> Void)? {
+    func takeUnwanted() -> (subscription: Session.Subscription, cancel: @Sendable () -> Void)? {
         state.withLock { $0.unwanted.isEmpty ? nil : $0.unwanted.removeFirst() }
     }
 
     /// Keeps how a subscription on the present link is taken back; at once where nobody wants it any more.
-    func keep(_ cancel: @escaping @Sendable () -> Void, of subscription: SessionSubscription) {
+    func keep(_ cancel: @escaping @Sendable () -> Void, of subscription: Session.Subscription) {
         let isWanted = state.withLock { state in
             state.channels[subscription]?.cancel = cancel
             return state.channels[subscription] != nil
@@ -96,22 +96,22 @@ final class SessionChannels: Sendable {
         if !isWanted { cancel() }
     }
 
-    func isOn(_ subscription: SessionSubscription) -> Bool {
+    func isOn(_ subscription: Session.Subscription) -> Bool {
         state.withLock { $0.channels[subscription]?.isOn == true }
     }
 
-    func switchedOn(_ subscription: SessionSubscription) {
+    func switchedOn(_ subscription: Session.Subscription) {
         let now = timeline.now
         let consumers = state.withLock { $0.channels[subscription]?.switchedOn(now: now) ?? [] }
         for consumer in consumers { consumer.switchedOn?() }
     }
 
-    func deliver(_ values: [CharacteristicValue], of subscription: SessionSubscription) {
+    func deliver(_ values: [CharacteristicValue], of subscription: Session.Subscription) {
         let now = timeline.now
         state.withLock { $0.channels[subscription]?.deliver(values, now: now) }
     }
 
-    func lost(_ count: Int, of subscription: SessionSubscription) {
+    func lost(_ count: Int, of subscription: Session.Subscription) {
         state.withLock { $0.channels[subscription]?.lost(count) }
     }
 
@@ -128,7 +128,7 @@ final class SessionChannels: Sendable {
     }
 
     /// A subscription can't be had: its streams end with the error.
-    func refuse(_ subscription: SessionSubscription, _ error: BLEError) {
+    func refuse(_ subscription: Session.Subscription, _ error: BLEError) {
         state.withLock { state in
             state.channels[subscription]?.finish(throwing: error)
             guard state.channels[subscription]?.isWanted == false else { return }

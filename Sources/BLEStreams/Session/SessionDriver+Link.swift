@@ -39,8 +39,8 @@ extension SessionDriver {
 
     private enum Next {
         case ended(DisconnectReason)
-        case subscribe(SessionSubscription, Bool)
-        case unsubscribe(SessionSubscription, @Sendable () -> Void)
+        case subscribe(Session.Subscription, Bool)
+        case unsubscribe(Session.Subscription, @Sendable () -> Void)
     }
 
     /// All steps up to ready; whether it is.
@@ -161,7 +161,7 @@ extension SessionDriver {
 
     /// Switches one on before the session is ready; whether the session can go on.
     private func subscribe(
-        _ subscription: SessionSubscription,
+        _ subscription: Session.Subscription,
         _ isPlanned: Bool,
         _ link: Link
     ) async throws -> Bool {
@@ -178,7 +178,7 @@ extension SessionDriver {
 
     /// Switches one on that a stream wants while the session is ready.
     private func subscribeMeanwhile(
-        _ subscription: SessionSubscription,
+        _ subscription: Session.Subscription,
         _ isPlanned: Bool,
         _ link: Link
     ) async {
@@ -188,8 +188,8 @@ extension SessionDriver {
     }
 
     /// Whether the session goes on without.
-    private func refused(_ subscription: SessionSubscription, _ isPlanned: Bool, _ error: BLEError) -> Bool {
-        let trigger: SessionTrigger
+    private func refused(_ subscription: Session.Subscription, _ isPlanned: Bool, _ error: BLEError) -> Bool {
+        let trigger: SessionState.Trigger
         switch (isPlanned, error.code) {
         case (false, _): trigger = .subscriptionRefused(error)
         case (true, .notFound): trigger = .notFound(error)
@@ -204,7 +204,7 @@ extension SessionDriver {
     }
 
     /// Returns when the peripheral has confirmed that it sends the values.
-    private func switchOn(_ subscription: SessionSubscription, _ link: Link) async throws {
+    private func switchOn(_ subscription: Session.Subscription, _ link: Link) async throws {
         let channels = session.channels
         let object = "of \(subscription) of \(link.peripheral)"
         let limit = plan.limits.subscribe

@@ -11,7 +11,7 @@ final class SessionDriver: Sendable {
     private let news = Mutex(SessionNews())
 
     var core: CentralCore { session.core }
-    var plan: SessionPlan { session.plan }
+    var plan: Session.Plan { session.plan }
 
     init(_ session: Session) { self.session = session }
 
@@ -60,12 +60,12 @@ final class SessionDriver: Sendable {
     }
 
     /// Hands a trigger to the machine; the states in which this is called accept it.
-    func handle(_ trigger: SessionTrigger) {
-        do throws(IllegalTrigger) { try session.handle(trigger) } catch { assertionFailure("\(error)") }
+    func handle(_ trigger: SessionState.Trigger) {
+        do throws(SessionState.IllegalTrigger) { try session.handle(trigger) } catch { assertionFailure("\(error)") }
     }
 
     /// Hands a trigger to the machine in a state that the program may have ended meanwhile.
-    private func offer(_ trigger: SessionTrigger) { try? session.handle(trigger) }
+    private func offer(_ trigger: SessionState.Trigger) { try? session.handle(trigger) }
 
     /// Takes leave in order: subscriptions are switched off, that is waited for, then the link is dropped.
     ///
@@ -83,7 +83,7 @@ final class SessionDriver: Sendable {
     // MARK: - Steps without a link
 
     private func search() async throws {
-        let (filters, choice): ([ScanFilter], SearchChoice) =
+        let (filters, choice): ([ScanFilter], Session.SearchChoice) =
             switch plan.target {
             case .found(let filters, let choice): (filters, choice)
             case .addresses(let addresses): (addresses.map { .address($0) }, .first)
@@ -146,7 +146,7 @@ final class SessionDriver: Sendable {
     }
 
     private func wait(for resumption: SessionState.Resumption) async throws {
-        let trigger: SessionTrigger?
+        let trigger: SessionState.Trigger?
         switch resumption {
         case .delay(let delay):
             let timeline = core.timeline
@@ -165,8 +165,8 @@ final class SessionDriver: Sendable {
     }
 
     /// Waits until the closure has an answer; `nil` when the program waits no longer.
-    private func untilResumed(_ answer: () -> SessionTrigger?) async throws -> SessionTrigger? {
-        try await until { () -> SessionTrigger?? in
+    private func untilResumed(_ answer: () -> SessionState.Trigger?) async throws -> SessionState.Trigger? {
+        try await until { () -> SessionState.Trigger?? in
             guard session.state.kind == .waitingToReconnect else { return .some(nil) }
             return answer().map { .some($0) }
         }

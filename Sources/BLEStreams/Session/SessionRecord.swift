@@ -62,7 +62,7 @@ struct SessionRecord: Codable, Equatable, Sendable {
     /// The level by its name; absent in older files.
     var security: String?
 
-    init(_ plan: SessionPlan, name: String?) {
+    init(_ plan: Session.Plan, name: String?) {
         self.name = name
         subscriptions = plan.subscriptions.map { subscription in
             switch subscription.characteristic.selector {
@@ -110,19 +110,19 @@ struct SessionRecord: Codable, Equatable, Sendable {
     }
 
     /// The plan; `nil` where a UUID in the file is none, or a level of security.
-    func plan(for peer: BluetoothAddress) -> SessionPlan? {
-        var plan = SessionPlan(peer)
+    func plan(for peer: BluetoothAddress) -> Session.Plan? {
+        var plan = Session.Plan(peer)
         plan.isKept = true
         for subscription in subscriptions {
             if let handle = subscription.handle {
-                plan.subscriptions.append(SessionSubscription(.handle(handle), indications: subscription.indications))
+                plan.subscriptions.append(Session.Subscription(.handle(handle), indications: subscription.indications))
                 continue
             }
             guard let uuid = subscription.uuid.flatMap({ BluetoothUUID($0) }) else { return nil }
             let service = subscription.service.map { BluetoothUUID($0) }
             if case .some(nil) = service { return nil }
             plan.subscriptions.append(
-                SessionSubscription(.uuid(uuid, in: service ?? nil), indications: subscription.indications)
+                Session.Subscription(.uuid(uuid, in: service ?? nil), indications: subscription.indications)
             )
         }
         for text in requiredServices {
@@ -150,7 +150,7 @@ struct SessionRecord: Codable, Equatable, Sendable {
         plan.parameters = parameters?.value
         if let security {
             // A demand that isn't understood is not dropped.
-            guard let level = SecurityLevel(rawValue: security) else { return nil }
+            guard let level = LinkSecurity.Level(rawValue: security) else { return nil }
             plan.security = level
         }
         return plan
@@ -172,7 +172,7 @@ extension SessionRecord.Parameters {
 }
 
 extension SessionRecord.ParameterLimits {
-    fileprivate init(_ limits: ConnectionLimits) {
+    fileprivate init(_ limits: ConnectionParameters.Limits) {
         shortestInterval = limits.interval.lowerBound.seconds
         longestInterval = limits.interval.upperBound.seconds
         latency = limits.latency
@@ -182,9 +182,9 @@ extension SessionRecord.ParameterLimits {
     }
 
     /// The limits; `nil` where no link can keep to those in the file.
-    fileprivate var value: ConnectionLimits? {
+    fileprivate var value: ConnectionParameters.Limits? {
         guard shortestInterval <= longestInterval, shortestTimeout <= longestTimeout else { return nil }
-        return try? ConnectionLimits(
+        return try? ConnectionParameters.Limits(
             interval: .inSeconds(shortestInterval)...(.inSeconds(longestInterval)),
             latency: latency,
             supervisionTimeout: .inSeconds(shortestTimeout)...(.inSeconds(longestTimeout)),

@@ -33,16 +33,16 @@ final class SessionStates: Sendable {
     /// - Parameter adjust: changes what the machine knows before it decides.
     @discardableResult
     func handle(
-        _ trigger: SessionTrigger,
+        _ trigger: SessionState.Trigger,
         after adjust: (inout ConnectionMachine) -> Void = { _ in }
-    ) throws(IllegalTrigger) -> [SessionEffect] {
+    ) throws(SessionState.IllegalTrigger) -> [SessionEffect] {
         let random = timeline.randomBits()
         let now = timeline.now
-        let result: Result<([SessionEffect], SessionState, Waiters), IllegalTrigger> =
+        let result: Result<([SessionEffect], SessionState, Waiters), SessionState.IllegalTrigger> =
             state.withLock { state in
                 adjust(&state.machine)
                 let previous = state.machine.state
-                do throws(IllegalTrigger) {
+                do throws(SessionState.IllegalTrigger) {
                     let effects = try state.machine.handle(trigger, random: random, now: now)
                     let new = state.machine.state
                     state.last = SessionStep(state: new, previous: previous, cause: trigger, time: now)

@@ -92,13 +92,13 @@ extension ServicesRecord {
 }
 
 extension ServicesRecord.Service {
-    fileprivate var decoded: Service? {
+    fileprivate var decoded: GATTService? {
         guard let uuid = BluetoothUUID(uuid), handle > 0, handle <= endHandle else { return nil }
-        var service = Service(uuid: uuid, isPrimary: isPrimary, handle: handle, endHandle: endHandle)
+        var service = GATTService(uuid: uuid, isPrimary: isPrimary, handle: handle, endHandle: endHandle)
         for include in includes {
             guard let uuid = BluetoothUUID(include.uuid) else { return nil }
             service.includedServices.append(
-                IncludedService(
+                GATTService.Inclusion(
                     uuid: uuid,
                     handle: include.handle,
                     startHandle: include.startHandle,
@@ -121,7 +121,7 @@ extension ServicesRecord.Characteristic {
         }
         var characteristic = Characteristic(
             uuid: uuid,
-            properties: CharacteristicProperties(rawValue: properties),
+            properties: Characteristic.Properties(rawValue: properties),
             handle: handle,
             valueHandle: valueHandle,
             endHandle: endHandle

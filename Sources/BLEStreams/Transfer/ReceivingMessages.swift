@@ -2,13 +2,15 @@ public import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// A message that a central has written in chunks; see ``PeripheralServer/messages(to:endingWith:maximumSize:)``.
-public struct CentralMessage: Sendable {
-    /// The central that wrote it.
-    public let central: ConnectedCentral
+extension PeripheralServer {
+    /// A message that a central has written in chunks; see ``PeripheralServer/messages(to:endingWith:maximumSize:)``.
+    public struct CentralMessage: Sendable {
+        /// The central that wrote it.
+        public let central: ConnectedCentral
 
-    /// The message, without its end mark.
-    public let octets: [UInt8]
+        /// The message, without its end mark.
+        public let octets: [UInt8]
+    }
 }
 
 extension PeripheralServer {
@@ -43,7 +45,7 @@ extension PeripheralServer {
         to uuid: BluetoothUUID,
         endingWith mark: EndMark = .endOfMessage(),
         maximumSize: Int = 1 << 20
-    ) -> BLEStream<CentralMessage> {
+    ) -> BLEStream<PeripheralServer.CentralMessage> {
         precondition(maximumSize >= 0, "a message can't have a negative size")
         return chunks(to: uuid).lift { upstream, _ in
             var assemblies = Assemblies(mark, maximumSize: maximumSize)
@@ -96,7 +98,7 @@ extension PeripheralServer {
 }
 
 private enum Incoming: Sendable {
-    case write(Waiting<WriteRequest>)
+    case write(Waiting<PeripheralServer.WriteRequest>)
     /// A chunk of it was dropped here.
     case broken(ConnectedCentral)
 }
@@ -115,7 +117,7 @@ private struct Assemblies {
     }
 
     /// Complete, the newest first.
-    var ready: [CentralMessage] = []
+    var ready: [PeripheralServer.CentralMessage] = []
     private let mark: EndMark
     private let maximumSize: Int
     private var underWay: [Int: Assembly] = [:]
@@ -126,7 +128,7 @@ private struct Assemblies {
     }
 
     /// Takes a chunk; the answer is whether the message has grown too long.
-    mutating func take(_ write: WriteRequest) -> Bool {
+    mutating func take(_ write: PeripheralServer.WriteRequest) -> Bool {
         let central = write.central
         // What it has written before it was given up.
         guard central.bearer.end?.kind != .protocolViolation else { return false }
@@ -134,7 +136,7 @@ private struct Assemblies {
         assembly.assembler.append(write.value)
         do throws(MessageAssembler.TooLong) {
             while let octets = try assembly.assembler.next() {
-                ready.insert(CentralMessage(central: central, octets: octets), at: 0)
+                ready.insert(PeripheralServer.CentralMessage(central: central, octets: octets), at: 0)
             }
         } catch {
             forget(central)

@@ -135,7 +135,7 @@ extension CharacteristicAccess {
         _ message: some Collection<UInt8>,
         to key: some CharacteristicKey,
         endingWith mark: EndMark = .endOfMessage(),
-        _ kind: WriteKind = .withResponse,
+        _ kind: Link.WriteKind = .withResponse,
         onProgress: @Sendable (CommandProgress) -> Void = { _ in }
     ) async throws {
         let (message, reference) = (Array(message), key.reference)

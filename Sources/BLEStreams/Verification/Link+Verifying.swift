@@ -24,7 +24,7 @@ extension Link {
     ///     which a device may still take as a command.
     ///   - timeout: how long each request may take; without it, the 30 s of the specification.
     /// - Returns: the deviations, in the order of the declaration; empty if there are none. The last one is of the kind
-    ///   ``VerificationFinding/Kind/failed(_:cause:)`` if the link was lost.
+    ///   ``Link/VerificationFinding/Kind/failed(_:cause:)`` if the link was lost.
     /// - Throws: as ``discover(timeout:)``; ``BLEError/Code/securityFailed`` if a pairing fails,
     ///   ``BLEError/Code/servicesChanged`` if the services change meanwhile; `CancellationError` on cancellation, and
     ///   the subscriptions are switched off.
@@ -32,7 +32,7 @@ extension Link {
         against declaration: LocalPeripheral,
         writing: Bool = false,
         timeout: Duration? = nil
-    ) async throws -> [VerificationFinding] {
+    ) async throws -> [Link.VerificationFinding] {
         let database = try await discover(timeout: timeout)
         var verification = Verification(link: self, writing: writing, timeout: timeout)
         return try await verification.run([PromisedService](declaredBy: declaration.services), in: database)
@@ -46,7 +46,7 @@ extension Link {
     ///
     /// - Returns: the deviations, in ascending order of handles.
     /// - Throws: as for a declaration.
-    public func verify(writing: Bool = false, timeout: Duration? = nil) async throws -> [VerificationFinding] {
+    public func verify(writing: Bool = false, timeout: Duration? = nil) async throws -> [Link.VerificationFinding] {
         let database = try await discover(timeout: timeout)
         var verification = Verification(link: self, writing: writing, timeout: timeout)
         return try await verification.run([PromisedService](claimedBy: database), in: database)

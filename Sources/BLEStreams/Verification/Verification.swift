@@ -6,7 +6,7 @@ struct Verification {
     private let link: Link
     private let writing: Bool
     private let timeout: Duration?
-    private var findings: [VerificationFinding] = []
+    private var findings: [Link.VerificationFinding] = []
 
     /// What is looked at.
     private struct Place {
@@ -28,7 +28,7 @@ struct Verification {
     mutating func run(
         _ services: [PromisedService],
         in database: GATTDatabase
-    ) async throws -> [VerificationFinding] {
+    ) async throws -> [Link.VerificationFinding] {
         do {
             var rest = database.services
             for service in services {
@@ -46,9 +46,9 @@ struct Verification {
         return findings
     }
 
-    private mutating func note(_ kind: VerificationFinding.Kind, _ place: Place) {
+    private mutating func note(_ kind: Link.VerificationFinding.Kind, _ place: Place) {
         findings.append(
-            VerificationFinding(
+            Link.VerificationFinding(
                 kind,
                 service: place.service,
                 characteristic: place.characteristic,
@@ -60,7 +60,7 @@ struct Verification {
 
     // MARK: - What is there
 
-    private mutating func verify(_ promised: PromisedService, _ found: Service) async throws {
+    private mutating func verify(_ promised: PromisedService, _ found: GATTService) async throws {
         var included = found.includedServices.map(\.uuid)
         for uuid in promised.includes {
             guard let index = included.firstIndex(of: uuid) else {
@@ -100,7 +100,7 @@ struct Verification {
         }
         try await verify(promised.descriptors, found, place)
         guard found.clientConfiguration != nil else { return }
-        for (property, indications) in [(CharacteristicProperties.notify, false), (.indicate, true)]
+        for (property, indications) in [(Characteristic.Properties.notify, false), (.indicate, true)]
         where promised.properties.contains(property) && found.properties.contains(property) {
             let (link, timeout) = (link, timeout)
             try await attempt(.subscribe, promised.subscribing, place) {
@@ -158,7 +158,7 @@ struct Verification {
     /// Does what is promised, and notes where that comes out otherwise.
     @discardableResult
     private mutating func attempt<Output>(
-        _ operation: VerificationFinding.Operation,
+        _ operation: Link.VerificationFinding.Operation,
         _ promise: Promise,
         _ place: Place,
         _ body: () async throws -> Output

@@ -11,7 +11,7 @@ struct PromisedService {
 /// What a characteristic is to be like.
 struct PromisedCharacteristic {
     let uuid: BluetoothUUID
-    let properties: CharacteristicProperties
+    let properties: Characteristic.Properties
     let read: Promise
     let write: Promise
     let subscribing: Promise

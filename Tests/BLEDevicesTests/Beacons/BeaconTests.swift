@@ -7,7 +7,7 @@ import Testing
 @Suite struct BeaconTests {
     private func advertisement(_ text: String) -> AdvertisingData { AdvertisingData(bytes: WireText.octets(text)) }
 
-    private func text(_ fields: [AdvertisingField]) throws -> String {
+    private func text(_ fields: [AdvertisingData.Field]) throws -> String {
         WireText.text(try AdvertisingLayout(fields).data.bytes)
     }
 

@@ -35,13 +35,17 @@ import Testing
         }
     }
 
-    @Test(arguments: MCUmgrOptions.Mode.allCases)
-    func `each mode does what it says, and again it does nothing`(mode: MCUmgrOptions.Mode) async throws {
+    @Test(arguments: FirmwareUpdateFlow.MCUmgrOptions.Mode.allCases)
+    func `each mode does what it says, and again it does nothing`(mode: FirmwareUpdateFlow.MCUmgrOptions.Mode)
+        async throws
+    {
         let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(5000))
         try await device.run { bench in
             try await bench.peripheral.withQueue { queue in
                 let queue = queue.connecting()
-                try await queue.run(FirmwareUpdateFlow(image, over: .mcumgr(MCUmgrOptions(mode: mode))))
+                try await queue.run(
+                    FirmwareUpdateFlow(image, over: .mcumgr(FirmwareUpdateFlow.MCUmgrOptions(mode: mode)))
+                )
                 try await bench.time.sleep(for: .seconds(5))
                 #expect((device.mcumgr.runningImage == image.bytes) == (mode != .upload))
                 #expect(device.mcumgr.isConfirmed == (mode != .test))
@@ -86,7 +90,7 @@ import Testing
                 _ = try await link.discover()
                 bench.air.clearTrace()
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    let mode = MCUmgrOptions(mode: .upload)
+                    let mode = FirmwareUpdateFlow.MCUmgrOptions(mode: .upload)
                     let method = method == 0 ? Self.methods[0] : .mcumgr(mode)
                     group.addTask { try await queue.run(FirmwareUpdateFlow(image, over: method)) }
                     try await bench.time.sleep(for: .milliseconds(300))

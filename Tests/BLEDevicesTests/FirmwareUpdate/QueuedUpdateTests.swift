@@ -33,7 +33,7 @@ import Testing
         let (device, image) = (UpdateDevice(), try UpdateDevice.firmware(30_000))
         let update = FirmwareUpdateFlow(
             image,
-            over: method == 0 ? .plain() : .mcumgr(MCUmgrOptions(mode: .upload))
+            over: method == 0 ? .plain() : .mcumgr(FirmwareUpdateFlow.MCUmgrOptions(mode: .upload))
         )
         let found = Recorder<Handles>()
         var file: [BTSnoopRecord] = []

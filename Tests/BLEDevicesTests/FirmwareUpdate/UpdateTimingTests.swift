@@ -10,7 +10,7 @@ import Testing
     static func measure(
         _ timing: LinkTiming,
         mtu: Int,
-        _ kind: WriteKind
+        _ kind: Link.WriteKind
     ) async throws -> (time: Duration, ceiling: Duration) {
         let image = try UpdateDevice.firmware(256_000 - 72, 9)
         let device = UpdateDevice(capacity: 300_000, window: 32_768)

@@ -128,7 +128,7 @@ import Testing
     @Test func `a device that stalls is given up`() async throws {
         let image = try UpdateDevice.firmware(40_000)
         for method: FirmwareUpdateFlow.Method in [
-            .plain(), .mcumgr(MCUmgrOptions(patience: .seconds(5), erasePatience: .seconds(9))),
+            .plain(), .mcumgr(FirmwareUpdateFlow.MCUmgrOptions(patience: .seconds(5), erasePatience: .seconds(9))),
         ] {
             let error = try await failure(image, over: method, patience: .seconds(5)) { bench in
                 bench.air.faults.add(.swallow(.notifications).skipping(2))
@@ -170,7 +170,7 @@ import Testing
             try await bench.peripheral.withQueue { queue in
                 let flows = queue.connecting()
                 let restart = Recorder<Duration>()
-                let options = MCUmgrOptions(resetPatience: .seconds(90))
+                let options = FirmwareUpdateFlow.MCUmgrOptions(resetPatience: .seconds(90))
                 let error = await bleError {
                     try await flows.run(FirmwareUpdateFlow(image, over: .mcumgr(options)), replacing: .activeFlow) {
                         progress in

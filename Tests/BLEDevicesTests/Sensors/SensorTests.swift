@@ -5,7 +5,7 @@ import Testing
 /// Payloads as makers document them, and as devices sent them.
 @Suite struct SensorTests {
     private func manufacturer(_ company: UInt16, _ hex: String, name: String? = nil) throws -> AdvertisingData {
-        let fields = [AdvertisingField.manufacturerData(company, octets(hex))]
+        let fields = [AdvertisingData.Field.manufacturerData(company, octets(hex))]
         return try AdvertisingData(fields + (name.map { [.localName($0)] } ?? []), limit: AdvertisingData.extendedLimit)
     }
 

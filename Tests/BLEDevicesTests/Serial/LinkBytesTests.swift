@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct LinkBytesTests {
     private static let line = SerialService.nordicUART
 
-    private static func device(_ writing: CharacteristicProperties) -> LocalPeripheral {
+    private static func device(_ writing: Characteristic.Properties) -> LocalPeripheral {
         LocalPeripheral(name: "Echo") {
             LocalService(line.service) {
                 LocalCharacteristic(line.outgoing, writing, value: .dynamic)
@@ -25,8 +25,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [.writeWithoutResponse, .write, [.write, .writeWithoutResponse]] as [CharacteristicProperties])
-    func `what is written comes back whole, whatever its length`(writing: CharacteristicProperties) async throws {
+    @Test(arguments: [.writeWithoutResponse, .write, [.write, .writeWithoutResponse]] as [Characteristic.Properties])
+    func `what is written comes back whole, whatever its length`(writing: Characteristic.Properties) async throws {
         let octets = (0..<3000).map { UInt8(truncatingIfNeeded: $0 * 7) }
         try await Bench.run(description: Self.device(writing), serve: Self.echo) { bench in
             try await bench.peripheral.withLink { link in

@@ -25,12 +25,12 @@ import Testing
     }
 
     /// What is told, up to and with the last of these.
-    private func told(_ count: Int, during act: () throws -> Void) async rethrows -> [AdapterState] {
+    private func told(_ count: Int, during act: () throws -> Void) async rethrows -> [AdapterInfo.State] {
         let (stream, continuation) = AsyncStream<AdapterInfo>.makeStream()
         let observation = watch.observe { continuation.yield($0) }
         defer { observation.cancel() }
         var iterator = stream.makeAsyncIterator()
-        var states: [AdapterState] = []
+        var states: [AdapterInfo.State] = []
         if let first = await iterator.next() { states.append(first.state) }
         try act()
         while states.count < count, let next = await iterator.next() { states.append(next.state) }
@@ -58,8 +58,8 @@ import Testing
         #expect(states == [.poweredOn, .poweredOff, .poweredOn])
     }
 
-    @Test(arguments: [AdapterState.poweredOff, .blocked])
-    func `an error names what was told of it, though it is on again`(_ state: AdapterState) throws {
+    @Test(arguments: [AdapterInfo.State.poweredOff, .blocked])
+    func `an error names what was told of it, though it is on again`(_ state: AdapterInfo.State) throws {
         let adapter = try LinuxAdapter("hci0", socket: nil, refusal: nil, table: table)
         let error = adapter.whyUnusable(for: "listen", object: "hci0", told: state)
         #expect(error.code == (state == .blocked ? .adapterBlocked : .adapterPoweredOff))

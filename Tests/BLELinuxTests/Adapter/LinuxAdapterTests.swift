@@ -122,10 +122,10 @@ import Testing
             (facts(0, untold), true, .blocked),
             // The kernel starts it, or has had it start afresh and waits for the answer.
             (facts(0b110, lowEnergy), false, .resetting), (facts(0b101 | 1 << 9, lowEnergy), false, .resetting),
-        ] as [(AdapterFacts?, Bool, AdapterState)]
+        ] as [(AdapterFacts?, Bool, AdapterInfo.State)]
     )
-    func `the kernel's facts make the state`(_ facts: AdapterFacts?, _ isBlocked: Bool, _ state: AdapterState) {
-        #expect(AdapterState(facts, isBlocked: { isBlocked }) == state)
+    func `the kernel's facts make the state`(_ facts: AdapterFacts?, _ isBlocked: Bool, _ state: AdapterInfo.State) {
+        #expect(AdapterInfo.State(facts, isBlocked: { isBlocked }) == state)
     }
 
     @Test func `an adapter that the system keeps from this program is unauthorized, other failures say nothing`() throws

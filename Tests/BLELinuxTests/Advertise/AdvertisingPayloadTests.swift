@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct AdvertisingPayloadTests {
     /// Takes so many octets on air.
-    private static func data(_ octets: Int) -> [AdvertisingField] {
+    private static func data(_ octets: Int) -> [AdvertisingData.Field] {
         octets == 0 ? [] : [.manufacturerData(0xFFFF, Array(repeating: 7, count: octets - 4))]
     }
 

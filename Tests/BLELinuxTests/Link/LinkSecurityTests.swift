@@ -30,12 +30,12 @@ import Testing
             (1, .encrypted, nil),
             // None has failed.
             (4, nil, .secureConnections),
-        ] as [(UInt8, SecurityLevel?, SecurityLevel?)]
+        ] as [(UInt8, LinkSecurity.Level?, LinkSecurity.Level?)]
     )
     func `after a pairing for better keys that has failed the kernel is believed up to what there was`(
         _ level: UInt8,
-        _ former: SecurityLevel?,
-        _ believed: SecurityLevel?
+        _ former: LinkSecurity.Level?,
+        _ believed: LinkSecurity.Level?
     ) {
         let ceiling = former.map { LinkSecurity(level: $0.kernelLevel, keySize: 16) }
         #expect(LinkSecurity(level: level, keySize: 16, upTo: ceiling).level == believed)
@@ -58,8 +58,8 @@ import Testing
         }
     }
 
-    @Test(arguments: SecurityLevel.allCases)
-    func `a level has the kernel's number`(_ level: SecurityLevel) {
+    @Test(arguments: LinkSecurity.Level.allCases)
+    func `a level has the kernel's number`(_ level: LinkSecurity.Level) {
         #expect(LinkSecurity(level: level.kernelLevel, keySize: 16).level == level)
         #expect(LinkSecurity(level: level.kernelLevel - 1, keySize: 16).level != level)
     }

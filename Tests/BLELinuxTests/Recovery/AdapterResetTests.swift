@@ -27,7 +27,7 @@ import Testing
 
         func refuse(_ errors: [BLEError]) { state.withLock { $0.refusals = errors } }
 
-        func become(_ now: AdapterState, _ name: String = "hci0") {
+        func become(_ now: AdapterInfo.State, _ name: String = "hci0") {
             let info = AdapterInfo(name: name, address: nil, state: now)
             let observers = state.withLock { state in
                 state.info = info

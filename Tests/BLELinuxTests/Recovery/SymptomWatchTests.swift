@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `a discovery that goes on for a minute is a symptom`() async throws {
-        let symptoms = Events<AdapterSymptom> { watch.observe($0) }
+        let symptoms = Events<AdapterInfo.Symptom> { watch.observe($0) }
         try await tell(discovering: true)
         #expect(kernel.timeline.delays == [.seconds(60)])
         kernel.timeline.fire(.seconds(60))
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func `a command without an answer of the controller is a symptom, and a refused one is none`() async throws {
-        let symptoms = Events<AdapterSymptom> { watch.observe($0) }
+        let symptoms = Events<AdapterInfo.Symptom> { watch.observe($0) }
         kernel.management.submit(ManagementStopDiscovery()) { _ in }
         _ = try await kernel.answer(.busy)
         kernel.management.submit(ManagementStartDiscovery()) { _ in }

@@ -47,8 +47,10 @@ import Testing
         #expect(consent.kernelAsked() == [.wait] && consent.agentEnded() == [.tellKernel(.accept)])
     }
 
-    @Test(arguments: [PairingAnswer.passkey(7), .refuse(.refused), .refuse(.unanswered)])
-    func `without an agent the program's answer goes to the kernel, and only the first one`(answer: PairingAnswer) {
+    @Test(arguments: [PairingQuestion.Answer.passkey(7), .refuse(.refused), .refuse(.unanswered)])
+    func `without an agent the program's answer goes to the kernel, and only the first one`(
+        answer: PairingQuestion.Answer
+    ) {
         var consent = PairingConsent()
         #expect(consent.kernelAsked(.passkey) == [.ask(.passkey)])
         #expect(consent.answered(answer) == [.tellKernel(answer)])

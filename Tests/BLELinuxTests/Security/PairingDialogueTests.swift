@@ -11,9 +11,9 @@ import Testing
 
     private final class Program: Sendable {
         private let asked = Mutex<[PairingQuestion]>([])
-        private let answers: Mutex<[PairingAnswer]>
+        private let answers: Mutex<[PairingQuestion.Answer]>
 
-        init(_ answers: [PairingAnswer]) { self.answers = Mutex(answers) }
+        init(_ answers: [PairingQuestion.Answer]) { self.answers = Mutex(answers) }
 
         var questions: [PairingQuestion] { asked.withLock { $0 } }
 
@@ -53,12 +53,13 @@ import Testing
 
     @Test(
         arguments: [
-            ([PairingAnswer.passkey(passkey), .passkey(1)], 0x1E, nil), ([.refuse(.unanswered)], 0x1F, .unanswered),
+            ([PairingQuestion.Answer.passkey(passkey), .passkey(1)], 0x1E, nil),
+            ([.refuse(.unanswered)], 0x1F, .unanswered),
             ([.accept], 0x1F, nil), ([.refuse(.refused), .passkey(passkey)], 0x1F, .refused),
-        ] as [([PairingAnswer], UInt16, PairingFailure?)]
+        ] as [([PairingQuestion.Answer], UInt16, PairingFailure?)]
     )
     func `a passkey that the kernel asks for is told it once, or refused`(
-        _ answers: [PairingAnswer],
+        _ answers: [PairingQuestion.Answer],
         _ opcode: UInt16,
         _ failure: PairingFailure?
     ) async throws {
@@ -74,8 +75,11 @@ import Testing
         #expect(await kernel.next()?.opcode == .readInformation)
     }
 
-    @Test(arguments: [(PairingAnswer.accept, 0x1C), (.refuse(.refused), 0x1D)] as [(PairingAnswer, UInt16)])
-    func `a number to compare is confirmed or not`(_ answer: PairingAnswer, _ opcode: UInt16) async throws {
+    @Test(
+        arguments: [(PairingQuestion.Answer.accept, 0x1C), (.refuse(.refused), 0x1D)]
+            as [(PairingQuestion.Answer, UInt16)]
+    )
+    func `a number to compare is confirmed or not`(_ answer: PairingQuestion.Answer, _ opcode: UInt16) async throws {
         let (kernel, program) = (try KernelDouble(), Program([answer]))
         let dialogue = dialogue(kernel, program)
         try tell(dialogue, kernel, 0x0F, [0] + Self.octets)

@@ -14,9 +14,9 @@ import Testing
     /// Who is asked, and what it says each time.
     private final class Program: Sendable {
         private let asked = Mutex<[PairingQuestion]>([])
-        private let answers: [PairingAnswer]
+        private let answers: [PairingQuestion.Answer]
 
-        init(_ answers: [PairingAnswer]) { self.answers = answers }
+        init(_ answers: [PairingQuestion.Answer]) { self.answers = answers }
 
         var questions: [PairingQuestion] { asked.withLock { $0 } }
 
@@ -41,7 +41,7 @@ import Testing
         var questions: [PairingQuestion] { program.questions }
 
         /// - Parameter capability: `nil` refuses pairings.
-        init(_ capability: PairingCapability?, answers: [PairingAnswer] = []) throws {
+        init(_ capability: PairingCapability?, answers: [PairingQuestion.Answer] = []) throws {
             let (kernel, program) = (try KernelDouble(), Program(answers))
             let keys = KernelKeys(management: kernel.management)
             (self.kernel, self.keys, self.program) = (kernel, keys, program)
@@ -77,7 +77,7 @@ import Testing
 
     private func begun(
         _ capability: PairingCapability? = .keyboardDisplay,
-        answers: [PairingAnswer] = []
+        answers: [PairingQuestion.Answer] = []
     ) async throws -> Bench {
         let bench = try Bench(capability, answers: answers)
         if capability != nil { try await bench.begin() }
@@ -124,12 +124,12 @@ import Testing
         arguments: [
             (0x0F, [0] + octets, .accept, 0x1C), (0x0F, [0] + octets, .refuse(.refused), 0x1D),
             (0x10, [], .passkey(passkey), 0x1E), (0x10, [], .refuse(.unanswered), 0x1F),
-        ] as [(UInt8, [UInt8], PairingAnswer, UInt16)]
+        ] as [(UInt8, [UInt8], PairingQuestion.Answer, UInt16)]
     )
     func `what is asked is put to the program, and its answer to the kernel`(
         _ event: UInt8,
         _ rest: [UInt8],
-        _ answer: PairingAnswer,
+        _ answer: PairingQuestion.Answer,
         _ opcode: UInt16
     ) async throws {
         let bench = try await begun(answers: [answer])

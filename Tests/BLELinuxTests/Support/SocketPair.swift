@@ -58,7 +58,7 @@ final class FakeEnvironment: LinkEnvironment {
 
     func pairAnew(
         with peer: BluetoothAddress,
-        to level: SecurityLevel,
+        to level: LinkSecurity.Level,
         asking interview: PairingInterview,
         _ result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity {

@@ -35,8 +35,11 @@ import Testing
     }
 
     @Test func `unknown types survive`() {
-        #expect(data("0377abcd").map(\.type) == [ADType(rawValue: 0x77)])
-        #expect("\(ADType(rawValue: 0x77))" == "AD type 0x77" && "\(ADType.uri)" == "URI")
+        #expect(data("0377abcd").map(\.type) == [AdvertisingData.FieldType(rawValue: 0x77)])
+        #expect(
+            "\(AdvertisingData.FieldType(rawValue: 0x77))" == "AD type 0x77"
+                && "\(AdvertisingData.FieldType.uri)" == "URI"
+        )
     }
 
     @Test func `an advertisement prints as hex`() {

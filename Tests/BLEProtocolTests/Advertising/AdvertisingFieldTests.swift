@@ -3,7 +3,7 @@ import Testing
 @testable import BLEProtocol
 
 @Suite struct AdvertisingFieldTests {
-    private func built(_ fields: AdvertisingField...) throws -> String {
+    private func built(_ fields: AdvertisingData.Field...) throws -> String {
         WireText.text(try AdvertisingData(fields, limit: 251).bytes)
     }
 
@@ -19,7 +19,7 @@ import Testing
         #expect(try built(.manufacturerData(0x004C, [1, 2])) == text("05ff 4c00 0102"))
         #expect(try built(.supportedFeatures(0x0101)) == text("0327 0101"))
         #expect(try built(.supportedFeatures(0)) == text("0227 00"))
-        #expect(try built(.raw(ADType(rawValue: 0x77), [0xAB])) == "0277ab")
+        #expect(try built(.raw(AdvertisingData.FieldType(rawValue: 0x77), [0xAB])) == "0277ab")
     }
 
     @Test func `services make one list for each width`() throws {
@@ -88,11 +88,11 @@ import Testing
     }
 
     @Test func `an extended advertisement has room for more`() throws {
-        let field = AdvertisingField.manufacturerData(1, [UInt8](repeating: 0, count: 247))
+        let field = AdvertisingData.Field.manufacturerData(1, [UInt8](repeating: 0, count: 247))
         #expect(try AdvertisingData([field], limit: AdvertisingData.extendedLimit).bytes.count == 251)
         #expect(throws: BLEError.self) { try AdvertisingData([field]) }
         // One structure never holds more than 254 octets of data, whatever the limit.
-        let long = AdvertisingField.manufacturerData(1, [UInt8](repeating: 0, count: 253))
+        let long = AdvertisingData.Field.manufacturerData(1, [UInt8](repeating: 0, count: 253))
         #expect(throws: BLEError.self) { try AdvertisingData([long], limit: 1000) }
     }
 }

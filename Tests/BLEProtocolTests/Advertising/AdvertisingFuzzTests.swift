@@ -44,7 +44,7 @@ import Testing
         var source = FuzzSource(seed: seed)
         for _ in 0..<2000 {
             let octets = source.mutated(WireText.octets(Self.seeds[Int(seed)]))
-            let fields = AdvertisingData(bytes: octets).map { AdvertisingField.raw($0.type, $0.data) }
+            let fields = AdvertisingData(bytes: octets).map { AdvertisingData.Field.raw($0.type, $0.data) }
             let written = try AdvertisingData(fields, limit: 1000).bytes
             if !octets.starts(with: written) { Issue.record("\(WireText.text(octets))") }
         }

@@ -3,21 +3,21 @@ import Testing
 @testable import BLEProtocol
 
 @Suite struct AdvertisingLayoutTests {
-    private let flags = AdvertisingField.flags([.generalDiscoverable, .classicNotSupported])
+    private let flags = AdvertisingData.Field.flags([.generalDiscoverable, .classicNotSupported])
     private let own = BluetoothUUID(high: 0x2D45_B460_8DB7_11E1, low: 0x9A46_0002_A5D5_C51B)
 
-    private func name(_ count: Int) -> AdvertisingField { .localName(String(repeating: "n", count: count)) }
+    private func name(_ count: Int) -> AdvertisingData.Field { .localName(String(repeating: "n", count: count)) }
 
     /// Takes so many octets on air.
-    private func data(_ octets: Int) -> AdvertisingField {
+    private func data(_ octets: Int) -> AdvertisingData.Field {
         .manufacturerData(0xFFFF, Array(repeating: 0, count: octets - 4))
     }
 
-    private func types(_ data: AdvertisingData) -> [ADType] { data.map(\.type) }
+    private func types(_ data: AdvertisingData) -> [AdvertisingData.FieldType] { data.map(\.type) }
 
     private func overflow(
-        _ fields: [AdvertisingField],
-        scanResponse: [AdvertisingField] = [],
+        _ fields: [AdvertisingData.Field],
+        scanResponse: [AdvertisingData.Field] = [],
         extendedLimit: Int? = nil
     ) -> BLEError? {
         #expect(throws: AdvertisingFault.self) {
@@ -39,7 +39,7 @@ import Testing
 
     @Test func `lists of services of different widths are divided`() throws {
         let narrow = [BluetoothUUID(0x180D), BluetoothUUID(0x180F), BluetoothUUID(bits32: 0x1234_5678)]
-        let services = AdvertisingField.services([own] + narrow)
+        let services = AdvertisingData.Field.services([own] + narrow)
         let layout = try AdvertisingLayout([flags, services, name(10)])
         #expect(types(layout.data) == [.flags, .completeServices16, .completeServices32, .completeLocalName])
         #expect(types(layout.scanResponse) == [.completeServices128])
@@ -52,7 +52,7 @@ import Testing
         ]
     )
     func `no way to divide them is missed`(_ sizes: [Int]) throws {
-        let fields = sizes.map { $0 < 4 ? AdvertisingField.txPower(0) : data($0) }
+        let fields = sizes.map { $0 < 4 ? AdvertisingData.Field.txPower(0) : data($0) }
         let layout = try AdvertisingLayout(fields)
         #expect(layout.data.bytes.count <= 31 && layout.scanResponse.bytes.count <= 31)
         #expect(layout.data.bytes.count + layout.scanResponse.bytes.count == sizes.reduce(0, +))
@@ -68,13 +68,13 @@ import Testing
     }
 
     @Test func `a beginning of the name in front and all of it in the response are no repetition`() throws {
-        let beginning = AdvertisingField.localName("nn", isComplete: false)
+        let beginning = AdvertisingData.Field.localName("nn", isComplete: false)
         let layout = try AdvertisingLayout([flags, beginning], scanResponse: [name(20)])
         #expect(types(layout.data) == [.flags, .shortenedLocalName])
         #expect(throws: AdvertisingFault.repeated(.completeLocalName)) {
             try AdvertisingLayout([beginning, name(3)])
         }
-        let services = AdvertisingField.services([BluetoothUUID(0x180D)])
+        let services = AdvertisingData.Field.services([BluetoothUUID(0x180D)])
         #expect(throws: AdvertisingFault.repeated(.completeServices16)) { try AdvertisingLayout([services, services]) }
         // The response says it already, so it isn't moved there.
         #expect(throws: AdvertisingFault.self) {

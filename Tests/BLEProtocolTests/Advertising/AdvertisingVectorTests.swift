@@ -87,7 +87,9 @@ import Testing
     /// The other direction: the structures that were read, written again.
     @Test func `structures are written as they were read`() throws {
         for test in try VectorFile.load("eir_vectors.json", as: Vectors.self).tests {
-            let fields = test.fields.map { AdvertisingField.raw(ADType(rawValue: $0.type), WireText.octets($0.data)) }
+            let fields = test.fields.map {
+                AdvertisingData.Field.raw(AdvertisingData.FieldType(rawValue: $0.type), WireText.octets($0.data))
+            }
             let written = WireText.text(try AdvertisingData(fields, limit: 1000).bytes)
             #expect(test.data.hasPrefix(written), Comment(rawValue: test.name))
         }

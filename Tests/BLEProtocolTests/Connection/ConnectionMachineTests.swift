@@ -4,14 +4,14 @@ import Testing
 @Suite struct ConnectionMachineTests {
     /// What each state must accept, and where it must be able to lead; written by hand from the design, so that a
     /// change of the table doesn't pass unseen.
-    static let expected: [SessionState.Kind: [SessionTrigger.Kind: Set<SessionState.Kind>]] = {
-        let linked: [SessionTrigger.Kind: Set<SessionState.Kind>] = [
+    static let expected: [SessionState.Kind: [SessionState.Trigger.Kind: Set<SessionState.Kind>]] = {
+        let linked: [SessionState.Trigger.Kind: Set<SessionState.Kind>] = [
             .linkLost: [.waitingToReconnect, .failed], .adapterLost: [.waitingToReconnect, .failed],
             .disconnect: [.initial],
         ]
         func connected(
-            _ own: [SessionTrigger.Kind: Set<SessionState.Kind>]
-        ) -> [SessionTrigger.Kind: Set<SessionState.Kind>] {
+            _ own: [SessionState.Trigger.Kind: Set<SessionState.Kind>]
+        ) -> [SessionState.Trigger.Kind: Set<SessionState.Kind>] {
             linked.merging(own) { first, _ in first }
         }
         let trouble: Set<SessionState.Kind> = [.waitingToReconnect, .failed]
@@ -83,13 +83,13 @@ import Testing
     ) throws {
         let ways = Paths.all(to: state)
         #expect(!ways.isEmpty, "no way leads to \(state)")
-        for trigger in SessionTrigger.Kind.allCases {
+        for trigger in SessionState.Trigger.Kind.allCases {
             var reached: Set<SessionState.Kind> = []
             var refusals = 0
             for machine in ways {
                 for sample in Paths.samples(of: trigger) {
                     var copy = machine
-                    do throws(IllegalTrigger) {
+                    do throws(SessionState.IllegalTrigger) {
                         try copy.handle(sample)
                         reached.insert(copy.state.kind)
                     } catch {
@@ -114,7 +114,7 @@ import Testing
         var unused = Set(ConnectionMachine.rules)
         for state in SessionState.Kind.allCases {
             for machine in Paths.all(to: state) {
-                for sample in SessionTrigger.Kind.allCases.flatMap(Paths.samples) {
+                for sample in SessionState.Trigger.Kind.allCases.flatMap(Paths.samples) {
                     var copy = machine
                     guard let effects = try? copy.handle(sample) else { continue }
                     // The first rule that fits is the one that was used.
@@ -210,7 +210,7 @@ import Testing
     @Test func `the remedy for a stale cache is tried once, after one to two seconds`() throws {
         for random in [0, 999, UInt64.max] {
             var machine = ConnectionMachine(isPeerKnown: true)
-            for trigger in [.connect, .linkEstablished(mtu: 23), .discoverServices] as [SessionTrigger] {
+            for trigger in [.connect, .linkEstablished(mtu: 23), .discoverServices] as [SessionState.Trigger] {
                 try machine.handle(trigger)
             }
             try machine.handle(.servicesDiscovered(fromCache: true))
@@ -222,7 +222,7 @@ import Testing
                 return
             }
             #expect(delay >= .seconds(1) && delay <= .seconds(2))
-            for trigger in [.resume, .linkEstablished(mtu: 23), .discoverServices] as [SessionTrigger] {
+            for trigger in [.resume, .linkEstablished(mtu: 23), .discoverServices] as [SessionState.Trigger] {
                 try machine.handle(trigger)
             }
             // Even if somebody kept something again: once is enough.
@@ -244,9 +244,9 @@ import Testing
         #expect(machine.state.kind == .connecting && machine.failures == 0)
     }
 
-    @Test(arguments: AdapterState.allCases.filter { $0 != .poweredOn })
+    @Test(arguments: AdapterInfo.State.allCases.filter { $0 != .poweredOn })
     func `without reconnecting an adapter that can't be used is a failure in every state, and says what to do`(
-        _ adapter: AdapterState
+        _ adapter: AdapterInfo.State
     ) throws {
         for kind in SessionState.Kind.allCases where kind != .failed {
             for way in Paths.all(to: kind) {
@@ -266,7 +266,7 @@ import Testing
     }
 
     @Test func `after disconnecting nothing is to begin by itself before it is asked for`() throws {
-        for begin in [SessionTrigger.connect, .scan] {
+        for begin in [SessionState.Trigger.connect, .scan] {
             var machine = ConnectionMachine(isPeerKnown: true)
             #expect(!machine.isHeld)
             try machine.handle(.disconnect)
@@ -282,7 +282,7 @@ import Testing
 
     @Test func `without reconnecting a stale cache is dropped with the failure, for whoever begins anew`() throws {
         var machine = ConnectionMachine(policy: .init(reconnecting: nil), isPeerKnown: true)
-        for trigger in [.connect, .linkEstablished(mtu: 23), .discoverServices] as [SessionTrigger] {
+        for trigger in [.connect, .linkEstablished(mtu: 23), .discoverServices] as [SessionState.Trigger] {
             try machine.handle(trigger)
         }
         try machine.handle(.servicesDiscovered(fromCache: true))

@@ -13,14 +13,14 @@ enum Paths {
     }()
 
     /// A plain connection to something that is looked for.
-    static let plain: [SessionTrigger] = [
+    static let plain: [SessionState.Trigger] = [
         .scan, .discovered(address), .connect, .linkEstablished(mtu: 23), .discoverServices,
         .servicesDiscovered(fromCache: false), .discoverCharacteristics, .characteristicDiscovered(.heartRate),
         .subscribe, .subscribed("2A37"), .becomeReady,
     ]
 
     /// Triggers of one kind, with what matters to a condition: errors that may be cured, and others.
-    static func samples(of kind: SessionTrigger.Kind) -> [SessionTrigger] {
+    static func samples(of kind: SessionState.Trigger.Kind) -> [SessionState.Trigger] {
         let errors = [timeout, notFound, failedToEstablish]
         return switch kind {
         case .scan: [.scan]
@@ -70,7 +70,7 @@ enum Paths {
         var edge = policies.flatMap { policy in
             [false, true].map { ConnectionMachine(policy: policy, isPeerKnown: $0) }
         }
-        let triggers = SessionTrigger.Kind.allCases.flatMap(samples)
+        let triggers = SessionState.Trigger.Kind.allCases.flatMap(samples)
         for _ in 0..<14 {
             var next: [ConnectionMachine] = []
             for machine in edge where seen.insert(key(machine)).inserted {

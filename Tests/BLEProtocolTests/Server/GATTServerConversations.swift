@@ -59,7 +59,7 @@ extension AttributeDatabase {
                         id: uuid.description,
                         service: "",
                         uuid: uuid,
-                        properties: CharacteristicProperties(rawValue: value[0]),
+                        properties: Characteristic.Properties(rawValue: value[0]),
                         declaration: line.handle,
                         valueHandle: UInt16(value[1]) | UInt16(value[2]) << 8,
                         configuration: nil,

@@ -104,7 +104,7 @@ extension Acceptance {
 
         @Test func `commands of a session run on its link while its streams go on`() async throws {
             try await Bench.run(serve: Bench.sendForEver) { bench in
-                let plan = SessionPlan(bench.peripheral).subscribing(to: Bench.notifying)
+                let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
                 try await bench.central.withSession(plan) { session in
                     var values = session.notifications(of: Bench.notifying).makeAsyncIterator()
                     _ = try await values.next()

@@ -8,8 +8,8 @@ extension Acceptance {
     @Suite("Hierarchical machine", .timeLimit(.minutes(10))) struct HierarchicalMachine {
         private static let service = BluetoothUUID(0xA000)
 
-        private static func plan(_ characteristic: BluetoothUUID = Bench.notifying) -> SessionPlan {
-            var plan = SessionPlan(finding: .service(service)).subscribing(to: characteristic)
+        private static func plan(_ characteristic: BluetoothUUID = Bench.notifying) -> Session.Plan {
+            var plan = Session.Plan(finding: .service(service)).subscribing(to: characteristic)
             plan.reconnecting = nil
             plan.limits.search = .seconds(20)
             return plan
@@ -49,7 +49,7 @@ extension Acceptance {
             #expect {
                 try machine.handle(.subscribe)
             } throws: { error in
-                let illegal = error as? IllegalTrigger
+                let illegal = error as? SessionState.IllegalTrigger
                 return illegal?.state.kind == .initial && illegal?.trigger.kind == .subscribe
                     && "\(error)".contains("initial") && "\(error)".contains("subscribe")
             }
@@ -83,7 +83,7 @@ extension Acceptance {
                 }
             }
 
-            func makePlan() -> SessionPlan {
+            func makePlan() -> Session.Plan {
                 var plan =
                     switch self {
                     case .characteristicMissing: HierarchicalMachine.plan(BluetoothUUID(0xA0FF))

@@ -22,7 +22,7 @@ import Testing
 
     private static let handle: UInt16 = 3
     private static let database = GATTDatabase(services: [
-        Service(
+        GATTService(
             uuid: .heartRate,
             handle: 1,
             endHandle: 4,

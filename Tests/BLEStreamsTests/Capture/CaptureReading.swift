@@ -34,19 +34,19 @@ func records(of path: String) throws -> [BTSnoopRecord] {
 }
 
 /// A recording in a file that is gone afterwards.
-func withCapture(_ body: (Capture, String) async throws -> Void) async throws {
+func withCapture(_ body: (TrafficCapture, String) async throws -> Void) async throws {
     let path = FileManager.default.temporaryDirectory.appending(path: "capture-\(UUID()).btsnoop").path
     defer { try? FileManager.default.removeItem(atPath: path) }
-    try await body(try Capture(file: path), path)
+    try await body(try TrafficCapture(file: path), path)
 }
 
 /// What is in the file after a test body in virtual time, and what the body found out.
 func recorded<Facts: Sendable>(
-    _ body: @escaping @Sendable (Capture, Bench) async throws -> Facts
+    _ body: @escaping @Sendable (TrafficCapture, Bench) async throws -> Facts
 ) async throws -> (file: [BTSnoopRecord], facts: Facts) {
     let path = FileManager.default.temporaryDirectory.appending(path: "capture-\(UUID()).btsnoop").path
     defer { try? FileManager.default.removeItem(atPath: path) }
-    let capture = try Capture(file: path)
+    let capture = try TrafficCapture(file: path)
     let facts = Mutex<Facts?>(nil)
     try await Bench.run { bench in
         let found = try await body(capture, bench)

@@ -55,9 +55,9 @@ import Testing
     @Test func `what concerns the adapter alone passes through`() async throws {
         _ = try await recorded { capture, bench in
             let central = try await Central.open(.radio(CaptureRadio(bench.centralAdapter, capture: capture)))
-            try await central.selectPHYs(PHYSelection([.le1M]))
+            try await central.selectPHYs(AdapterPHYs.Selection([.le1M]))
             let phys4 = try await central.adapterPHYs()
-            #expect(phys4.selected == PHYSelection([.le1M]))
+            #expect(phys4.selected == AdapterPHYs.Selection([.le1M]))
         }
     }
 
@@ -142,13 +142,13 @@ import Testing
     }
 
     @Test func `a file that can't be made is named, with the errno`() {
-        let error = #expect(throws: BLEError.self) { try Capture(file: "/no/such/folder/x.btsnoop") }
+        let error = #expect(throws: BLEError.self) { try TrafficCapture(file: "/no/such/folder/x.btsnoop") }
         #expect(error?.code == .systemFailure && error?.systemError == ENOENT)
         #expect(error?.object.contains("/no/such/folder/x.btsnoop") == true)
     }
 
     @Test func `a full disk ends the recording and not the link`() async throws {
-        let capture = try Capture(file: "/dev/full")
+        let capture = try TrafficCapture(file: "/dev/full")
         try await Bench.run { bench in
             let central = try await Central.open(.radio(bench.centralAdapter).captured(in: capture))
             try await central.peripheral(bench.peripheralAdapter.address).withLink { link in
@@ -166,7 +166,7 @@ import Testing
         defer { unlink(path) }
         // Open before the capture is, which waits for a reader.
         let disk = SlowDisk(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC))
-        let capture = try Capture(file: path)
+        let capture = try TrafficCapture(file: path)
         let link = FakeLink(answers: [])
         let captured = try #require(await CaptureRadio(FakeRadio(link), capture: capture).link())
         let receiver = Listener()

@@ -20,8 +20,8 @@ import Testing
     @Test func `all that the controller can do is in use, and 1M can't be left out`() async throws {
         try await Self.run { bench in
             let phys = try await bench.central.adapterPHYs()
-            #expect(phys.supported == PHYSelection([.le1M, .le2M, .leCoded]))
-            #expect(phys.configurable == PHYSelection([.le2M, .leCoded]))
+            #expect(phys.supported == AdapterPHYs.Selection([.le1M, .le2M, .leCoded]))
+            #expect(phys.configurable == AdapterPHYs.Selection([.le2M, .leCoded]))
             #expect(phys.selected == phys.supported)
             #expect("\(phys.selected)" == "1M, 2M, Coded")
         }
@@ -31,14 +31,14 @@ import Testing
         try await Self.run { bench in
             #expect(try await Self.phy(bench) == .le2M)
             try await bench.peripheral.withLink { link in
-                try await bench.central.selectPHYs(PHYSelection(sending: [], receiving: [.leCoded]))
+                try await bench.central.selectPHYs(AdapterPHYs.Selection(sending: [], receiving: [.leCoded]))
                 #expect(try await link.conditions().sendingPHY == .le2M)
             }
             let selected = try await bench.central.adapterPHYs().selected
-            #expect(selected == PHYSelection(sending: [.le1M], receiving: [.le1M, .leCoded]))
+            #expect(selected == AdapterPHYs.Selection(sending: [.le1M], receiving: [.le1M, .leCoded]))
             #expect("\(selected)" == "1M out, 1M, Coded in")
             #expect(try await Self.phy(bench) == .le1M)
-            try await bench.central.selectPHYs(PHYSelection([.le2M]))
+            try await bench.central.selectPHYs(AdapterPHYs.Selection([.le2M]))
             #expect(try await Self.phy(bench) == .le2M)
         }
     }
@@ -46,14 +46,14 @@ import Testing
     @Test func `a controller that can't do it is named, with what it can`() async throws {
         try await Self.run { bench in
             bench.centralAdapter.settings.phys = [.le1M, .le2M]
-            let error = await bleError { try await bench.central.selectPHYs(PHYSelection([.le2M, .leCoded])) }
+            let error = await bleError { try await bench.central.selectPHYs(AdapterPHYs.Selection([.le2M, .leCoded])) }
             #expect(error?.code == .notSupported && error?.cause.contains("doesn't support Coded") == true)
             #expect(
                 error?.cause.contains("it supports 1M, 2M") == true
                     && error?.remedy.contains("Leave out the unsupported PHYs") == true
             )
             let phys1 = try await bench.central.adapterPHYs()
-            #expect(phys1.selected == PHYSelection([.le1M, .le2M]))
+            #expect(phys1.selected == AdapterPHYs.Selection([.le1M, .le2M]))
         }
     }
 
@@ -62,7 +62,7 @@ import Testing
             bench.centralAdapter.powerOff()
             let supported = try await bench.central.adapterPHYs().supported
             #expect(supported.sending.count == 3)
-            let error = await bleError { try await bench.central.selectPHYs(PHYSelection([.le1M])) }
+            let error = await bleError { try await bench.central.selectPHYs(AdapterPHYs.Selection([.le1M])) }
             #expect(error?.code == .adapterPoweredOff)
             bench.centralAdapter.unplug()
             let absence = await bleError { _ = try await bench.central.adapterPHYs() }
@@ -75,14 +75,14 @@ import Testing
             let other = bench.air.adapter()
             let central = try await Central.open(.joined([.radio(bench.centralAdapter), .radio(other)]))
             let phys2 = try await central.adapterPHYs()
-            #expect(phys2.supported == PHYSelection([.le1M, .le2M]))
-            try await central.selectPHYs(PHYSelection([.le1M]))
+            #expect(phys2.supported == AdapterPHYs.Selection([.le1M, .le2M]))
+            try await central.selectPHYs(AdapterPHYs.Selection([.le1M]))
             for adapter in [bench.centralAdapter, other] {
                 let own = try await Central.open(.radio(adapter))
                 let phys3 = try await own.adapterPHYs()
-                #expect(phys3.selected == PHYSelection([.le1M]))
+                #expect(phys3.selected == AdapterPHYs.Selection([.le1M]))
             }
-            let error = await bleError { try await central.selectPHYs(PHYSelection([.leCoded])) }
+            let error = await bleError { try await central.selectPHYs(AdapterPHYs.Selection([.leCoded])) }
             #expect(error?.code == .notSupported)
         }
     }

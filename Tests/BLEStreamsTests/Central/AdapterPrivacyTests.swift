@@ -127,7 +127,7 @@ import Testing
         try await Self.runHidden { bench in
             let (central, adapter) = (bench.central, bench.peripheralAdapter)
             try await central.scan().first().peripheral.withLink { try await $0.pair() }
-            for plan in [SessionPlan(finding: .connectable), SessionPlan(adapter.address)] {
+            for plan in [Session.Plan(finding: .connectable), Session.Plan(adapter.address)] {
                 try await central.withSession(plan) { session in
                     for _ in 0..<3 {
                         let value = try await session.read(Self.secret)

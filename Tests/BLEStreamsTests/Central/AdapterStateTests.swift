@@ -5,11 +5,11 @@ import Testing
 
 /// What an adapter can be, and programs that begin before it is there.
 @Suite(.timeLimit(.minutes(10))) struct AdapterStateTests {
-    private static let unusable = AdapterState.allCases.filter { $0 != .poweredOn }
+    private static let unusable = AdapterInfo.State.allCases.filter { $0 != .poweredOn }
 
     @Test func `each state of an adapter has words, and each but on an error with a remedy`() {
-        #expect(Set(AdapterState.allCases.map(\.words)).count == AdapterState.allCases.count)
-        #expect(AdapterState.poweredOn.error(operation: "scan") == nil)
+        #expect(Set(AdapterInfo.State.allCases.map(\.words)).count == AdapterInfo.State.allCases.count)
+        #expect(AdapterInfo.State.poweredOn.error(operation: "scan") == nil)
         for state in Self.unusable {
             let error = state.error(operation: "scan", object: "hci0")
             #expect(error?.operation == "scan" && error?.object == "hci0" && error?.remedy.isEmpty == false)
@@ -18,7 +18,8 @@ import Testing
     }
 
     @Test(arguments: unusable)
-    func `an adapter in each state says so, and everything on it fails accordingly`(_ state: AdapterState) async throws
+    func `an adapter in each state says so, and everything on it fails accordingly`(_ state: AdapterInfo.State)
+        async throws
     {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             let code = state.error(operation: "scan")?.code
@@ -40,7 +41,7 @@ import Testing
             let adapter = SimulatedAir(time).adapter()
             adapter.setState(.unknown)
             let changes = [
-                (10, AdapterState.absent), (20, .resetting), (30, .poweredOff), (40, .blocked), (50, .poweredOn),
+                (10, AdapterInfo.State.absent), (20, .resetting), (30, .poweredOff), (40, .blocked), (50, .poweredOn),
             ]
             let timers = changes.map { second, state in
                 time.schedule(after: .seconds(second)) { adapter.setState(state) }
@@ -66,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: unusable)
-    func `opening that has waited in vain says what the adapter is`(_ state: AdapterState) async throws {
+    func `opening that has waited in vain says what the adapter is`(_ state: AdapterInfo.State) async throws {
         try await VirtualTime.run { time in
             let adapter = SimulatedAir(time).adapter()
             adapter.setState(state)

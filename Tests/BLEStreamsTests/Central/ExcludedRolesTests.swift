@@ -64,7 +64,7 @@ import Testing
 
     @Test func `a session, a queue and a scan wait with it, or go on`() async throws {
         try await Self.besidePhone { bench, _ in
-            let plan = SessionPlan(bench.peripheral).subscribing(to: Bench.notifying)
+            let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
             try await bench.central.withSession(plan) { session in
                 async let queued = bench.peripheral.withQueue { queue in
                     try await queue.connecting(timeout: .seconds(60)).run(.read(Bench.readable))

@@ -109,7 +109,7 @@ private enum Twin {
 
     @Test func `each key names the same characteristic in a session`() async throws {
         try await Self.run { bench, second in
-            try await bench.central.withSession(SessionPlan(bench.peripheral)) { session in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
                 let levels = try await Self.readAll(through: session, second)
                 #expect(levels == Array(repeating: 22, count: 6))
                 let labels = try await Self.writeAll(through: session)
@@ -135,7 +135,7 @@ private enum Twin {
                 try await queue.run(.write([0x61, 0x62, 0x63], to: .plainLabel))
                 #expect(charge == 11 && Array(octets) == [22])
             }
-            try await bench.central.withSession(SessionPlan(bench.peripheral)) { session in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
                 let levels = try await session.queue.run(command.retry())
                 #expect(levels == Array(repeating: 22, count: 6))
             }
@@ -184,7 +184,7 @@ private enum Twin {
                 )
                 #expect(first == .clientConfiguration([]) && other == .clientConfiguration(.notify))
             }
-            try await bench.central.withSession(SessionPlan(bench.peripheral)) { session in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
                 let missing = await bleError { _ = try await session.read(descriptor: .validRange, of: .label) }
                 #expect(missing?.code == .notFound)
             }
@@ -193,7 +193,7 @@ private enum Twin {
 
     @Test func `a plan takes keys, and a session's values say which one sent them`() async throws {
         try await Self.run { bench, second in
-            let plan = SessionPlan(bench.peripheral).subscribing(to: .batteryLevel.at(second)).subscribing(to: .label)
+            let plan = Session.Plan(bench.peripheral).subscribing(to: .batteryLevel.at(second)).subscribing(to: .label)
             #expect(plan.subscriptions.map(\.description) == ["2A19 at 0x\(Self.hex(second.valueHandle))", "B002"])
             try await bench.central.withSession(plan) { session in
                 try await session.ready(timeout: .seconds(30))
@@ -220,7 +220,7 @@ private enum Twin {
         }
         try await Bench.run(serve: serve) { bench in
             bench.air.faults.add(.dropLink(after: 1, .notifications))
-            try await bench.central.withSession(SessionPlan(bench.peripheral)) { session in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
                 let items = try await session.values(of: Bench.notifying).withGaps().collect(5)
                 let values = items.map { item -> UInt8? in if case .value(let value) = item { value[0] } else { nil } }
                 #expect(values == [0, 1, nil, 1, 2])

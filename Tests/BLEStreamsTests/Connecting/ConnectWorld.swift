@@ -32,7 +32,7 @@ struct ConnectWorld {
     var alarm: Duration?
     /// Whether it is watched whether the adapter hears anybody.
     var isWatched = false
-    var told: ConnectionState?
+    var told: Peripheral.ConnectionState?
     var isPaused = false
     var isAdapterAway = false
     var links = 0
@@ -97,7 +97,7 @@ struct ConnectWorld {
         if begin.step == .lineUp { turn = begin.number }
     }
 
-    private mutating func tell(_ state: ConnectionState) {
+    private mutating func tell(_ state: Peripheral.ConnectionState) {
         switch (told, state) {
         case (.connecting?, .connecting), (nil, .disconnected), (.disconnected?, .disconnected):
             breach("\(state) is told behind \(told as Any)")

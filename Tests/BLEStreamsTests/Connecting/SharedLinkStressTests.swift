@@ -56,7 +56,7 @@ import Testing
                 #expect([.disconnected, .connectionFailed].contains(error.code), "seed \(seed): \(error)")
             }
         case 2:
-            try await bench.central.withSession(SessionPlan(bench.peripheral).subscribing(to: uuid)) { session in
+            try await bench.central.withSession(Session.Plan(bench.peripheral).subscribing(to: uuid)) { session in
                 _ = try await session.notifications(of: uuid).timeout(.seconds(120)).first()
                 try await bench.time.sleep(for: stay)
             }

@@ -113,7 +113,7 @@ import Testing
             async let connections = Self.connections(bench)
             var values = Self.follow(Bench.counter, bench).withGaps().makeAsyncIterator()
             _ = try await values.next()
-            let plan = SessionPlan(bench.peripheral).subscribing(to: Bench.notifying)
+            let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
             try await bench.central.withSession(plan) { session in
                 let numbers = try await session.notifications(of: Bench.notifying).prefix(3).collect()
                 #expect(numbers.count == 3)
@@ -137,8 +137,8 @@ import Testing
         try await Bench.run(serve: Self.sendTwo) { bench in
             bench.air.faults.add(.dropLink(after: 20, .notifications))
             try await bench.central.withFleet { fleet in
-                let first = fleet.add(SessionPlan(bench.peripheral).subscribing(to: Bench.notifying))
-                let second = fleet.add(SessionPlan(bench.peripheral).subscribing(to: Bench.counter))
+                let first = fleet.add(Session.Plan(bench.peripheral).subscribing(to: Bench.notifying))
+                let second = fleet.add(Session.Plan(bench.peripheral).subscribing(to: Bench.counter))
                 var counts: [ObjectIdentifier: Int] = [:]
                 for try await item in fleet.values.timeout(.seconds(30)) {
                     counts[ObjectIdentifier(item.session), default: 0] += 1

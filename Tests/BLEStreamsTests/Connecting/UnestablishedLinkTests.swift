@@ -28,7 +28,7 @@ import Testing
                 }
                 #expect(Array(value) == [1, 2, 3])
             case .session:
-                let value = try await bench.central.withSession(SessionPlan(bench.peripheral)) { session in
+                let value = try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
                     try await session.read(Bench.readable)
                 }
                 #expect(Array(value) == [1, 2, 3])
@@ -113,7 +113,7 @@ import Testing
             async let states = bench.peripheral.connectionStates.collect(9)
             try await bench.time.sleep(for: .seconds(1))
             try await bench.peripheral.withLink { _ in }
-            let lost = ConnectionState.disconnected(DisconnectReason(.failedToEstablish))
+            let lost = Peripheral.ConnectionState.disconnected(DisconnectReason(.failedToEstablish))
             #expect(
                 try await states == [
                     .disconnected(nil), .connecting, lost, .connecting, lost, .connecting, .connected, .disconnecting,
@@ -148,7 +148,7 @@ import Testing
     @Test func `who waits beside a session that has rules of its own goes on until its limit`() async throws {
         try await Bench.run { bench in
             bench.air.faults.add(.neverEstablish().times(9))
-            var plan = SessionPlan(bench.peripheral)
+            var plan = Session.Plan(bench.peripheral)
             plan.immediateAttempts = 0
             plan.reconnecting = nil
             try await bench.central.withSession(plan) { session in

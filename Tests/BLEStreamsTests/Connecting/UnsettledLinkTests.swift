@@ -37,7 +37,7 @@ import Testing
             bench.centralAdapter.forgetBonds()
             let central = try await Central.open(.radio(ForgetfulRadio(radio: bench.centralAdapter)), store: store)
             let peripheral = central.peripheral(bench.peripheralAdapter.address)
-            let states = Recorder<(state: ConnectionState, links: Int)>()
+            let states = Recorder<(state: Peripheral.ConnectionState, links: Int)>()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     for try await state in peripheral.connectionStates {

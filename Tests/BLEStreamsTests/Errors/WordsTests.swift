@@ -45,7 +45,7 @@ import Testing
 
     @Test func `what ended a session is told without remedies in the middle, and without names of cases`() {
         let error = BLEError(.timedOut, operation: "scan", cause: "nothing was heard", remedy: "Move closer.")
-        #expect("\(SessionTrigger.searchFailed(error))" == "search failed: nothing was heard")
-        #expect("\(SessionTrigger.adapterLost(.poweredOff))" == "adapter lost: it is switched off")
+        #expect("\(SessionState.Trigger.searchFailed(error))" == "search failed: nothing was heard")
+        #expect("\(SessionState.Trigger.adapterLost(.poweredOff))" == "adapter lost: it is switched off")
     }
 }

@@ -55,8 +55,8 @@ import Testing
         }
     }
 
-    private static func plan(_ adapter: SimulatedAdapter) -> SessionPlan {
-        SessionPlan(adapter.address).subscribing(to: number)
+    private static func plan(_ adapter: SimulatedAdapter) -> Session.Plan {
+        Session.Plan(adapter.address).subscribing(to: number)
     }
 
     @Test func `the values of fifty peripherals with faults come as one stream, each in its order`() async throws {
@@ -90,7 +90,9 @@ import Testing
         try await Site.run(1) { site in
             try await site.central.withFleet { fleet in
                 for number in 0..<40 {
-                    fleet.add(SessionPlan(BluetoothAddress(rawValue: 0xC0FF_EE00_0000 | UInt64(number), kind: .random)))
+                    fleet.add(
+                        Session.Plan(BluetoothAddress(rawValue: 0xC0FF_EE00_0000 | UInt64(number), kind: .random))
+                    )
                 }
                 let session = fleet.add(Self.plan(site.sensors[0]))
                 let begin = site.time.now
@@ -104,10 +106,10 @@ import Testing
     @Test func `scanning and connecting share the radio`() async throws {
         try await Site.run(11) { site in
             try await site.central.withFleet { fleet in
-                var nobody = SessionPlan(finding: .name("Nobody"))
+                var nobody = Session.Plan(finding: .name("Nobody"))
                 nobody.limits.search = nil
                 fleet.add(nobody)
-                let sessions = site.sensors.dropLast().map { fleet.add(SessionPlan(finding: .address($0.address))) }
+                let sessions = site.sensors.dropLast().map { fleet.add(Session.Plan(finding: .address($0.address))) }
                 for session in sessions { try await session.ready(timeout: .seconds(10)) }
                 let last = try await site.central.scan(for: .namePrefix("Sensor")).timeout(.seconds(10)).first()
                 #expect(last.name == "Sensor 10")

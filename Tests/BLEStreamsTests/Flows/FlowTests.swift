@@ -113,7 +113,7 @@ import Testing
 
     @Test func `pairing finds, connects, provokes, pairs, verifies and remembers`() async throws {
         try await onQueue { bench, queue in
-            let (phases, remembered) = (Recorder<String>(), Recorder<PairingOutcome>())
+            let (phases, remembered) = (Recorder<String>(), Recorder<PairingFlow.Outcome>())
             let flow = PairingFlow(reading: RecordDevice.secret) { _ in
                 let security = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
                 bench.air.setSecurity(security, between: bench.centralAdapter, and: bench.peripheralAdapter)

@@ -14,7 +14,7 @@ import Testing
 
     /// What is observed of one pairing.
     private struct Run: Sendable {
-        var outcome: PairingOutcome?
+        var outcome: PairingFlow.Outcome?
         var error: BLEError?
         var phases: [String]
         var duration: Duration
@@ -24,7 +24,7 @@ import Testing
         _ bench: Bench,
         prefix: String = "Thermo",
         limit: Duration = .seconds(30),
-        remember: @escaping @Sendable (Peripheral, PairingOutcome) async throws -> Void = { _, _ in }
+        remember: @escaping @Sendable (Peripheral, PairingFlow.Outcome) async throws -> Void = { _, _ in }
     ) async throws -> Run {
         let phases = Recorder<String>()
         let begin = bench.time.now

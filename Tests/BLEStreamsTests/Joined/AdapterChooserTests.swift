@@ -13,7 +13,7 @@ import Testing
         BluetoothAddress(rawValue: 0x00AA_0100_0000 + UInt64(adapter), kind: .public)
     }
 
-    private static func info(_ adapter: Int, _ state: AdapterState = .poweredOn) -> AdapterInfo {
+    private static func info(_ adapter: Int, _ state: AdapterInfo.State = .poweredOn) -> AdapterInfo {
         AdapterInfo(name: "hci\(adapter)", address: state == .absent ? nil : address(adapter), state: state)
     }
 
@@ -97,7 +97,7 @@ import Testing
     @Test func `one that can't be used is never chosen, and is again when it is back`() {
         var chooser = chooser(2)
         chooser.heard(Self.peer, -40, by: 0, at: .zero)
-        for state in AdapterState.allCases where state != .poweredOn {
+        for state in AdapterInfo.State.allCases where state != .poweredOn {
             chooser.isNow(Self.info(0, state), 0)
             #expect(order(chooser, at: .seconds(1)) == [1])
         }

@@ -75,7 +75,7 @@ import Testing
 
     @Test func `a session goes on through the other adapter when its own is pulled out`() async throws {
         try await JoinedSite.run { site in
-            try await site.central.withSession(SessionPlan(site.sensors[0].address)) { session in
+            try await site.central.withSession(Session.Plan(site.sensors[0].address)) { session in
                 var used: [[Int]] = []
                 for try await _ in session.notifications(of: JoinedSite.number) {
                     if used.last != site.loads { used.append(site.loads) }
@@ -89,7 +89,7 @@ import Testing
 
     @Test func `a peripheral that moves is taken over by the better adapter at the next link`() async throws {
         try await JoinedSite.run { site in
-            try await site.central.withSession(SessionPlan(site.sensors[0].address)) { session in
+            try await site.central.withSession(Session.Plan(site.sensors[0].address)) { session in
                 var first: [Int]?
                 for try await _ in session.notifications(of: JoinedSite.number) {
                     if first == nil {
@@ -109,7 +109,9 @@ import Testing
     func `a fleet of six is spread over two adapters of three connections each`(_ seed: UInt64) async throws {
         try await JoinedSite.run(sensors: 6, seed: seed, settings: AdapterSettings(maximumPeripherals: 3)) { site in
             try await site.central.withFleet { fleet in
-                for sensor in site.sensors { fleet.add(SessionPlan(sensor.address).subscribing(to: JoinedSite.number)) }
+                for sensor in site.sensors {
+                    fleet.add(Session.Plan(sensor.address).subscribing(to: JoinedSite.number))
+                }
                 var heard: Set<BluetoothAddress> = []
                 for try await item in fleet.values {
                     heard.insert(try #require(item.peripheral?.address))

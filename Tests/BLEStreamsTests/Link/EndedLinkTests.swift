@@ -52,7 +52,7 @@ import Testing
     }
 }
 
-extension BLEStream<ConnectionState> {
+extension BLEStream<Peripheral.ConnectionState> {
     fileprivate func firstDisconnected() async {
         _ = try? await first { if case .disconnected = $0 { true } else { false } }
     }

@@ -15,7 +15,10 @@ import Testing
     }
 
     private static func machine(corrections: Int = 2) throws -> LimitMachine {
-        let limits = try ConnectionLimits(interval: .milliseconds(20) ... .milliseconds(100), corrections: corrections)
+        let limits = try ConnectionParameters.Limits(
+            interval: .milliseconds(20) ... .milliseconds(100),
+            corrections: corrections
+        )
         return try #require(LimitMachine(ConnectionParameters.balanced.limited(to: limits)))
     }
 
@@ -33,13 +36,13 @@ import Testing
         #expect(machine.saw(Self.conditions(50)) == LimitMachine.Output())
         #expect(machine.breach == nil)
         #expect(machine.saw(Self.conditions(1000)) == Self.asks(machine))
-        #expect(machine.breach == LimitBreach(corrections: 1, isFinal: false))
+        #expect(machine.breach == ConnectionParameters.LimitBreach(corrections: 1, isFinal: false))
         #expect(machine.saw(Self.conditions(50)) == LimitMachine.Output(timer: .start(LimitMachine.settled)))
         #expect(machine.breach == nil)
         #expect(machine.saw(Self.conditions(7)) == Self.asks(machine))
         #expect(machine.saw(Self.conditions(50)).timer == .start(LimitMachine.settled))
         #expect(machine.saw(Self.conditions(1000)) == LimitMachine.Output(timer: .cancel))
-        #expect(machine.breach == LimitBreach(corrections: 2, isFinal: true))
+        #expect(machine.breach == ConnectionParameters.LimitBreach(corrections: 2, isFinal: true))
         // Nothing more is done, whatever it asks for.
         #expect(machine.saw(Self.conditions(2000)) == LimitMachine.Output())
     }
@@ -74,7 +77,7 @@ import Testing
         _ = machine.saw(Self.conditions(1000))
         #expect(machine.timerFired() == Self.asks(machine))
         #expect(machine.timerFired() == LimitMachine.Output(timer: .cancel))
-        #expect(machine.breach == LimitBreach(corrections: 2, isFinal: true))
+        #expect(machine.breach == ConnectionParameters.LimitBreach(corrections: 2, isFinal: true))
         #expect(machine.timerFired() == LimitMachine.Output())
     }
 
@@ -90,14 +93,14 @@ import Testing
     @Test func `a link that is on its way to its parameters is given time`() throws {
         var machine = try Self.machine()
         #expect(machine.asked(Self.conditions(1000)) == LimitMachine.Output(timer: .start(LimitMachine.patience)))
-        #expect(machine.breach == LimitBreach(corrections: 0, isFinal: false))
+        #expect(machine.breach == ConnectionParameters.LimitBreach(corrections: 0, isFinal: false))
         #expect(machine.saw(Self.conditions(1000)) == LimitMachine.Output())
         #expect(machine.saw(Self.conditions(50)).request == nil)
         #expect(machine.breach == nil)
     }
 
     @Test func `latency and supervision timeout have limits too`() throws {
-        let limits = try ConnectionLimits(latency: 4, supervisionTimeout: .seconds(2) ... .seconds(6))
+        let limits = try ConnectionParameters.Limits(latency: 4, supervisionTimeout: .seconds(2) ... .seconds(6))
         var machine = try #require(LimitMachine(ConnectionParameters.balanced.limited(to: limits)))
         #expect(machine.saw(Self.conditions(50, latency: 4, timeout: .seconds(6))).request == nil)
         #expect(machine.saw(Self.conditions(50, latency: 5)).request != nil)

@@ -83,7 +83,7 @@ import Testing
 
     @Test func `a session's links have the parameters of its plan`() async throws {
         try await Bench.run { bench in
-            var plan = SessionPlan(bench.peripheral)
+            var plan = Session.Plan(bench.peripheral)
             plan.parameters = .fast
             try await bench.central.withSession(plan) { session in
                 _ = try await session.read(Bench.readable)
@@ -96,7 +96,10 @@ import Testing
     // MARK: - Limits
 
     private static func limited(_ corrections: Int) throws -> ConnectionParameters {
-        let limits = try ConnectionLimits(interval: .milliseconds(20) ... .milliseconds(100), corrections: corrections)
+        let limits = try ConnectionParameters.Limits(
+            interval: .milliseconds(20) ... .milliseconds(100),
+            corrections: corrections
+        )
         return try ConnectionParameters.balanced.limited(to: limits)
     }
 
@@ -108,7 +111,11 @@ import Testing
                 bench.peripheralAdapter.request(try .slow, from: bench.centralAdapter)
                 let elements = try await told
                 #expect(elements.map(\.interval) == [.milliseconds(50), .seconds(1), .milliseconds(50)])
-                #expect(elements.map(\.breach) == [nil, LimitBreach(corrections: 1, isFinal: false), nil])
+                #expect(
+                    elements.map(\.breach) == [
+                        nil, ConnectionParameters.LimitBreach(corrections: 1, isFinal: false), nil,
+                    ]
+                )
                 #expect(Array(try await link.read(Bench.readable)) == [1, 2, 3])
             }
         }
@@ -117,7 +124,7 @@ import Testing
     @Test func `a peripheral that insists gets its way in the end, and that is told once`() async throws {
         try await Bench.run { bench in
             try await bench.peripheral.withLink(parameters: try Self.limited(2)) { link in
-                var breaches: [LimitBreach?] = []
+                var breaches: [ConnectionParameters.LimitBreach?] = []
                 for try await conditions in link.conditionChanges {
                     breaches.append(conditions.breach)
                     if conditions.breach?.isFinal == true { break }
@@ -126,8 +133,13 @@ import Testing
                         bench.peripheralAdapter.request(try .slow, from: bench.centralAdapter)
                     }
                 }
-                let asked = (1...2).map { LimitBreach(corrections: $0, isFinal: false) }
-                #expect(breaches == [nil, asked[0], nil, asked[1], nil, LimitBreach(corrections: 2, isFinal: true)])
+                let asked = (1...2).map { ConnectionParameters.LimitBreach(corrections: $0, isFinal: false) }
+                #expect(
+                    breaches == [
+                        nil, asked[0], nil, asked[1], nil,
+                        ConnectionParameters.LimitBreach(corrections: 2, isFinal: true),
+                    ]
+                )
                 let conditions = try await link.conditions()
                 #expect(conditions.interval == .seconds(1))
                 #expect(conditions.breach?.isFinal == true)
@@ -149,7 +161,7 @@ import Testing
 
     @Test func `each link of a session begins with its limits, and with all its corrections`() async throws {
         try await Bench.run { bench in
-            var plan = SessionPlan(bench.peripheral)
+            var plan = Session.Plan(bench.peripheral)
             plan.parameters = try Self.limited(1)
             try await bench.central.withSession(plan) { session in
                 for _ in 1...3 {

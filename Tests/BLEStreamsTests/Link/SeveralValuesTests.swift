@@ -104,7 +104,10 @@ import Testing
             #expect(extended == .extendedProperties(.writableAuxiliaries))
             let format = try await link.read(descriptor: .characteristicPresentationFormat, of: Self.twin)
             #expect(
-                format == .presentationFormat(PresentationFormat(format: .sint16, exponent: -2, unit: Self.place))
+                format
+                    == .presentationFormat(
+                        Descriptor.PresentationFormat(format: .sint16, exponent: -2, unit: Self.place)
+                    )
             )
             let description = try #require(first.descriptor(.characteristicUserDescription))
             try await link.write("Another".utf8, to: description)
@@ -134,10 +137,10 @@ import Testing
 
     @Test func `preferred parameters are decoded`() throws {
         let octets: [UInt8] = [0x06, 0x00, 0xFF, 0xFF, 0x04, 0x00, 0x90, 0x01]
-        let parameters = try #require(PreferredConnectionParameters(octets: octets))
+        let parameters = try #require(ConnectionParameters.Preferred(octets: octets))
         #expect(parameters.minimumInterval == .microseconds(7500) && parameters.maximumInterval == nil)
         #expect(parameters.latency == 4 && parameters.supervisionTimeout == .seconds(4))
-        #expect(PreferredConnectionParameters(octets: octets.dropLast()) == nil)
+        #expect(ConnectionParameters.Preferred(octets: octets.dropLast()) == nil)
     }
 
     @Test func `a signed write carries counter and signature, and goes unsigned where it must not`() async throws {

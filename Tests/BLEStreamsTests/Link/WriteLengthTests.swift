@@ -56,7 +56,7 @@ import Testing
     @Test func `512 octets are written in each way`() async throws {
         try await withLink { link, _ in
             let value = octets(512)
-            for kind in [WriteKind.withoutResponse, .withResponse, .reliable] {
+            for kind in [Link.WriteKind.withoutResponse, .withResponse, .reliable] {
                 try await link.write([], to: Self.long)
                 try await link.write(value, to: Self.long, kind)
                 try await link.expect(Self.long, reads: value)

@@ -18,7 +18,9 @@ import Testing
             let log = Recorder<String>()
             try await bench.peripheral.withQueue { queue in
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    let plan: [(String, CommandPriority)] = [("a", .normal), ("b", .low), ("c", .high), ("d", .normal)]
+                    let plan: [(String, CommandQueue.Priority)] = [
+                        ("a", .normal), ("b", .low), ("c", .high), ("d", .normal),
+                    ]
                     for (name, priority) in plan {
                         group.addTask {
                             try await queue.run(Self.work(name, 2, log, bench), priority: priority)
@@ -220,7 +222,7 @@ import Testing
                     for number in 0..<20 {
                         var chance = Chance(seed: UInt64(seed * 100 + number))
                         let (start, length, patience) = (chance.below(2000), chance.below(500), chance.below(4000))
-                        let priority = CommandPriority(rawValue: chance.below(3))
+                        let priority = CommandQueue.Priority(rawValue: chance.below(3))
                         group.addTask {
                             try? await bench.time.sleep(for: .milliseconds(start))
                             let work = CommandBlock("work") { _ in

@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test func `a decorator of one's own sees each command`() async throws {
-        struct Logging: CommandDecorator {
+        struct Logging: CommandQueue.Decorator {
             let log: Recorder<String>
             func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
                 log.add(command.name)

@@ -44,7 +44,7 @@ import Testing
                 var handles = [first]
                 // The first one has begun: what is more urgent doesn't interrupt it.
                 _ = try await first.states.first { if case .running = $0 { true } else { false } }
-                for (name, priority) in [("low", CommandPriority.low), ("normal", .normal), ("high", .high)] {
+                for (name, priority) in [("low", CommandQueue.Priority.low), ("normal", .normal), ("high", .high)] {
                     handles.append(queue.enqueue(Self.work(name, 1, log, bench), priority: priority))
                 }
                 #expect(bench.time.now == .zero)
@@ -160,7 +160,7 @@ import Testing
     @Test func `cancelling the scope's task ends what was enqueued`() async throws {
         try await Bench.run { bench in
             let log = Recorder<String>()
-            let kept = Recorder<CommandHandle<String>>()
+            let kept = Recorder<CommandQueue.Handle<String>>()
             await withTaskGroup(of: Void.self) { group in
                 group.addTask {
                     try? await bench.peripheral.withQueue { queue in
@@ -245,7 +245,7 @@ import Testing
     }
 }
 
-extension CommandHandle {
+extension CommandQueue.Handle {
     /// Waits for the value, which is a sequence of these.
     func expect<Element: Equatable>(_ elements: [Element]) async throws where Output: Sequence<Element> {
         let value = try await value

@@ -149,7 +149,7 @@ import Testing
     }
 
     @Test func `a decorator of one's own keeps its place, and what it runs again is prepared again`() async throws {
-        struct Twice: CommandDecorator {
+        struct Twice: CommandQueue.Decorator {
             let log: Recorder<String>
             func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
                 log.add("begin")
@@ -208,8 +208,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [AdapterState.poweredOff, .blocked, .absent])
-    func `an adapter that stays away is what the command fails with, at the limit`(state: AdapterState) async throws {
+    @Test(arguments: [AdapterInfo.State.poweredOff, .blocked, .absent])
+    func `an adapter that stays away is what the command fails with, at the limit`(state: AdapterInfo.State)
+        async throws
+    {
         try await Bench.run { bench in
             switch state {
             case .blocked: bench.centralAdapter.block()
@@ -218,7 +220,7 @@ import Testing
             }
             try await bench.peripheral.withQueue { queue in
                 let error = await bleError { try await queue.connecting(timeout: .seconds(12)).run(Self.read) }
-                let codes: [AdapterState: BLEError.Code] = [
+                let codes: [AdapterInfo.State: BLEError.Code] = [
                     .poweredOff: .adapterPoweredOff, .blocked: .adapterBlocked, .absent: .adapterNotFound,
                 ]
                 #expect(error?.code == codes[state] && error?.remedy.isEmpty == false)

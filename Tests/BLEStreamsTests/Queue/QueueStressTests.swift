@@ -42,7 +42,7 @@ import Testing
                     let command = kind == 0 ? step : step.retry(.constant(.milliseconds(100)))
                     let handle = queue.enqueue(
                         command,
-                        priority: CommandPriority(rawValue: priority),
+                        priority: CommandQueue.Priority(rawValue: priority),
                         deadline: patience.map { .milliseconds($0) }
                     )
                     if kind == 3 {
@@ -109,7 +109,7 @@ import Testing
     @Test(arguments: 0..<20) func `the queue of a session, whatever happens`(seed: Int) async throws {
         try await Bench.run(seed: UInt64(seed + 1), serve: Bench.sendForEver) { bench in
             Self.makeTrouble(bench, seed: seed)
-            let plan = SessionPlan(bench.peripheral).subscribing(to: Bench.notifying)
+            let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
             let values = Recorder<Int>()
             try await bench.central.withSession(plan) { session in
                 try await withThrowingTaskGroup(of: Void.self) { group in

@@ -51,7 +51,9 @@ import Testing
 
     @Test func `so is one that hangs, and a session comes back by itself`() async throws {
         try await connecting { bench, central, troubles in
-            let plan = SessionPlan(central.peripheral(bench.peripheralAdapter.address)).subscribing(to: Bench.notifying)
+            let plan = Session.Plan(central.peripheral(bench.peripheralAdapter.address)).subscribing(
+                to: Bench.notifying
+            )
             bench.centralAdapter.hang()
             try await central.withSession(plan) { session in
                 _ = try await session.notifications(of: Bench.notifying).collect(3)

@@ -87,7 +87,7 @@ import Testing
     @Test func `by default an adapter is never switched off`() async throws {
         try await scanning(RecoveryPlan()) { bench, heard in
             bench.centralAdapter.goDeaf(untilPowerCycle: true)
-            let states = Mutex<Set<AdapterState>>([])
+            let states = Mutex<Set<AdapterInfo.State>>([])
             let watch = bench.centralAdapter.observeAdapter { info in states.withLock { _ = $0.insert(info.state) } }
             try await bench.time.sleep(for: .seconds(3600))
             watch.cancel()
@@ -129,7 +129,7 @@ import Testing
     @Test func `a session beside an adapter that hangs comes back by itself`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             let central = try await Central.open(.radio(bench.centralAdapter), recovery: Self.plan)
-            let plan = SessionPlan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
+            let plan = Session.Plan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
             bench.centralAdapter.hang()
             try await central.withSession(plan) { session in
                 _ = try await session.notifications(of: Bench.notifying).collect(3)
@@ -155,7 +155,7 @@ import Testing
                     }
                 }
                 group.addTask { for try await _ in central.scan(duplicates: true) {} }
-                let plan = SessionPlan(bench.peripheral).subscribing(to: Bench.notifying)
+                let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
                 try await central.withSession(plan) { session in
                     _ = try await session.notifications(of: Bench.notifying).collect(3)
                     bench.centralAdapter.goDeaf(untilPowerCycle: true)
@@ -253,7 +253,7 @@ import Testing
 
     @Test func `a program resets its adapter, and is told what is seen`() async throws {
         try await Bench.run { bench in
-            let seen = Recorder<AdapterState>()
+            let seen = Recorder<AdapterInfo.State>()
             bench.centralAdapter.hang(powerCycles: .max)
             try await bench.central.reset { seen.add($0.state) }
             #expect(seen.all == [.absent, .poweredOn])

@@ -15,7 +15,7 @@ import Testing
     private static let interviews: [any Sendable] = [
         PairingQuestion.comparison(Planted.passkey),
         PairingQuestion.display(Planted.passkey, typed: 3),
-        PairingAnswer.passkey(Planted.passkey),
+        PairingQuestion.Answer.passkey(Planted.passkey),
         PairingAnswers.passkey(Planted.passkey),
         PairingInterview(.keyboardOnly) { _, reply in reply(.passkey(Planted.passkey)) },
         PairingReception(.keyboardOnly) { _ in
@@ -134,7 +134,7 @@ import Testing
             let path = "\(parent)/walk.btsnoop"
             try await Bench.run { bench in
                 bench.peripheralAdapter.settings.pairing = .showsPasskey(Planted.passkey)
-                let capture = try Capture(file: path)
+                let capture = try TrafficCapture(file: path)
                 let central = try await Central.open(.radio(bench.centralAdapter).captured(in: capture))
                 try await central.peripheral(bench.peripheralAdapter.address).withLink { link in
                     try await link.pair(answers: .passkey(Planted.passkey))

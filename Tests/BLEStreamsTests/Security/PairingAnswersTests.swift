@@ -208,7 +208,7 @@ import Testing
         let number = Self.passkey
         let values: [Any] = [
             PairingAnswers.passkey(number), PairingQuestion.comparison(number), PairingManner.showsPasskey(number),
-            PairingQuestion.display(number, typed: 3), PairingAnswer.passkey(number),
+            PairingQuestion.display(number, typed: 3), PairingQuestion.Answer.passkey(number),
             AdapterSettings(pairing: .showsPasskey(number)),
         ]
         for value in values {

@@ -11,12 +11,13 @@ struct RaiseMachineTests {
 
     private var machine = RaiseMachine()
 
-    private mutating func wantRefused(_ level: SecurityLevel, _ token: Int, at current: SecurityLevel? = nil) -> Output
+    private mutating func wantRefused(_ level: LinkSecurity.Level, _ token: Int, at current: LinkSecurity.Level? = nil)
+        -> Output
     {
         machine.want(level, token, isRefused: true, at: current)
     }
 
-    private static func begin(_ level: SecurityLevel, _ token: Int) -> Output {
+    private static func begin(_ level: LinkSecurity.Level, _ token: Int) -> Output {
         Output(begin: RaiseMachine.Begin(level: level, token: token))
     }
 
@@ -26,7 +27,7 @@ struct RaiseMachineTests {
 
     @Test(
         arguments: [
-            (ATTError.insufficientAuthentication, nil, SecurityLevel.encrypted),
+            (ATTError.insufficientAuthentication, nil, LinkSecurity.Level.encrypted),
             (.insufficientEncryption, nil, .encrypted),
             (.encryptionKeySizeTooShort, nil, .encrypted),
             (.insufficientAuthentication, .encrypted, .authenticated),
@@ -35,9 +36,9 @@ struct RaiseMachineTests {
             (.encryptionKeySizeTooShort, .encrypted, nil),
             (.insufficientAuthorization, nil, nil),
             (.readNotPermitted, nil, nil),
-        ] as [(ATTError, SecurityLevel?, SecurityLevel?)]
+        ] as [(ATTError, LinkSecurity.Level?, LinkSecurity.Level?)]
     )
-    func `a refusal says what is missing`(error: ATTError, current: SecurityLevel?, needed: SecurityLevel?) {
+    func `a refusal says what is missing`(error: ATTError, current: LinkSecurity.Level?, needed: LinkSecurity.Level?) {
         let security = LinkSecurity(
             isEncrypted: current != nil,
             isAuthenticated: current == .authenticated,

@@ -49,7 +49,7 @@ import Testing
         manner: PairingManner,
         _ body: @escaping @Sendable (Bench) async throws -> Void
     ) async throws {
-        let properties: CharacteristicProperties = [.read, .write, .writeWithoutResponse, .notify]
+        let properties: Characteristic.Properties = [.read, .write, .writeWithoutResponse, .notify]
         let lock = LocalPeripheral(name: "Lock") {
             LocalService(BluetoothUUID(0xB010)) {
                 LocalCharacteristic(code, properties, value: .stored([42])) {
@@ -111,7 +111,7 @@ import Testing
             let person = Vault.Person()
             bench.peripheral.allowPairing(person.answers())
             bench.peripheral.secure(Self.code, to: .authenticated)
-            let plan = SessionPlan(bench.peripheral).subscribing(to: Self.code)
+            let plan = Session.Plan(bench.peripheral).subscribing(to: Self.code)
             try await bench.central.withSession(plan) { session in
                 var count = 0
                 for try await value in session.notifications(of: Self.code) {

@@ -11,7 +11,9 @@ import Testing
     private static let passkey = SecurityOnDemandTests.passkey
 
     @Test func `a level says what a link has`() {
-        func level(_ isEncrypted: Bool, _ isAuthenticated: Bool, _ isSecure: Bool, _ keySize: Int) -> SecurityLevel? {
+        func level(_ isEncrypted: Bool, _ isAuthenticated: Bool, _ isSecure: Bool, _ keySize: Int) -> LinkSecurity
+            .Level?
+        {
             LinkSecurity(
                 isEncrypted: isEncrypted,
                 isAuthenticated: isAuthenticated,
@@ -24,7 +26,7 @@ import Testing
         #expect(level(true, true, false, 16) == .authenticated)
         #expect(level(true, true, true, 7) == .authenticated)
         #expect(level(true, true, true, 16) == .secureConnections)
-        #expect(SecurityLevel.allCases.sorted() == SecurityLevel.allCases)
+        #expect(LinkSecurity.Level.allCases.sorted() == LinkSecurity.Level.allCases)
     }
 
     @Test func `a level is demanded, and brought about`() async throws {
@@ -56,7 +58,7 @@ import Testing
 
     @Test func `the level in force is a stream, which ends with the link`() async throws {
         try await SecurityOnDemandTests.withVault { bench in
-            let levels = Recorder<SecurityLevel?>()
+            let levels = Recorder<LinkSecurity.Level?>()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 let began = Ending<Void>()
                 try await bench.peripheral.withLink { link in

@@ -74,7 +74,7 @@ import Testing
         try await Vault.withVault(manner: .showsPasskey(Vault.passkey)) { bench in
             let person = Vault.Person()
             bench.peripheral.allowPairing(person.answers(after: .seconds(4), on: bench.time))
-            let plan = SessionPlan(bench.peripheral).subscribing(to: Vault.secret)
+            let plan = Session.Plan(bench.peripheral).subscribing(to: Vault.secret)
             try await bench.central.withSession(plan) { session in
                 var count = 0
                 for try await value in session.notifications(of: Vault.secret) {
@@ -90,7 +90,7 @@ import Testing
 
     @Test func `a session's plan demands a level`() async throws {
         try await Vault.withVault(manner: .showsPasskey(Vault.passkey)) { bench in
-            var plan = SessionPlan(bench.peripheral)
+            var plan = Session.Plan(bench.peripheral)
             plan.security = .authenticated
             bench.peripheral.allowPairing(.passkey(Vault.passkey))
             try await bench.central.withSession(plan) { session in

@@ -42,7 +42,7 @@ import Testing
     @Test(arguments: 0..<3) func `one that never confirms delays nobody, and each outcome is told`(dead: Int)
         async throws
     {
-        let (outcomes, times) = (Recorder<[IndicationOutcome]>(), Recorder<Duration>())
+        let (outcomes, times) = (Recorder<[PeripheralServer.IndicationOutcome]>(), Recorder<Duration>())
         try await withThree { server, bench in
             try await bench.time.sleep(for: .seconds(10))
             times.add(bench.time.now)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func `who leaves meanwhile is told of`() async throws {
-        let outcomes = Recorder<[IndicationOutcome]>()
+        let outcomes = Recorder<[PeripheralServer.IndicationOutcome]>()
         try await withThree { server, bench in
             try await bench.time.sleep(for: .seconds(10))
             outcomes.add(try await server.indicate([1], of: Bench.indicating))

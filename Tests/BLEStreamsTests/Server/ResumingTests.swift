@@ -36,7 +36,7 @@ import Testing
             puppet = PuppetRadio(adapter)
         }
 
-        func note(_ state: ServingState) {
+        func note(_ state: PeripheralServer.ServingState) {
             times.add(time.now)
             if case .interrupted(let error) = state {
                 states.add("\(error.code)")
@@ -231,7 +231,7 @@ import Testing
                 }
                 // The closure has begun by then.
                 try await scene.time.sleep(for: .seconds(2))
-                var plan = SessionPlan(scene.adapter.address).subscribing(to: Self.temperature)
+                var plan = Session.Plan(scene.adapter.address).subscribing(to: Self.temperature)
                 plan.reconnecting = .exponential(jitter: 0)
                 try await central.withSession(plan) { session in
                     var values: [UInt8] = []

@@ -52,14 +52,14 @@ import Testing
         return (heard.quick.all, heard.slow.all)
     }
 
-    private func expectAccounted(_ counters: NotificationCounters, offered: Int) {
+    private func expectAccounted(_ counters: PeripheralServer.NotificationCounters, offered: Int) {
         #expect(counters.offered == offered)
         #expect(counters.sent + counters.dropped + counters.waiting == counters.offered)
     }
 
     @Test func `the newest values reach a slow one, all of them the quick one`() async throws {
         let told = Recorder<(BluetoothAddress, Bool)>()
-        let left = Recorder<NotificationCounters>()
+        let left = Recorder<PeripheralServer.NotificationCounters>()
         let heard = try await meet { server, bench, quick, slow in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
@@ -150,7 +150,7 @@ import Testing
     {
         let left = Recorder<ConnectedCentral>()
         let told = Recorder<Bool>()
-        let streams = Recorder<BLEStream<CentralBacklog>>()
+        let streams = Recorder<BLEStream<PeripheralServer.CentralBacklog>>()
         let isOver = Flag()
         try await VirtualTime.run { time in
             let air = SimulatedAir(time)

@@ -40,7 +40,7 @@ import Testing
 
     @Test func `a request that is let go, or that takes too long, is refused by name, and told`() async throws {
         let warnings = Recorder<BLEError>()
-        let kept = Recorder<ReadRequest>()
+        let kept = Recorder<PeripheralServer.ReadRequest>()
         try await Bench.run(warnings: warnings) { server, _ in
             var isFirst = true
             for try await read in server.reads() {

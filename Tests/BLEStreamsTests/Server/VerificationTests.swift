@@ -13,8 +13,8 @@ import Testing
     }
 
     private static func device(
-        _ properties: CharacteristicProperties = [.read],
-        value octets: LocalValue = .stored([1]),
+        _ properties: Characteristic.Properties = [.read],
+        value octets: LocalCharacteristic.Value = .stored([1]),
         access: AccessRequirement = .open,
         permissions: AttributePermissions? = nil,
         descriptors: [LocalDescriptor] = []
@@ -35,8 +35,8 @@ import Testing
         writing: Bool = false,
         faults: [Fault] = [],
         refusing error: ATTError? = nil
-    ) async throws -> [VerificationFinding] {
-        let found = Recorder<VerificationFinding>()
+    ) async throws -> [Link.VerificationFinding] {
+        let found = Recorder<Link.VerificationFinding>()
         try await Bench.run(description: served) { server, _ in
             for try await request in server.reads() { error.map { request.reject($0) } }
         } _: { bench in
@@ -94,7 +94,7 @@ import Testing
     @Test func `a secondary service is not the primary one that is declared`() async throws {
         let served = Self.offering(LocalService(Self.uuid, isPrimary: false))
         let found = try await findings(of: served, against: Self.offering(LocalService(Self.uuid)))
-        #expect(found == [VerificationFinding(.missing, service: Self.uuid)])
+        #expect(found == [Link.VerificationFinding(.missing, service: Self.uuid)])
     }
 
     @Test func `other properties are found, and only what both have is tried`() async throws {
@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test func `a finding reads as a sentence that names the place`() {
-        let finding = VerificationFinding(
+        let finding = Link.VerificationFinding(
             .refused(.subscribe, .unlikely),
             service: .heartRate,
             characteristic: BluetoothUUID(0x2A37),

@@ -16,7 +16,7 @@ import Testing
     /// The value of a Client Characteristic Configuration that is written to the bench's own service.
     private static let subscription = PDUFilter.where { $0.count == 5 && $0[0] == 0x12 && $0[1] > 0x0D && $0[3] != 0 }
 
-    private static func check(_ transitions: [SessionTransition], _ time: VirtualTime) {
+    private static func check(_ transitions: [Session.Transition], _ time: VirtualTime) {
         let links = transitions.filter { $0.cause?.kind == .linkEstablished }
         #expect(links.count > 4 && links.count <= most, "\(links.count) links")
         let pauses = transitions.compactMap { transition -> Duration? in
@@ -29,7 +29,7 @@ import Testing
     @Test func `one that drops at a subscription that a stream makes is backed off`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             Self.dropEach(Self.subscription, bench)
-            try await bench.central.withSession(SessionPlan(bench.peripheral)) { session in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
                 let end = bench.time.after(.seconds(60))
                 async let transitions = session.states.take(until: end).collect()
                 let values = try await session.notifications(of: Bench.notifying).take(until: end).collect()
@@ -43,7 +43,7 @@ import Testing
     func `one that drops at, or right after, a subscription of the plan is backed off`(_ pdus: PDUFilter) async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             Self.dropEach(pdus, bench)
-            let plan = SessionPlan(bench.peripheral).subscribing(to: Bench.notifying)
+            let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
             try await bench.central.withSession(plan) { session in
                 let transitions = try await session.states.take(until: bench.time.after(.seconds(60))).collect()
                 Self.check(transitions, bench.time)
@@ -55,7 +55,7 @@ import Testing
         try await Bench.run(serve: Bench.sendForEver) { bench in
             Self.dropEach(.notifications, bench)
             try await bench.central.withFleet { fleet in
-                fleet.add(SessionPlan(bench.peripheral).subscribing(to: Bench.notifying))
+                fleet.add(Session.Plan(bench.peripheral).subscribing(to: Bench.notifying))
                 let transitions = try await fleet.transitions
                     .take(until: bench.time.after(.seconds(60))).collect()
                 Self.check(transitions, bench.time)
@@ -80,7 +80,7 @@ import Testing
     @Test func `a policy with so many attempts gives it up`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             Self.dropEach(.notifications, bench)
-            var plan = SessionPlan(bench.peripheral).subscribing(to: Bench.notifying)
+            var plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
             plan.reconnecting = .exponential(attempts: 3)
             try await bench.central.withSession(plan) { session in
                 let error = await bleError { for try await _ in session.values {} }
@@ -92,7 +92,7 @@ import Testing
     @Test func `one that was stable for as long as the policy says begins with the first pause again`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             bench.air.faults.add(.loseLinks(every: .seconds(300)))
-            var plan = SessionPlan(bench.peripheral).subscribing(to: Bench.notifying)
+            var plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
             plan.reconnecting = .exponential(stableAfter: .seconds(1))
             try await bench.central.withSession(plan) { session in
                 let transitions = try await session.states.take(until: bench.time.after(.seconds(3600))).collect()

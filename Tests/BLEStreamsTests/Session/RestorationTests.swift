@@ -6,8 +6,8 @@ import Testing
 @testable import BLEStreams
 
 @Suite(.timeLimit(.minutes(10))) struct RestorationTests {
-    private static func plan(_ address: BluetoothAddress) -> SessionPlan {
-        var plan = SessionPlan(address).subscribing(to: .uuid(Bench.notifying, in: BluetoothUUID(0xA000)))
+    private static func plan(_ address: BluetoothAddress) -> Session.Plan {
+        var plan = Session.Plan(address).subscribing(to: .uuid(Bench.notifying, in: BluetoothUUID(0xA000)))
             .subscribing(to: .handle(0x1234), indications: true)
         plan.requiredServices = [BluetoothUUID(0xA000), .heartRate]
         plan.limits.search = nil
@@ -21,7 +21,7 @@ import Testing
 
     @Test func `a plan comes back from the disk as it was`() throws {
         let address = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
-        for var plan in [Self.plan(address), SessionPlan(address)] {
+        for var plan in [Self.plan(address), Session.Plan(address)] {
             plan.isKept = true
             let data = try JSONEncoder().encode(SessionRecord(plan, name: "Sensor"))
             let record = try JSONDecoder().decode(SessionRecord.self, from: data)
@@ -43,7 +43,7 @@ import Testing
         try await Bench.run(serve: Bench.sendForEver) { bench in
             let store = PeerStore.inMemory()
             let first = try await Central.open(.radio(bench.centralAdapter), store: store)
-            var plan = SessionPlan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
+            var plan = Session.Plan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
             plan.isKept = true
             try await first.withFleet { fleet in
                 #expect(fleet.restore().isEmpty)
@@ -70,7 +70,7 @@ import Testing
         try await Bench.run { bench in
             let store = PeerStore.inMemory()
             let central = try await Central.open(.radio(bench.centralAdapter), store: store)
-            try await central.withSession(SessionPlan(bench.peripheral)) { try await $0.ready() }
+            try await central.withSession(Session.Plan(bench.peripheral)) { try await $0.ready() }
             #expect(central.keptPlans.isEmpty)
         }
     }

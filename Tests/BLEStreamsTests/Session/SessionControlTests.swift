@@ -5,7 +5,7 @@ import Testing
 
 /// What a program asks of a session while it runs: to leave, to come back, to look for another one.
 @Suite(.timeLimit(.minutes(10))) struct SessionControlTests {
-    private static let plan = SessionPlan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
+    private static let plan = Session.Plan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
 
     private static func kinds(_ session: Session, until end: SessionState.Kind) async throws -> [SessionState.Kind] {
         try await session.states.take(until: { $0.state.kind == end }).map(\.state.kind).collect()
@@ -13,9 +13,9 @@ import Testing
 
     // MARK: - No reconnecting
 
-    @Test(arguments: [AdapterState.poweredOff, .blocked, .absent, .resetting, .unauthorized])
+    @Test(arguments: [AdapterInfo.State.poweredOff, .blocked, .absent, .resetting, .unauthorized])
     func `without reconnecting an adapter that goes is a failure, and nothing resumes when it returns`(
-        _ state: AdapterState
+        _ state: AdapterInfo.State
     ) async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             var plan = Self.plan
@@ -53,8 +53,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [AdapterState.unauthorized, .unsupported])
-    func `an adapter that waiting doesn't help is a failure whatever the policy`(_ state: AdapterState) async throws {
+    @Test(arguments: [AdapterInfo.State.unauthorized, .unsupported])
+    func `an adapter that waiting doesn't help is a failure whatever the policy`(_ state: AdapterInfo.State)
+        async throws
+    {
         try await Bench.run { bench in
             bench.centralAdapter.setState(state)
             try await bench.central.withSession(Self.plan) { session in
@@ -88,8 +90,8 @@ import Testing
                     #expect(gap.duration > .seconds(3600))
                     break
                 }
-                #expect(throws: IllegalTrigger.self) { try session.connect() }
-                #expect(throws: IllegalTrigger.self) { try session.search() }
+                #expect(throws: SessionState.IllegalTrigger.self) { try session.connect() }
+                #expect(throws: SessionState.IllegalTrigger.self) { try session.search() }
             }
         }
     }
@@ -137,7 +139,7 @@ import Testing
 
     @Test func `a session with an address waits, when it searches, until that one is heard`() async throws {
         try await Bench.run { bench in
-            var plan = SessionPlan(bench.peripheral)
+            var plan = Session.Plan(bench.peripheral)
             plan.limits.search = nil
             try await bench.central.withSession(plan) { session in
                 await session.disconnect()
@@ -152,7 +154,7 @@ import Testing
 
     @Test func `connecting ends a long pause`() async throws {
         try await Bench.run { bench in
-            var plan = SessionPlan(bench.peripheral)
+            var plan = Session.Plan(bench.peripheral)
             plan.reconnecting = .constant(.seconds(3600))
             bench.air.faults.add(.dropLink(after: .seconds(5)))
             try await bench.central.withSession(plan) { session in
@@ -183,7 +185,7 @@ import Testing
                         #expect(bench.centralAdapter.activity.isIdle, "seed \(seed)")
                         try session.search()
                     }
-                    for state in [AdapterState.poweredOff, .resetting] {
+                    for state in [AdapterInfo.State.poweredOff, .resetting] {
                         _ = try await session.states.first { $0.state.kind == kind }
                         bench.centralAdapter.setState(state)
                         let waiting = try await session.states.first { $0.state.kind == .waitingToReconnect }
@@ -205,7 +207,7 @@ import Testing
 
     @Test func `a stream that ends switches its notifications off, and the states say so`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
-            try await bench.central.withSession(SessionPlan(bench.peripheral)) { session in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
                 try await session.ready()
                 async let off = session.states.first { $0.cause?.kind == .unsubscribe }
                 _ = try await session.notifications(of: Bench.notifying).first()
@@ -227,13 +229,13 @@ import Testing
     @Test func `running a session that is being run is busy at once, whoever is quicker`() async throws {
         for seed in 1...60 as ClosedRange<UInt64> {
             try await Bench.run(seed: seed) { bench in
-                try await bench.central.withSession(SessionPlan(bench.peripheral)) { session in
+                try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
                     let error = await bleError { try await session.run() }
                     #expect(error?.code == .busy, "seed \(seed)")
                     try await session.ready(timeout: .seconds(30))
                 }
                 try await bench.central.withFleet { fleet in
-                    let session = fleet.add(SessionPlan(bench.peripheral))
+                    let session = fleet.add(Session.Plan(bench.peripheral))
                     let error = await bleError { try await session.run() }
                     #expect(error?.code == .busy, "seed \(seed)")
                     try await session.ready(timeout: .seconds(30))

@@ -7,8 +7,8 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SessionFailureTests {
     private static let service = BluetoothUUID(0xA000)
 
-    private static func plan(_ characteristic: BluetoothUUID = Bench.notifying) -> SessionPlan {
-        var plan = SessionPlan(finding: .service(service)).subscribing(to: characteristic)
+    private static func plan(_ characteristic: BluetoothUUID = Bench.notifying) -> Session.Plan {
+        var plan = Session.Plan(finding: .service(service)).subscribing(to: characteristic)
         plan.limits.search = .seconds(20)
         plan.reconnecting = .exponential(attempts: 2)
         return plan
@@ -17,7 +17,7 @@ import Testing
     /// Waits for the failure, cures its cause, resets, and expects the session to be ready.
     private static func failsAndRecovers(
         _ bench: Bench,
-        _ plan: SessionPlan,
+        _ plan: Session.Plan,
         initialise: @escaping @Sendable (Link) async throws -> Void = { _ in },
         cure: @Sendable () async throws -> Void
     ) async throws -> BLEError? {
@@ -30,12 +30,12 @@ import Testing
             #expect(stream?.description == error.description)
             let operation = await bleError { _ = try await session.read(Bench.readable) }
             #expect(operation?.code == error.code)
-            #expect(throws: IllegalTrigger.self) { try session.board.handle(.connect) }
+            #expect(throws: SessionState.IllegalTrigger.self) { try session.board.handle(.connect) }
             try await cure()
             try session.reset()
             #expect(session.state.kind == .initial)
             try await session.ready(timeout: .seconds(60))
-            #expect(throws: IllegalTrigger.self) { try session.reset() }
+            #expect(throws: SessionState.IllegalTrigger.self) { try session.reset() }
             return error
         }
     }

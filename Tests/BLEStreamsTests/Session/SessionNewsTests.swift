@@ -16,10 +16,12 @@ import Testing
         arguments: [
             (.adapterPoweredOff, .poweredOff), (.adapterBlocked, .blocked), (.adapterNotFound, .absent),
             (.adapterNotReady, .resetting),
-        ] as [(BLEError.Code, AdapterState)]
+        ] as [(BLEError.Code, AdapterInfo.State)]
     )
-    func `an error that is the adapter's is its loss, with a link and without`(code: BLEError.Code, state: AdapterState)
-    {
+    func `an error that is the adapter's is its loss, with a link and without`(
+        code: BLEError.Code,
+        state: AdapterInfo.State
+    ) {
         let error = Self.error(code)
         for news in [SessionNews(), SessionNews(adapter: .poweredOn, linkEnd: DisconnectReason(.closedByPeer))] {
             expect(news.trigger(for: error, or: .connectFailed(error)), .adapterLost(state))
@@ -38,7 +40,7 @@ import Testing
         let (timedOut, gone) = (Self.error(.timedOut), Self.error(.disconnected, .supervisionTimeout))
         var news = SessionNews(adapter: .poweredOn)
         expect(news.trigger(forFailureOnLink: timedOut, or: .discoveryFailed(timedOut)), .discoveryFailed(timedOut))
-        let lost = SessionTrigger.linkLost(DisconnectReason(.supervisionTimeout))
+        let lost = SessionState.Trigger.linkLost(DisconnectReason(.supervisionTimeout))
         expect(news.trigger(forFailureOnLink: gone, or: .discoveryFailed(gone)), lost)
         let closed = DisconnectReason(.closedByPeer)
         news.linkEnd = closed
@@ -62,8 +64,8 @@ import Testing
 
     /// Triggers are told apart by their kinds, and by their words.
     private func expect(
-        _ trigger: SessionTrigger?,
-        _ expected: SessionTrigger?,
+        _ trigger: SessionState.Trigger?,
+        _ expected: SessionState.Trigger?,
         at location: SourceLocation = #_sourceLocation
     ) {
         #expect(trigger?.kind == expected?.kind, sourceLocation: location)

@@ -14,7 +14,7 @@ import Testing
         _ body: @escaping @Sendable (Bench, Session) async throws -> Void
     ) async throws {
         try await Bench.run(serve: serve) { bench in
-            let plan = SessionPlan(bench.peripheral)
+            let plan = Session.Plan(bench.peripheral)
             try await bench.central.withSession(subscribed ? plan.subscribing(to: Bench.notifying) : plan) { session in
                 try await body(bench, session)
             }
@@ -45,7 +45,7 @@ import Testing
                 }
             },
             { bench in
-                let plan = SessionPlan(bench.peripheral).subscribing(to: Bench.notifying)
+                let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
                 let (numbers, gaps) = (Recorder<UInt32>(), Recorder<StreamGap>())
                 let before = Recorder<Int>()
                 try await bench.central.withSession(plan) { session in
@@ -64,7 +64,7 @@ import Testing
                         bench.air.faults.add(.dropLink(after: 90, .writeCommands))
                         let update = FirmwareUpdateFlow(
                             image,
-                            over: method == 0 ? .plain() : .mcumgr(MCUmgrOptions(mode: .upload))
+                            over: method == 0 ? .plain() : .mcumgr(FirmwareUpdateFlow.MCUmgrOptions(mode: .upload))
                         )
                         try await session.queue.run(update)
                         let after = numbers.all.count - (before.all.first ?? 0)
@@ -224,8 +224,8 @@ import Testing
 
     @Test func `the end of the session ends its commands, and none come in behind it`() async throws {
         try await Bench.run { bench in
-            let kept = Recorder<CommandHandle<Void>>()
-            let session = try await bench.central.withSession(SessionPlan(bench.peripheral)) { session in
+            let kept = Recorder<CommandQueue.Handle<Void>>()
+            let session = try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
                 for name in ["a", "b"] {
                     kept.add(
                         session.queue.enqueue(
@@ -246,7 +246,7 @@ import Testing
 
     @Test func `a session that has failed fails its commands`() async throws {
         try await Bench.run { bench in
-            let plan = SessionPlan(bench.peripheral).subscribing(to: Bench.readOnly)
+            let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.readOnly)
             try await bench.central.withSession(plan) { session in
                 let error = await bleError { try await session.queue.run(Self.read) }
                 #expect(error?.code == .notSupported)
@@ -265,7 +265,7 @@ import Testing
         }
         // Once the session is over the peripheral is anybody's.
         try await Bench.run { bench in
-            try await bench.central.withSession(SessionPlan(bench.peripheral)) { try await $0.ready() }
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { try await $0.ready() }
             _ = try await bench.peripheral.withQueue { try await $0.connecting().run(Self.read) }
         }
     }

@@ -54,22 +54,22 @@ import Testing
 
     @Test(
         arguments: [
-            (SearchChoice.first, [ScanFilter.service(BluetoothUUID(0xA000))], false),
+            (Session.SearchChoice.first, [ScanFilter.service(BluetoothUUID(0xA000))], false),
             (.first, [.namePrefix("Be"), .service(BluetoothUUID(0xA000))], false),
             // What was heard from afar first may come nearer.
             (.first, [.rssi(atLeast: -100)], true),
             (.strongest(within: .seconds(1)), [.service(BluetoothUUID(0xA000))], true),
-        ] as [(SearchChoice, [ScanFilter], Bool)]
+        ] as [(Session.SearchChoice, [ScanFilter], Bool)]
     )
     func `a search asks for every advertisement only where it needs them`(
-        _ choice: SearchChoice,
+        _ choice: Session.SearchChoice,
         _ filters: [ScanFilter],
         _ needsDuplicates: Bool
     ) async throws {
         try await Bench.run { bench in
             let radio = WatchedRadio(radio: bench.centralAdapter)
             let central = try await Central.open(.radio(radio))
-            try await central.withSession(SessionPlan(finding: filters, choosing: choice)) { session in
+            try await central.withSession(Session.Plan(finding: filters, choosing: choice)) { session in
                 try await session.ready(timeout: .seconds(30))
             }
             #expect(!radio.requests.all.isEmpty)
@@ -99,7 +99,7 @@ import Testing
             let timer = bench.time.schedule(after: .seconds(20)) {
                 bench.air.setSignal(.dBm(-50), between: bench.centralAdapter, and: bench.peripheralAdapter)
             }
-            try await bench.central.withSession(SessionPlan(finding: .rssi(-60 ... -40))) { session in
+            try await bench.central.withSession(Session.Plan(finding: .rssi(-60 ... -40))) { session in
                 try await bench.time.sleep(for: .seconds(19))
                 #expect(session.state.kind == .scanning)
                 try await session.ready(timeout: .seconds(3))

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct SessionTests {
-    private static let plan = SessionPlan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
+    private static let plan = Session.Plan(finding: .service(BluetoothUUID(0xA000))).subscribing(to: Bench.notifying)
 
     private static let wholeWay: [SessionState.Kind] = [
         .initial, .scanning, .discovered, .connecting, .idle, .discoveringServices, .servicesReady,
@@ -38,7 +38,7 @@ import Testing
 
     @Test func `a new watcher gets the present state first`() async throws {
         try await Bench.run { bench in
-            try await bench.central.withSession(SessionPlan(bench.peripheral)) { session in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
                 try await session.ready()
                 let now = try await session.states.first()
                 #expect(now.state == .connected(.ready) && session.state.isReady)
@@ -88,7 +88,7 @@ import Testing
 
     @Test func `reading and writing are states too, and wait for the session to be ready`() async throws {
         try await Bench.run { bench in
-            try await bench.central.withSession(SessionPlan(bench.peripheral)) { session in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
                 async let transitions = session.states.take(until: { $0.previous?.kind == .writing }).collect()
                 let value = try await session.read(Bench.readable)
                 #expect(Array(value) == [1, 2, 3])
@@ -107,7 +107,7 @@ import Testing
                 var values = session.notifications(of: Bench.notifying).withGaps().makeAsyncIterator()
                 _ = try await values.next()
                 for (away, state) in [
-                    ({ bench.centralAdapter.powerOff() }, AdapterState.poweredOff),
+                    ({ bench.centralAdapter.powerOff() }, AdapterInfo.State.poweredOff),
                     ({ bench.centralAdapter.block() }, .blocked), ({ bench.centralAdapter.unplug() }, .absent),
                 ] {
                     away()
@@ -131,7 +131,7 @@ import Testing
     @Test func `a session that is begun without an adapter waits for it`() async throws {
         try await Bench.run { bench in
             bench.centralAdapter.powerOff()
-            try await bench.central.withSession(SessionPlan(bench.peripheral)) { session in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
                 try await bench.time.sleep(for: .seconds(60))
                 #expect(session.state.kind == .waitingToReconnect)
                 bench.centralAdapter.powerOn()
@@ -152,7 +152,7 @@ import Testing
 
     @Test func `a stream that nobody planned is switched on at once, and off with its last consumer`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
-            try await bench.central.withSession(SessionPlan(bench.peripheral)) { session in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
                 try await session.ready()
                 _ = try await session.notifications(of: Bench.notifying).first()
                 try await bench.time.sleep(for: .seconds(1))
@@ -171,7 +171,7 @@ import Testing
                 let near = bench.air.adapter()
                 bench.air.setSignal(.dBm(-40), between: near, and: bench.centralAdapter)
                 group.addTask { try await Bench.description.run(on: near) }
-                let plan = SessionPlan(
+                let plan = Session.Plan(
                     finding: .service(BluetoothUUID(0xA000)),
                     choosing: .strongest(within: .seconds(2))
                 )
@@ -186,7 +186,7 @@ import Testing
 
     @Test func `a session can be run once at a time`() async throws {
         try await Bench.run { bench in
-            try await bench.central.withSession(SessionPlan(bench.peripheral)) { session in
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
                 try await session.ready()
                 let error = await bleError { try await session.run() }
                 #expect(error?.code == .busy)

@@ -23,7 +23,7 @@ import Testing
     private struct Result: Sendable {
         var numbers: [UInt32] = []
         var gaps: [StreamGap] = []
-        var transitions: [SessionTransition] = []
+        var transitions: [Session.Transition] = []
     }
 
     @Test func `nothing that arrived is lost or comes twice, each gap is told, and pauses follow the policy`()
@@ -64,7 +64,7 @@ import Testing
             return try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await sense(on: far, time) }
                 group.addTask { try await die(far, air, time) }
-                let plan = SessionPlan(far.address).subscribing(to: number)
+                let plan = Session.Plan(far.address).subscribing(to: number)
                 let sizes = try await central.withSession(plan) { session in
                     var sizes: [Int] = []
                     for try await _ in session.notifications(of: number) where time.now >= week * (sizes.count + 1) {
@@ -161,7 +161,7 @@ import Testing
         _ central: Central,
         _ time: VirtualTime
     ) async throws -> Result {
-        let plan = SessionPlan(address).subscribing(to: number)
+        let plan = Session.Plan(address).subscribing(to: number)
         return try await central.withSession(plan) { session in
             let end = BLEStream<Void>(timeline: time) { feed in
                 let timer = time.schedule(after: week) { feed.send(()) }
@@ -200,7 +200,7 @@ import Testing
     }
 
     /// Each pause is as long as its state says, and lies within the jitter of what the policy computes.
-    private static func pausesAreExact(_ transitions: [SessionTransition], _ seed: UInt64) {
+    private static func pausesAreExact(_ transitions: [Session.Transition], _ seed: UInt64) {
         for (waiting, next) in zip(transitions, transitions.dropFirst()) {
             guard case .disconnected(.waitingToReconnect(let failure, .delay(let delay))) = waiting.state else {
                 continue

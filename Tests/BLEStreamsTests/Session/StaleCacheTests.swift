@@ -35,10 +35,10 @@ import Testing
         try await Bench.run(description: Self.before, serve: serve) { bench in
             bench.air.faults.add(Self.sameHash)
             let central = try await Central.open(.radio(bench.centralAdapter), store: .inMemory())
-            try await central.withSession(SessionPlan(bench.peripheralAdapter.address)) { session in
+            try await central.withSession(Session.Plan(bench.peripheralAdapter.address)) { session in
                 _ = try await session.read(Bench.readable)
             }
-            let plan = SessionPlan(bench.peripheralAdapter.address).subscribing(to: Bench.notifying)
+            let plan = Session.Plan(bench.peripheralAdapter.address).subscribing(to: Bench.notifying)
             try await central.withSession(plan) { session in
                 let transitions = try await session.states
                     .take(until: { $0.state.isReady || $0.state.kind == .failed }).collect()

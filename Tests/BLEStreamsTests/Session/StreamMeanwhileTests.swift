@@ -14,7 +14,7 @@ import Testing
                 begin.yield()
                 try await bench.time.sleep(for: .seconds(2))
             }
-            let session = bench.central.session(SessionPlan(bench.peripheral), initialise: initialise)
+            let session = bench.central.session(Session.Plan(bench.peripheral), initialise: initialise)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await session.run() }
                 for await _ in begun { break }

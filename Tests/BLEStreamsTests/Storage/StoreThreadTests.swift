@@ -38,7 +38,7 @@ import Testing
                         try await link.expect(Bench.readable, reads: [1, 2, 3])
                     }
                     near.forgetBonds()
-                    var plan = SessionPlan(peripheral).subscribing(to: Bench.notifying)
+                    var plan = Session.Plan(peripheral).subscribing(to: Bench.notifying)
                     plan.isKept = true
                     try await central.withSession(plan) { session in
                         try await session.ready()

@@ -20,9 +20,9 @@ import Testing
 
     @Test func `a peripheral's connection states`() async throws {
         try await Bench.run { bench in
-            let states: AsyncThrowingStream<ConnectionState, any Error> =
+            let states: AsyncThrowingStream<Peripheral.ConnectionState, any Error> =
                 bench.peripheral.connectionStates.asyncThrowingStream()
-            var seen: [ConnectionState] = []
+            var seen: [Peripheral.ConnectionState] = []
             try await withThrowingTaskGroup { group in
                 for try await state in states {
                     seen.append(state)

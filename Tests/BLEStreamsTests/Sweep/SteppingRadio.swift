@@ -35,7 +35,7 @@ final class SteppingRadio: IdleRadio {
         adapter.observeAdapter(events)
     }
 
-    func observeSymptoms(_ events: @escaping @Sendable (AdapterSymptom) -> Void) -> RadioActivity {
+    func observeSymptoms(_ events: @escaping @Sendable (AdapterInfo.Symptom) -> Void) -> RadioActivity {
         adapter.observeSymptoms(events)
     }
 

@@ -18,7 +18,7 @@ enum SweptFault: Hashable, Sendable, CustomStringConvertible {
     case stray([UInt8])
     case cutOff
     /// The adapter of the central can't be used; for so long, or until the operation has ended.
-    case adapter(AdapterState, lasting: Duration?)
+    case adapter(AdapterInfo.State, lasting: Duration?)
     case outOfRange(lasting: Duration?)
     case cancelled
     case consumerGone

@@ -67,7 +67,7 @@ import Testing
             async let written = server.writes(to: MessageBench.inbound).onEach { $0.accept() }.map(\.value)
                 .assembled(until: mark).collect(4)
             for (number, message) in messages.enumerated() {
-                let kind: WriteKind = number.isMultiple(of: 2) ? .withResponse : .withoutResponse
+                let kind: Link.WriteKind = number.isMultiple(of: 2) ? .withResponse : .withoutResponse
                 try await bench.link.send(message, to: MessageBench.inbound, endingWith: mark, kind)
             }
             #expect(try await written == messages, "\(mark)")

@@ -71,8 +71,8 @@ import Testing
         #expect(errors.all.map(\.operation) == ["send"] && errors.all.map(\.code) == [.disconnected])
     }
 
-    @Test(arguments: [WriteKind.withResponse, .withoutResponse])
-    func `messages of two centrals are put together each by itself`(kind: WriteKind) async throws {
+    @Test(arguments: [Link.WriteKind.withResponse, .withoutResponse])
+    func `messages of two centrals are put together each by itself`(kind: Link.WriteKind) async throws {
         let told = Recorder<CommandProgress>()
         let taken = Recorder<(BluetoothAddress, [UInt8])>()
         try await Bench.run(description: MessageBench.description, centrals: 2) { server, _ in

@@ -28,8 +28,8 @@ import Testing
 
     @Test func `a program that imports only BLEStreams names what the seam hands to it`() throws {
         let types = [
-            "AdapterInfo", "AdvertiseRequest", "Bond", "SecurityLevel", "LinkSecurity", "PairingQuestion",
-            "PairingAnswer",
+            "AdapterInfo", "AdvertiseRequest", "Bond", "LinkSecurity.Level", "LinkSecurity", "PairingQuestion",
+            "PairingQuestion.Answer",
         ]
         let complaints = try Self.complaints(about: types, importing: "BLEStreams")
         #expect(complaints.isEmpty, "\(complaints)")

@@ -40,7 +40,7 @@ struct PlannedFault: Sendable, CustomStringConvertible {
         case overflows(skipping: Int, times: Int)
         case refuses(UInt8, skipping: Int, times: Int)
         case outOfRange(lasting: Duration)
-        case adapter(AdapterState, lasting: Duration)
+        case adapter(AdapterInfo.State, lasting: Duration)
         case refusesConnections(Int, DisconnectReason.Kind)
         case ignoresConnections(lasting: Duration)
         case delaysConnections(by: Duration)
@@ -94,7 +94,7 @@ struct PlannedFault: Sendable, CustomStringConvertible {
             )
         case 10, 11: return .outOfRange(lasting: chance.seconds(1...60))
         case 12, 13:
-            let states: [AdapterState] = [.poweredOff, .blocked, .absent, .resetting]
+            let states: [AdapterInfo.State] = [.poweredOff, .blocked, .absent, .resetting]
             return .adapter(chance.any(of: states), lasting: chance.seconds(0...40))
         case 14: return .refusesConnections(chance.within(1...6), reason)
         case 15: return .ignoresConnections(lasting: chance.seconds(1...60))

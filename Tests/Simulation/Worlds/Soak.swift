@@ -221,7 +221,7 @@ private final class SoakStage: Sendable {
     func follow() async throws {
         let central = try await Central.open(.radio(central))
         try await central.withFleet { fleet in
-            for sensor in sensors { fleet.add(SessionPlan(sensor.address).subscribing(to: Self.number)) }
+            for sensor in sensors { fleet.add(Session.Plan(sensor.address).subscribing(to: Self.number)) }
             for try await value in fleet.values { take(value.value) }
         }
     }

@@ -12,8 +12,8 @@ extension World {
         case .follow(let number, let channel, let chain, let buffer, let manner):
             try await follow(number, channel, chain, buffer, manner, name, of: central)
         case .session(let number, let finds, let actions, let channel, let buffer, let manner):
-            let subject: SessionPlan =
-                finds ? SessionPlan(finding: .name("P\(number)")) : SessionPlan(peripheral(number, of: central))
+            let subject: Session.Plan =
+                finds ? Session.Plan(finding: .name("P\(number)")) : Session.Plan(peripheral(number, of: central))
             try await runSession(subject, actions, channel, buffer, manner, name, of: central, number)
         case .fleet(let numbers, let manner): try await runFleet(numbers, manner, name, of: central)
         case .queue(let number, let wrappings, let actions, let cancelled):

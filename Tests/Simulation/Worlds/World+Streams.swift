@@ -73,7 +73,7 @@ extension World {
     // MARK: - Sessions
 
     func runSession(
-        _ subject: SessionPlan,
+        _ subject: Session.Plan,
         _ actions: [LinkAction],
         _ channel: NumberedValue.Channel,
         _ buffer: BufferPolicy,
@@ -128,7 +128,7 @@ extension World {
         }
     }
 
-    private func check(_ transition: SessionTransition, after last: SessionState.Kind?, _ name: String) {
+    private func check(_ transition: Session.Transition, after last: SessionState.Kind?, _ name: String) {
         guard let previous = transition.previous, let cause = transition.cause else { return }
         log("\(name): \(transition)")
         let (from, to) = (previous.kind, transition.state.kind)
@@ -145,7 +145,7 @@ extension World {
         try await centrals[central].withFleet { fleet in
             for number in numbers {
                 fleet.add(
-                    SessionPlan(self.peripheral(number, of: central)).subscribing(to: PlannedPeripheral.notifying)
+                    Session.Plan(self.peripheral(number, of: central)).subscribing(to: PlannedPeripheral.notifying)
                 )
             }
             let consumer = Consumer(self, central: central, name, .order)

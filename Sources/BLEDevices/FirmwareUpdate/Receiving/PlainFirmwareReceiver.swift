@@ -3,7 +3,7 @@ import BLERadio
 public import BLEStreams
 import Synchronization
 
-/// The device's side of the plain update protocol: takes firmware from a central. See ``PlainUpdateProfile``.
+/// The device's side of the plain update protocol: takes firmware from a central. See ``FirmwareUpdateFlow/PlainProfile``.
 ///
 /// ```swift
 /// let receiver = PlainFirmwareReceiver(model: 7, capacity: 1 << 20)
@@ -23,7 +23,7 @@ public final class PlainFirmwareReceiver: Sendable {
         var granted = 0
     }
 
-    private let profile: PlainUpdateProfile
+    private let profile: FirmwareUpdateFlow.PlainProfile
     private let window: Int
     private let state: Mutex<State>
 
@@ -34,7 +34,12 @@ public final class PlainFirmwareReceiver: Sendable {
     ///   - capacity: the largest image, in octets.
     ///   - window: how many octets it takes between two statuses; it notifies one when half of them have come.
     ///   - profile: the UUIDs.
-    public init(model: UInt16, capacity: Int, window: Int = 16_384, profile: PlainUpdateProfile = .standard) {
+    public init(
+        model: UInt16,
+        capacity: Int,
+        window: Int = 16_384,
+        profile: FirmwareUpdateFlow.PlainProfile = .standard
+    ) {
         self.profile = profile
         self.window = max(1, window)
         let capacity = UInt32(clamping: capacity)

@@ -140,7 +140,7 @@ extension DatabaseTracker {
     }
 
     /// The answer to ``Request/Kind/probe``.
-    package mutating func probed(_ number: Int, _ result: Result<[Service], GATTFailure>) -> Output {
+    package mutating func probed(_ number: Int, _ result: Result<[GATTService], GATTFailure>) -> Output {
         var output = Output()
         guard close(number) else { return output }
         switch result {

@@ -7,7 +7,7 @@ public struct Characteristic: Hashable, Sendable {
     public var uuid: BluetoothUUID
 
     /// What can be done with the value.
-    public var properties: CharacteristicProperties
+    public var properties: Characteristic.Properties
 
     /// The handle of the declaration: 0x0001 to 0xFFFE.
     public var handle: UInt16
@@ -24,7 +24,7 @@ public struct Characteristic: Hashable, Sendable {
     /// Makes a characteristic from the content of its declaration.
     public init(
         uuid: BluetoothUUID,
-        properties: CharacteristicProperties,
+        properties: Characteristic.Properties,
         handle: UInt16,
         valueHandle: UInt16,
         endHandle: UInt16,

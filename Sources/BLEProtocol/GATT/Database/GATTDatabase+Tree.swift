@@ -1,7 +1,7 @@
 extension GATTDatabase {
     /// Builds the tree from flat lists, and mends what bad devices get wrong: services are put in order, and what belongs
     /// to no service is left out.
-    init(services found: [Service], included: [IncludedService], characteristics: [Characteristic]) {
+    init(services found: [GATTService], included: [GATTService.Inclusion], characteristics: [Characteristic]) {
         services = Self.inOrder(found)
         var index = 0
         for include in included.sorted(by: { $0.handle < $1.handle }) {
@@ -19,8 +19,8 @@ extension GATTDatabase {
     }
 
     /// Services ascending by handle, each one once; one that reaches into the next is cut there.
-    static func inOrder(_ found: [Service]) -> [Service] {
-        var services: [Service] = []
+    static func inOrder(_ found: [GATTService]) -> [GATTService] {
+        var services: [GATTService] = []
         for service in found.sorted(by: { $0.handle < $1.handle }) where services.last?.handle != service.handle {
             if let last = services.indices.last, services[last].endHandle >= service.handle {
                 services[last].endHandle = service.handle - 1

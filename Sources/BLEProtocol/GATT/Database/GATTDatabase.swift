@@ -3,13 +3,13 @@
 /// Source: Core Specification, Vol 3, Part G, 2.6.
 public struct GATTDatabase: Hashable, Sendable {
     /// The services, ascending by handle; their ranges don't overlap.
-    public var services: [Service]
+    public var services: [GATTService]
 
     /// Makes a database of services that are ascending by handle.
-    public init(services: [Service] = []) { self.services = services }
+    public init(services: [GATTService] = []) { self.services = services }
 
     /// The first service with this UUID, if any.
-    public func service(_ uuid: BluetoothUUID) -> Service? { services.first { $0.uuid == uuid } }
+    public func service(_ uuid: BluetoothUUID) -> GATTService? { services.first { $0.uuid == uuid } }
 
     /// The first characteristic with this UUID, only in services with the other UUID if given; `nil` if there is none.
     public func characteristic(_ uuid: BluetoothUUID, in service: BluetoothUUID? = nil) -> Characteristic? {
@@ -26,7 +26,7 @@ public struct GATTDatabase: Hashable, Sendable {
     }
 
     /// The service to whose range a handle belongs.
-    public func service(containing handle: UInt16) -> Service? {
+    public func service(containing handle: UInt16) -> GATTService? {
         services.first { $0.handle <= handle && handle <= $0.endHandle }
     }
 

@@ -38,7 +38,7 @@ extension AttributeDatabase {
         return nil
     }
 
-    private static func fault(in value: LocalValue, maximumLength: Int) -> String? {
+    private static func fault(in value: LocalCharacteristic.Value, maximumLength: Int) -> String? {
         guard (0...ATTLimits.maximumValueLength).contains(maximumLength) else {
             return "has a maximum length of \(maximumLength) octets; 0 to 512 are possible"
         }

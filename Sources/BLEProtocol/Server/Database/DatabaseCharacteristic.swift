@@ -5,7 +5,7 @@ package struct DatabaseCharacteristic: Hashable, Sendable {
     /// The name of its service's description.
     package var service: String
     package var uuid: BluetoothUUID
-    package var properties: CharacteristicProperties
+    package var properties: Characteristic.Properties
     /// The handle of its declaration.
     package var declaration: UInt16
     /// The handle of its value.
@@ -19,7 +19,7 @@ package struct DatabaseCharacteristic: Hashable, Sendable {
         id: String,
         service: String,
         uuid: BluetoothUUID,
-        properties: CharacteristicProperties,
+        properties: Characteristic.Properties,
         declaration: UInt16,
         valueHandle: UInt16,
         configuration: UInt16?,

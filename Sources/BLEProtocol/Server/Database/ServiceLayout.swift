@@ -158,7 +158,7 @@ extension Attribute.Content {
         }
     }
 
-    fileprivate init(_ value: LocalValue) {
+    fileprivate init(_ value: LocalCharacteristic.Value) {
         switch value {
         case .stored(let octets): self = .stored(octets)
         case .dynamic: self = .dynamic
@@ -185,7 +185,7 @@ extension LocalCharacteristic {
     package var isSubscribable: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
 
     /// The extended properties, with that which a writable user description brings along (Vol 3, Part G, 3.3.3.2).
-    package var declaredExtendedProperties: CharacteristicExtendedProperties {
+    package var declaredExtendedProperties: Characteristic.ExtendedProperties {
         let isWritable = descriptors.contains {
             $0.uuid == AttributeType.userDescription && $0.permissions.write != nil
         }
@@ -193,7 +193,7 @@ extension LocalCharacteristic {
     }
 
     /// The properties, with the one that says whether there are extended ones put right.
-    package var declaredProperties: CharacteristicProperties {
+    package var declaredProperties: Characteristic.Properties {
         declaredExtendedProperties.isEmpty
             ? properties.subtracting(.extendedProperties) : properties.union(.extendedProperties)
     }

@@ -81,8 +81,8 @@ public struct AttributePermissions: Hashable, Sendable {
     /// The permissions that a characteristic's properties promise, each with the same requirement.
     ///
     /// Signed writes alone permit no writing: a write without a signature is none.
-    public init(_ properties: CharacteristicProperties, access: AccessRequirement = .open) {
-        let writes: CharacteristicProperties = [.write, .writeWithoutResponse]
+    public init(_ properties: Characteristic.Properties, access: AccessRequirement = .open) {
+        let writes: Characteristic.Properties = [.write, .writeWithoutResponse]
         read = properties.contains(.read) ? access : nil
         write = properties.isDisjoint(with: writes) ? nil : access
     }

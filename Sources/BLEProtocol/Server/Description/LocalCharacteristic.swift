@@ -17,10 +17,10 @@ public struct LocalCharacteristic: Hashable, Sendable, Identifiable {
     public var uuid: BluetoothUUID
 
     /// The operations that clients may use.
-    public var properties: CharacteristicProperties
+    public var properties: Characteristic.Properties
 
     /// Its extended properties; the descriptor is added automatically if there are any.
-    public var extendedProperties: CharacteristicExtendedProperties = []
+    public var extendedProperties: Characteristic.ExtendedProperties = []
 
     /// Who may read and write the value.
     public var permissions: AttributePermissions
@@ -29,7 +29,7 @@ public struct LocalCharacteristic: Hashable, Sendable, Identifiable {
     public var subscribing: AccessRequirement
 
     /// Its value, or that the program is asked for it.
-    public var value: LocalValue
+    public var value: LocalCharacteristic.Value
 
     /// The longest value in octets, 0 to 512; a longer write gets Invalid Attribute Value Length.
     public var maximumLength: Int
@@ -60,14 +60,14 @@ public struct LocalCharacteristic: Hashable, Sendable, Identifiable {
     ///   - descriptors: descriptors in addition to those that are added automatically.
     public init(
         _ uuid: BluetoothUUID,
-        _ properties: CharacteristicProperties,
-        value: LocalValue = .stored([]),
+        _ properties: Characteristic.Properties,
+        value: LocalCharacteristic.Value = .stored([]),
         access: AccessRequirement = .open,
         permissions: AttributePermissions? = nil,
         maximumLength: Int = 512,
         hasFixedLength: Bool = false,
         id: String? = nil,
-        @AttributeListBuilder<LocalDescriptor> descriptors: () -> [LocalDescriptor] = { [] }
+        @LocalService.ListBuilder<LocalDescriptor> descriptors: () -> [LocalDescriptor] = { [] }
     ) {
         self.id = id ?? uuid.description
         self.uuid = uuid

@@ -10,7 +10,7 @@ public struct LocalDescriptor: Hashable, Sendable {
     public var permissions: AttributePermissions
 
     /// Its value, or that the program is asked for it.
-    public var value: LocalValue
+    public var value: LocalCharacteristic.Value
 
     /// The longest value in octets, 0 to 512.
     public var maximumLength: Int
@@ -18,7 +18,7 @@ public struct LocalDescriptor: Hashable, Sendable {
     /// Declares a descriptor; without further arguments, every client can read it.
     public init(
         _ uuid: BluetoothUUID,
-        value: LocalValue,
+        value: LocalCharacteristic.Value,
         permissions: AttributePermissions = .readOnly,
         maximumLength: Int = 512
     ) {

@@ -8,7 +8,7 @@ indirect enum LinkFailure: Error {
     /// The peer refused it, and the link could not be made more secure.
     case notRaised(GATTFailure, because: BLEError)
     /// The link could not be made as secure as the program demands for it.
-    case demand(SecurityLevel, because: BLEError)
+    case demand(LinkSecurity.Level, because: BLEError)
     /// What the peer offers could not be found out.
     case search(GATTFailure)
     /// The peer has no such characteristic.

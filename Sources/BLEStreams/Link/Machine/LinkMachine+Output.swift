@@ -73,7 +73,7 @@ extension LinkMachine {
 
     enum Raise: Equatable {
         /// The link is to be at this level.
-        case toLevel(SecurityLevel, RaiseID, Asker)
+        case toLevel(LinkSecurity.Level, RaiseID, Asker)
         /// The peer has refused something, which may need a more secure link.
         case afterRefusal(ATTError, RaiseID, Asker)
         /// Nobody wants it any more.

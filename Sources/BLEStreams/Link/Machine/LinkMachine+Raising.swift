@@ -5,7 +5,7 @@ import BLEProtocol
 extension LinkMachine {
     /// Has the link raised before an operation goes on; at a level already it goes on at once.
     mutating func raise(
-        to level: SecurityLevel,
+        to level: LinkSecurity.Level,
         for found: Characteristic?,
         _ id: OperationID,
         _ output: inout Output

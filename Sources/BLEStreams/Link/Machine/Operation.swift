@@ -27,7 +27,7 @@ extension LinkMachine {
         /// A procedure on a characteristic, which must have one of these properties; made when that has been found.
         case characteristic(
             CharacteristicSelector,
-            anyOf: CharacteristicProperties,
+            anyOf: Characteristic.Properties,
             @Sendable (Characteristic) -> any GATTProcedure
         )
         /// A procedure whose handles the caller knows, or that needs none.
@@ -91,7 +91,7 @@ extension LinkMachine {
     /// Why the link is raised for an operation.
     enum Raising: Equatable, Sendable {
         /// The program demands it for this characteristic, or for what the procedure reads.
-        case demanded(SecurityLevel, Characteristic?)
+        case demanded(LinkSecurity.Level, Characteristic?)
         /// The peer refused.
         case refused(GATTFailure)
     }

@@ -10,7 +10,7 @@ import Testing
     private static let otherHash = [UInt8](repeating: 0xBB, count: 16)
 
     private static let database = GATTDatabase(services: [
-        Service(
+        GATTService(
             uuid: .genericAttribute,
             handle: 1,
             endHandle: 6,
@@ -33,7 +33,7 @@ import Testing
             ]
         )
     ])
-    private static let bare = GATTDatabase(services: [Service(uuid: .battery, handle: 1, endHandle: 4)])
+    private static let bare = GATTDatabase(services: [GATTService(uuid: .battery, handle: 1, endHandle: 4)])
 
     private func kinds(_ output: Tracker.Output) -> [Tracker.Request.Kind] { output.requests.map(\.kind) }
 
@@ -280,9 +280,9 @@ import Testing
     }
 
     @Test func `other services at first have everything discovered`() throws {
-        let moved = Service(uuid: .battery, handle: 2, endHandle: 5)
+        let moved = GATTService(uuid: .battery, handle: 2, endHandle: 5)
         for answer in [.success([moved]), .success([]), .failure(.attribute(.requestNotSupported, handle: 1))]
-            as [Result<[Service], GATTFailure>]
+            as [Result<[GATTService], GATTFailure>]
         {
             var (tracker, first) = try recalling(Self.bare)
             let doubted = tracker.probed(try number(first), answer)
@@ -301,7 +301,7 @@ import Testing
         _ = tracker.probed(try number(first), .success(Self.bare.services))
         let settling = tracker.operationBegan()
         var changed = Self.bare
-        changed.services.append(Service(uuid: .heartRate, handle: 5, endHandle: 9))
+        changed.services.append(GATTService(uuid: .heartRate, handle: 5, endHandle: 9))
         let surprise = tracker.discovered(try number(settling), .success(changed))
         #expect(surprise.stale == 0x0001...0xFFFF && kinds(surprise) == [.readHash])
         #expect(tracker.current == nil)

@@ -12,10 +12,10 @@ import Testing
         }
         let services = (0..<10).map { _ in
             let range = range()
-            return Service(uuid: BluetoothUUID(0x1800), handle: range.lowerBound, endHandle: range.upperBound)
+            return GATTService(uuid: BluetoothUUID(0x1800), handle: range.lowerBound, endHandle: range.upperBound)
         }
         let included = (0..<5).map { _ in
-            IncludedService(uuid: BluetoothUUID(0x1800), handle: range().lowerBound, startHandle: 1, endHandle: 2)
+            GATTService.Inclusion(uuid: BluetoothUUID(0x1800), handle: range().lowerBound, startHandle: 1, endHandle: 2)
         }
         var ends: Set<UInt16> = []
         for _ in 0..<40 { ends.insert(range().lowerBound) }

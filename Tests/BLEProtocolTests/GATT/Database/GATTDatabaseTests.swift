@@ -3,8 +3,8 @@ import Testing
 @testable import BLEProtocol
 
 @Suite struct GATTDatabaseTests {
-    private static func service(_ uuid: UInt16, _ start: UInt16, _ characteristics: [UInt16]) -> Service {
-        Service(
+    private static func service(_ uuid: UInt16, _ start: UInt16, _ characteristics: [UInt16]) -> GATTService {
+        GATTService(
             uuid: BluetoothUUID(uuid),
             handle: start,
             endHandle: start + 0x0F,

@@ -5,7 +5,7 @@ import Testing
 @Suite struct DescriptorValueTests {
     @Test(
         arguments: [
-            (0x2900, [0x01, 0x00], DescriptorValue.extendedProperties(.reliableWrite), "reliable write"),
+            (0x2900, [0x01, 0x00], Descriptor.Value.extendedProperties(.reliableWrite), "reliable write"),
             (0x2900, [0x03, 0x00], .extendedProperties([.reliableWrite, .writableAuxiliaries]), nil),
             (0x2900, [0x02], .extendedProperties(.writableAuxiliaries), "writable auxiliaries"),
             (0x2901, [0x48, 0x69], .userDescription("Hi"), "\"Hi\""),
@@ -20,15 +20,15 @@ import Testing
             (0x2905, [0x10], .octets([0x10]), "1 octet"),
             (0x2904, [0x0E, 0xFE, 0x2F], .octets([0x0E, 0xFE, 0x2F]), "3 octets"),
             (0x2908, [0x01, 0x02], .octets([1, 2]), "2 octets"),
-        ] as [(UInt16, [UInt8], DescriptorValue, String?)]
+        ] as [(UInt16, [UInt8], Descriptor.Value, String?)]
     )
     func `each type is decoded, and what doesn't fit it stays octets`(
         _ uuid: UInt16,
         _ octets: [UInt8],
-        _ value: DescriptorValue,
+        _ value: Descriptor.Value,
         _ text: String?
     ) {
-        let decoded = DescriptorValue(BluetoothUUID(uuid), octets: octets)
+        let decoded = Descriptor.Value(BluetoothUUID(uuid), octets: octets)
         #expect(decoded == value)
         if let text { #expect("\(decoded)" == text) }
     }
@@ -36,11 +36,11 @@ import Testing
     @Test func `a presentation format is decoded, and encoded as it was`() throws {
         // sint16, hundredths, degrees Celsius, the Bluetooth SIG's name space, "main".
         let octets: [UInt8] = [0x0E, 0xFE, 0x2F, 0x27, 0x01, 0x06, 0x01]
-        let format = try #require(PresentationFormat(octets: octets))
+        let format = try #require(Descriptor.PresentationFormat(octets: octets))
         #expect(format.format == .sint16 && format.exponent == -2 && format.unit == BluetoothUUID(0x272F))
         #expect(format.nameSpace == 1 && format.description == 0x0106)
         #expect(format.octets == octets)
-        #expect("\(DescriptorValue.presentationFormat(format))" == "sint16 × 10^-2, unit 272F")
+        #expect("\(Descriptor.Value.presentationFormat(format))" == "sint16 × 10^-2, unit 272F")
         #expect(format.number(in: [0xC4, 0x09]) == 25)
         #expect(format.number(in: [0x18, 0xFC]) == -10)
         #expect(format.number(in: [0xC4]) == nil)
@@ -58,13 +58,13 @@ import Testing
         ] as [(UInt8, [UInt8], Double?)]
     )
     func `numbers of every width and sign are read`(_ format: UInt8, _ octets: [UInt8], _ number: Double?) {
-        let presentation = PresentationFormat(format: PresentationFormat.Format(rawValue: format))
+        let presentation = Descriptor.PresentationFormat(format: Descriptor.PresentationFormat.Format(rawValue: format))
         #expect(presentation.number(in: octets) == number)
     }
 
     @Test func `exponents at both ends make no trouble`() {
         for exponent in [Int8.min, -1, 0, 1, Int8.max] {
-            let format = PresentationFormat(format: .uint8, exponent: exponent)
+            let format = Descriptor.PresentationFormat(format: .uint8, exponent: exponent)
             #expect(format.number(in: [0]) == 0 && format.number(in: [1]).map { $0 > 0 } == true)
         }
     }

@@ -34,7 +34,7 @@ import Testing
 
     private static func characteristic(
         _ uuid: UInt16,
-        _ properties: CharacteristicProperties,
+        _ properties: Characteristic.Properties,
         _ handles: ClosedRange<UInt16>,
         _ descriptors: [(UInt16, UInt16)] = []
     ) -> Characteristic {
@@ -48,32 +48,32 @@ import Testing
         )
     }
 
-    private static let genericAccess = Service(
+    private static let genericAccess = GATTService(
         uuid: BluetoothUUID(0x1800),
         handle: 1,
         endHandle: 5,
         characteristics: [characteristic(0x2A00, .read, 2...3), characteristic(0x2A01, .read, 4...5)]
     )
-    private static let heartRate = Service(
+    private static let heartRate = GATTService(
         uuid: BluetoothUUID(0x180D),
         handle: 0x10,
         endHandle: 0x18,
         includedServices: [
-            IncludedService(uuid: BluetoothUUID(0x180F), handle: 0x11, startHandle: 0x30, endHandle: 0x34)
+            GATTService.Inclusion(uuid: BluetoothUUID(0x180F), handle: 0x11, startHandle: 0x30, endHandle: 0x34)
         ],
         characteristics: [
             characteristic(0x2A37, .notify, 0x12...0x14, [(0x2902, 0x14)]),
             characteristic(0x2A38, .read, 0x15...0x18, [(0x2901, 0x17), (0x2904, 0x18)]),
         ]
     )
-    private static let battery = Service(
+    private static let battery = GATTService(
         uuid: BluetoothUUID(0x180F),
         isPrimary: false,
         handle: 0x30,
         endHandle: 0x34,
         characteristics: [characteristic(0x2A19, [.read, .notify], 0x31...0x34, [(0x2902, 0x33)])]
     )
-    private static let vendorService = Service(
+    private static let vendorService = GATTService(
         uuid: vendor,
         handle: 0x40,
         endHandle: 0xFFFF,
@@ -125,7 +125,7 @@ import Testing
 
     @Test func `services that are a declaration alone hold nothing`() {
         var device = AnsweringDatabase("7 2800 0018 7")
-        let expected = GATTDatabase(services: [Service(uuid: BluetoothUUID(0x1800), handle: 7, endHandle: 7)])
+        let expected = GATTDatabase(services: [GATTService(uuid: BluetoothUUID(0x1800), handle: 7, endHandle: 7)])
         #expect(device.run(DiscoverDatabase()) == .success(expected))
         #expect(device.run(DiscoverDatabase(services: [BluetoothUUID(0x1800)])) == .success(expected))
     }
@@ -144,13 +144,13 @@ import Testing
             """
         )
         let expected = GATTDatabase(services: [
-            Service(
+            GATTService(
                 uuid: BluetoothUUID(0x1800),
                 handle: 1,
                 endHandle: 4,
                 characteristics: [Self.characteristic(0x2A00, .read, 2...3)]
             ),
-            Service(uuid: BluetoothUUID(0x180D), handle: 0x10, endHandle: 0x11),
+            GATTService(uuid: BluetoothUUID(0x180D), handle: 0x10, endHandle: 0x11),
         ])
         #expect(device.run(DiscoverDatabase()) == .success(expected))
     }

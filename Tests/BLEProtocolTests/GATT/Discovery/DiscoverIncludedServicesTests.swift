@@ -13,8 +13,8 @@ import Testing
         bearer.expect("0a 3000", answeredWith: "01 0a 3000 01")
         bearer.expect("08 0500 ffff 0228", answeredWith: "01 08 0500 0a")
         let found = [
-            IncludedService(uuid: BluetoothUUID(0x180F), handle: 2, startHandle: 0x10, endHandle: 0x1F),
-            IncludedService(uuid: own, handle: 3, startHandle: 0x20, endHandle: 0x2F),
+            GATTService.Inclusion(uuid: BluetoothUUID(0x180F), handle: 2, startHandle: 0x10, endHandle: 0x1F),
+            GATTService.Inclusion(uuid: own, handle: 3, startHandle: 0x20, endHandle: 0x2F),
         ]
         bearer.expectFinished(.success(id, found))
     }
@@ -26,7 +26,7 @@ import Testing
         bearer.expect("08 0400 0800 0228", answeredWith: "09 06 0800 2000 2f00")
         bearer.expect("0a 2000", answeredWith: "0b 000102")
         bearer.expectSends()
-        bearer.expectFinished(.success(id, [IncludedService]()))
+        bearer.expectFinished(.success(id, [GATTService.Inclusion]()))
     }
 
     @Test func `a reference of an odd length is left out`() {
@@ -36,7 +36,7 @@ import Testing
         bearer.expect("08 0300 0800 0228", answeredWith: "09 08 0300 1000 1f00 0f18")
         bearer.expect("08 0400 0800 0228", answeredWith: "09 02 0400")
         bearer.expect("08 0500 0800 0228", answeredWith: "01 08 0500 0a")
-        let found = IncludedService(uuid: BluetoothUUID(0x180F), handle: 3, startHandle: 0x10, endHandle: 0x1F)
+        let found = GATTService.Inclusion(uuid: BluetoothUUID(0x180F), handle: 3, startHandle: 0x10, endHandle: 0x1F)
         bearer.expectFinished(.success(id, [found]))
     }
 
@@ -53,7 +53,7 @@ import Testing
         bearer.expect("08 0100 0800 0228", answeredWith: "01 08 0100 0e")
         bearer.expectFinished(
             .failure(refused, .attribute(.insufficientAuthentication, handle: 1)),
-            .success(none, [IncludedService]()),
+            .success(none, [GATTService.Inclusion]()),
             .failure(unreadable, .attribute(.insufficientEncryption, handle: 0x20)),
             .failure(transient, .attribute(.unlikely, handle: 1))
         )

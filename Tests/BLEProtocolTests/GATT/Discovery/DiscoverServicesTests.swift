@@ -11,9 +11,9 @@ import Testing
         bearer.expect("10 2a00 ffff 0028", answeredWith: "11 14 9000 9600 efcdab89674523010000000085600000")
         bearer.expect("10 9700 ffff 0028", answeredWith: "01 10 9700 0a")
         let services = [
-            Service(uuid: BluetoothUUID(0x1800), handle: 0x10, endHandle: 0x13),
-            Service(uuid: BluetoothUUID(0x68B0), handle: 0x20, endHandle: 0x29),
-            Service(uuid: own, handle: 0x90, endHandle: 0x96),
+            GATTService(uuid: BluetoothUUID(0x1800), handle: 0x10, endHandle: 0x13),
+            GATTService(uuid: BluetoothUUID(0x68B0), handle: 0x20, endHandle: 0x29),
+            GATTService(uuid: own, handle: 0x90, endHandle: 0x96),
         ]
         bearer.expectFinished(.success(id, services))
     }
@@ -24,8 +24,8 @@ import Testing
         bearer.expect("10 0100 ffff 0028", answeredWith: "11 06 10f0 18f0 0018 ffff ffff 0a18")
         bearer.expectSends()
         let services = [
-            Service(uuid: BluetoothUUID(0x1800), handle: 0xF010, endHandle: 0xF018),
-            Service(uuid: BluetoothUUID(0x180A), handle: 0xFFFF, endHandle: 0xFFFF),
+            GATTService(uuid: BluetoothUUID(0x1800), handle: 0xF010, endHandle: 0xF018),
+            GATTService(uuid: BluetoothUUID(0x180A), handle: 0xFFFF, endHandle: 0xFFFF),
         ]
         bearer.expectFinished(.success(id, services))
     }
@@ -35,7 +35,7 @@ import Testing
         let id = bearer.begin(DiscoverServices(in: 0x0010...0x0040))
         bearer.expect("10 1000 4000 0028", answeredWith: "11 06 1000 ffff 0018")
         bearer.expectSends()
-        bearer.expectFinished(.success(id, [Service(uuid: BluetoothUUID(0x1800), handle: 0x10, endHandle: 0x40)]))
+        bearer.expectFinished(.success(id, [GATTService(uuid: BluetoothUUID(0x1800), handle: 0x10, endHandle: 0x40)]))
     }
 
     @Test func `an answer that leads nowhere ends the list`() {
@@ -44,7 +44,7 @@ import Testing
         bearer.expect("10 0100 ffff 0028", answeredWith: "11 06 1000 1300 0018")
         bearer.expect("10 1400 ffff 0028", answeredWith: "11 06 1000 1300 0018")
         bearer.expectSends()
-        bearer.expectFinished(.success(id, [Service(uuid: BluetoothUUID(0x1800), handle: 0x10, endHandle: 0x13)]))
+        bearer.expectFinished(.success(id, [GATTService(uuid: BluetoothUUID(0x1800), handle: 0x10, endHandle: 0x13)]))
     }
 
     @Test func `a group that ends before it begins doesn't hide the services behind it`() {
@@ -58,8 +58,8 @@ import Testing
             .success(
                 id,
                 [
-                    Service(uuid: BluetoothUUID(0x1800), handle: 1, endHandle: 5),
-                    Service(uuid: BluetoothUUID(0x180F), handle: 0x10, endHandle: 0x13),
+                    GATTService(uuid: BluetoothUUID(0x1800), handle: 1, endHandle: 5),
+                    GATTService(uuid: BluetoothUUID(0x180F), handle: 0x10, endHandle: 0x13),
                 ]
             )
         )
@@ -67,7 +67,7 @@ import Testing
         bearer.expect("06 0100 ffff 0028 0f18", answeredWith: "07 0600 0300")
         bearer.expect("06 0700 ffff 0028 0f18", answeredWith: "07 1000 ffff")
         bearer.expectFinished(
-            .success(byUUID, [Service(uuid: BluetoothUUID(0x180F), handle: 0x10, endHandle: 0xFFFF)])
+            .success(byUUID, [GATTService(uuid: BluetoothUUID(0x180F), handle: 0x10, endHandle: 0xFFFF)])
         )
     }
 
@@ -78,9 +78,9 @@ import Testing
         bearer.expect("10 0100 ffff 0028", answeredWith: "11 06" + list)
         bearer.expectSends()
         let services = [
-            Service(uuid: BluetoothUUID(0x1800), handle: 0x10, endHandle: 0x2F),
-            Service(uuid: BluetoothUUID(0x1802), handle: 0x30, endHandle: 0x3F),
-            Service(uuid: BluetoothUUID(0x1803), handle: 0x40, endHandle: 0xFFFF),
+            GATTService(uuid: BluetoothUUID(0x1800), handle: 0x10, endHandle: 0x2F),
+            GATTService(uuid: BluetoothUUID(0x1802), handle: 0x30, endHandle: 0x3F),
+            GATTService(uuid: BluetoothUUID(0x1803), handle: 0x40, endHandle: 0xFFFF),
         ]
         bearer.expectFinished(.success(id, services))
     }
@@ -90,7 +90,7 @@ import Testing
         var bearer = Bearer()
         let id = bearer.begin(DiscoverServices(isPrimary: false))
         bearer.expect("10 0100 ffff 0128", answeredWith: answer)
-        bearer.expectFinished(.success(id, [Service]()))
+        bearer.expectFinished(.success(id, [GATTService]()))
     }
 
     @Test func `another error fails the discovery, a length that no UUID has too`() {
@@ -112,8 +112,8 @@ import Testing
         bearer.expect("06 0100 ffff 0028 0018", answeredWith: "07 0100 0700 2000 2500")
         bearer.expect("06 2600 ffff 0028 0018", answeredWith: "01 06 2600 0a")
         let services = [
-            Service(uuid: BluetoothUUID(0x1800), handle: 1, endHandle: 7),
-            Service(uuid: BluetoothUUID(0x1800), handle: 0x20, endHandle: 0x25),
+            GATTService(uuid: BluetoothUUID(0x1800), handle: 1, endHandle: 7),
+            GATTService(uuid: BluetoothUUID(0x1800), handle: 0x20, endHandle: 0x25),
         ]
         bearer.expectFinished(.success(id, services))
     }
@@ -125,12 +125,12 @@ import Testing
         let long = "fb349b5f80000080001000000d180000"
         bearer.expect("06 0100 ffff 0028" + long, answeredWith: "07 1000 ffff")
         bearer.expectSends()
-        bearer.expectFinished(.success(id, [Service(uuid: BluetoothUUID(0x180D), handle: 0x10, endHandle: 0xFFFF)]))
+        bearer.expectFinished(.success(id, [GATTService(uuid: BluetoothUUID(0x180D), handle: 0x10, endHandle: 0xFFFF)]))
 
         let none = bearer.begin(DiscoverServicesByUUID(BluetoothUUID(0x180D)))
         bearer.expect("06 0100 ffff 0028 0d18", answeredWith: "01 06 0100 0a")
         bearer.expect("06 0100 ffff 0028" + long, answeredWith: "01 06 0100 0a")
-        bearer.expectFinished(.success(none, [Service]()))
+        bearer.expectFinished(.success(none, [GATTService]()))
     }
 
     @Test func `a service that is listed over and over is kept once, while the discovery goes on`() throws {

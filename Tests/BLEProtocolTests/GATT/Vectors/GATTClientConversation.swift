@@ -93,7 +93,7 @@ extension GATTClientConversation {
         case "discover_included_services":
             let included = try run(DiscoverIncludedServices(in: try range(action)))
             let wanted = expected?.included?.map {
-                IncludedService(
+                GATTService.Inclusion(
                     uuid: Self.uuid($0.uuid),
                     handle: $0.handle ?? 0,
                     startHandle: $0.start ?? 0,
@@ -156,8 +156,8 @@ extension GATTClientConversation {
         return try #require(databases[name], place)
     }
 
-    private static func services(_ found: [GATTClientVectors.Expectation.Found]) -> [Service] {
-        found.map { Service(uuid: uuid($0.uuid), handle: $0.start ?? 0, endHandle: $0.end ?? 0) }
+    private static func services(_ found: [GATTClientVectors.Expectation.Found]) -> [GATTService] {
+        found.map { GATTService(uuid: uuid($0.uuid), handle: $0.start ?? 0, endHandle: $0.end ?? 0) }
     }
 
     private static func uuid(_ text: String?) -> BluetoothUUID {

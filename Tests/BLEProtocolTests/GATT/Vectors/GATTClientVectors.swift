@@ -92,14 +92,14 @@ extension GATTClientVectors.Database {
 
     /// The tree, by what the file says that each attribute declares.
     var tree: GATTDatabase {
-        var services: [Service] = []
+        var services: [GATTService] = []
         for line in attributes.sorted(by: { $0.handle < $1.handle }) {
             let uuid = BluetoothUUID(line.declares?.uuid ?? line.type) ?? BluetoothUUID(0)
             let last = services.indices.last
             switch line.type {
             case "2800", "2801":
                 services.append(
-                    Service(
+                    GATTService(
                         uuid: uuid,
                         isPrimary: line.type == "2800",
                         handle: line.handle,
@@ -114,7 +114,7 @@ extension GATTClientVectors.Database {
                 services[last].characteristics.append(
                     Characteristic(
                         uuid: uuid,
-                        properties: CharacteristicProperties(rawValue: declared.propertiesRaw ?? 0),
+                        properties: Characteristic.Properties(rawValue: declared.propertiesRaw ?? 0),
                         handle: line.handle,
                         valueHandle: declared.valueHandle ?? 0,
                         endHandle: services[last].endHandle

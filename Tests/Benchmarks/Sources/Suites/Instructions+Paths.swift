@@ -20,7 +20,7 @@ extension Instructions {
     /// Indications, each confirmed before the next one comes.
     static func indicate(_ count: Int) async throws {
         try await useOnLoop { link, radio in
-            var iterator = link.notifications(ofHandle: 3, buffer: .unbounded).makeAsyncIterator()
+            var iterator = link.notifications(of: .handle(3), buffer: .unbounded).makeAsyncIterator()
             radio.afterSubscription = [octets]
             _ = try await iterator.next()
             let indication: [UInt8] = [0x1D] + octets.dropFirst()
@@ -41,7 +41,7 @@ extension Instructions {
         try await useOnLoop { link, radio in
             _ = try await link.discover()
             let batch = 50
-            var iterator = operators(link.notifications(ofHandle: 3, buffer: .unbounded)).makeAsyncIterator()
+            var iterator = operators(link.notifications(of: .handle(3), buffer: .unbounded)).makeAsyncIterator()
             radio.afterSubscription = [last]
             _ = try await iterator.next()
             for _ in 0..<count / batch {

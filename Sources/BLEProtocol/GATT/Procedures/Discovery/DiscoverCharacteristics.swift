@@ -23,7 +23,7 @@ package struct DiscoverCharacteristics: GATTProcedure {
             found.append(
                 Characteristic(
                     uuid: uuid,
-                    properties: CharacteristicProperties(rawValue: properties),
+                    properties: Characteristic.Properties(rawValue: properties),
                     handle: entry.handle,
                     valueHandle: valueHandle,
                     endHandle: walk.end

@@ -23,8 +23,8 @@ package struct DiscoverDatabase: GATTProcedure {
     private var wanted: ArraySlice<BluetoothUUID>
     private var ranges: ArraySlice<ClosedRange<UInt16>> = []
 
-    private var services: [Service] = []
-    private var included: [IncludedService] = []
+    private var services: [GATTService] = []
+    private var included: [GATTService.Inclusion] = []
     private var characteristics: [Characteristic] = []
     private var database = GATTDatabase()
 
@@ -168,7 +168,7 @@ extension DiscoverDatabase {
     }
 
     /// The handles behind the declarations of services; one that has none is left out.
-    private static func contents(of services: [Service]) -> ArraySlice<ClosedRange<UInt16>> {
+    private static func contents(of services: [GATTService]) -> ArraySlice<ClosedRange<UInt16>> {
         ArraySlice(services.filter { $0.handle < $0.endHandle }.map { $0.handle + 1...$0.endHandle })
     }
 }

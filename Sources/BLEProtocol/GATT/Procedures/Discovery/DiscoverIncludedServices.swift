@@ -5,7 +5,7 @@
 /// Source: Core Specification, Vol 3, Part G, 4.5.1.
 package struct DiscoverIncludedServices: GATTProcedure {
     private var walk: HandleWalk
-    private var found: [IncludedService] = []
+    private var found: [GATTService.Inclusion] = []
     /// References whose UUID is still to be read, the first one first.
     private var unresolved: ArraySlice<ATTReadByTypeResponse.Entry> = []
     /// Whether to ask for more references when the UUIDs have been read.
@@ -13,10 +13,12 @@ package struct DiscoverIncludedServices: GATTProcedure {
 
     package init(in range: ClosedRange<UInt16>) { walk = HandleWalk(range) }
 
-    package func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<[IncludedService]> { nextRequest() }
+    package func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<[GATTService.Inclusion]> {
+        nextRequest()
+    }
 
     package mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure)
-        -> GATTStep<[IncludedService]>
+        -> GATTStep<[GATTService.Inclusion]>
     {
         if let reference = unresolved.popFirst() {
             try resolve(reference, answer)
@@ -36,7 +38,7 @@ package struct DiscoverIncludedServices: GATTProcedure {
         return nextRequest()
     }
 
-    private func nextRequest() -> GATTStep<[IncludedService]> {
+    private func nextRequest() -> GATTStep<[GATTService.Inclusion]> {
         if let reference = unresolved.first {
             var range = ByteReader(reference.value)
             return .send(ATTReadRequest(handle: range.uint16() ?? 0))
@@ -46,7 +48,7 @@ package struct DiscoverIncludedServices: GATTProcedure {
         return .send(ATTReadByTypeRequest(startHandle: walk.start, endHandle: walk.end, type: type))
     }
 
-    private func finish() -> GATTStep<[IncludedService]> { .finished(found.sorted { $0.handle < $1.handle }) }
+    private func finish() -> GATTStep<[GATTService.Inclusion]> { .finished(found.sorted { $0.handle < $1.handle }) }
 
     /// A declaration that can't be read, or is none, leaves the reference out; the discovery goes on.
     private mutating func resolve(_ reference: ATTReadByTypeResponse.Entry, _ answer: GATTAnswer) throws(GATTFailure) {
@@ -61,6 +63,6 @@ package struct DiscoverIncludedServices: GATTProcedure {
     private mutating func append(_ reference: ATTReadByTypeResponse.Entry, _ uuid: BluetoothUUID?) {
         var range = ByteReader(reference.value)
         guard let uuid, let start = range.uint16(), let end = range.uint16(), 0 < start, start <= end else { return }
-        found.append(IncludedService(uuid: uuid, handle: reference.handle, startHandle: start, endHandle: end))
+        found.append(GATTService.Inclusion(uuid: uuid, handle: reference.handle, startHandle: start, endHandle: end))
     }
 }

@@ -8,7 +8,7 @@ package struct DiscoverServices: GATTProcedure {
     private let isWhole: Bool
 
     private var walk: HandleWalk
-    private(set) var found: [Service] = []
+    private(set) var found: [GATTService] = []
     /// The handles of what was found: bad devices list out of order, and no peer makes the list longer than the range.
     private var handles: Set<UInt16> = []
 
@@ -22,10 +22,10 @@ package struct DiscoverServices: GATTProcedure {
         walk = HandleWalk(range)
     }
 
-    package func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<[Service]> { nextRequest() }
+    package func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<[GATTService]> { nextRequest() }
 
     package mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure)
-        -> GATTStep<[Service]>
+        -> GATTStep<[GATTService]>
     {
         if let error = answer.error, error.endsDiscovery || error == .unsupportedGroupType {
             return .finished(GATTDatabase.inOrder(found))
@@ -44,7 +44,7 @@ package struct DiscoverServices: GATTProcedure {
             guard handles.insert(entry.handle).inserted else { continue }
             // Some devices end a group at FFFF whatever was asked for.
             last = min(entry.groupEndHandle, walk.end)
-            found.append(Service(uuid: uuid, isPrimary: isPrimary, handle: entry.handle, endHandle: last))
+            found.append(GATTService(uuid: uuid, isPrimary: isPrimary, handle: entry.handle, endHandle: last))
         }
         guard walk.advance(past: last > 0 ? last : impossible), isWhole else {
             return .finished(GATTDatabase.inOrder(found))
@@ -52,7 +52,7 @@ package struct DiscoverServices: GATTProcedure {
         return nextRequest()
     }
 
-    private func nextRequest() -> GATTStep<[Service]> {
+    private func nextRequest() -> GATTStep<[GATTService]> {
         let type = isPrimary ? AttributeType.primaryService : AttributeType.secondaryService
         return .send(ATTReadByGroupTypeRequest(startHandle: walk.start, endHandle: walk.end, groupType: type))
     }

@@ -7,7 +7,7 @@ package struct DiscoverServicesByUUID: GATTProcedure {
     package let uuid: BluetoothUUID
 
     private var walk: HandleWalk
-    private(set) var found: [Service] = []
+    private(set) var found: [GATTService] = []
     /// The handles of what was found: bad devices list out of order, and no peer makes the list longer than the range.
     private var handles: Set<UInt16> = []
     private var isLongForm: Bool
@@ -19,10 +19,10 @@ package struct DiscoverServicesByUUID: GATTProcedure {
         self.isLongForm = isLongForm || uuid.short == nil
     }
 
-    package func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<[Service]> { nextRequest() }
+    package func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<[GATTService]> { nextRequest() }
 
     package mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure)
-        -> GATTStep<[Service]>
+        -> GATTStep<[GATTService]>
     {
         if let error = answer.error, error.endsDiscovery {
             guard found.isEmpty, !isLongForm else { return .finished(GATTDatabase.inOrder(found)) }
@@ -39,12 +39,12 @@ package struct DiscoverServicesByUUID: GATTProcedure {
             }
             guard handles.insert(entry.handle).inserted else { continue }
             last = min(entry.groupEndHandle, walk.end)
-            found.append(Service(uuid: uuid, handle: entry.handle, endHandle: last))
+            found.append(GATTService(uuid: uuid, handle: entry.handle, endHandle: last))
         }
         return walk.advance(past: last > 0 ? last : impossible) ? nextRequest() : .finished(GATTDatabase.inOrder(found))
     }
 
-    private func nextRequest() -> GATTStep<[Service]> {
+    private func nextRequest() -> GATTStep<[GATTService]> {
         let value = isLongForm ? uuid.littleEndianOctets128 : uuid.attOctets
         return .send(
             ATTFindByTypeValueRequest(startHandle: walk.start, endHandle: walk.end, type: 0x2800, value: value[...])

@@ -4,12 +4,12 @@ internal import BLERadio
 extension AdapterInfo {
     /// - Parameter facts: `nil` where there is no such adapter.
     init(_ facts: AdapterFacts?, name: String, on kernel: Kernel) {
-        let state = AdapterState(facts, isBlocked: { RadioSwitches.block(of: name, on: kernel) != nil })
+        let state = AdapterInfo.State(facts, isBlocked: { RadioSwitches.block(of: name, on: kernel) != nil })
         self.init(name: name, address: facts?.address, state: state)
     }
 }
 
-extension AdapterState {
+extension AdapterInfo.State {
     /// What an adapter is by the kernel's word of it.
     ///
     /// A controller that hangs is known by the reset that the kernel has told it to do, and by the restart that the kernel

@@ -18,7 +18,7 @@ import Synchronization
 ///
 /// Recording never waits for the disk: octets are written in the background, within half a second, and the rest by
 /// ``close()``. If the disk is too slow, PDUs are left out, and a note in the file states how many.
-public final class Capture: Sendable {
+public final class TrafficCapture: Sendable {
     /// The path of the file.
     public let path: String
 
@@ -60,7 +60,7 @@ public final class Capture: Sendable {
 
 extension AdapterChoice {
     /// The same adapter, recording the ATT traffic of all its links and the advertisements it receives.
-    public func captured(in capture: Capture) -> AdapterChoice {
+    public func captured(in capture: TrafficCapture) -> AdapterChoice {
         let (makeRadio, awaitRadio) = (makeRadio, awaitRadio)
         return AdapterChoice(
             isOfThisMachine: isOfThisMachine,

@@ -1,65 +1,68 @@
-/// How to display a characteristic's value: the value of the Characteristic Presentation Format descriptor (2904).
-///
-/// Source: Core Specification, Vol 3, Part G, 3.3.3.5; numbers from the Bluetooth SIG, Assigned Numbers, 2.4.
-public struct PresentationFormat: Hashable, Sendable {
-    /// What kind of value it is.
-    public var format: Format
+extension Descriptor {
+    /// How to display a characteristic's value: the value of the Characteristic Presentation Format descriptor (2904).
+    ///
+    /// Source: Core Specification, Vol 3, Part G, 3.3.3.5; numbers from the Bluetooth SIG, Assigned Numbers, 2.4.
+    public struct PresentationFormat: Hashable, Sendable {
+        /// What kind of value it is.
+        public var format: Format
 
-    /// A number x is meant as x · 10^`exponent`.
-    public var exponent: Int8
+        /// A number x is meant as x · 10^`exponent`.
+        public var exponent: Int8
 
-    /// The unit of the number, 2700 to 27FF; 2700 is "without a unit".
-    public var unit: BluetoothUUID
+        /// The unit of the number, 2700 to 27FF; 2700 is "without a unit".
+        public var unit: BluetoothUUID
 
-    /// The organisation that assigned `description`; 1: the Bluetooth SIG.
-    public var nameSpace: UInt8
+        /// The organisation that assigned `description`; 1: the Bluetooth SIG.
+        public var nameSpace: UInt8
 
-    /// Distinguishes this value from others of the same kind, an assigned number: 0x0106 is "main"; 0: unknown.
-    public var description: UInt16
+        /// Distinguishes this value from others of the same kind, an assigned number: 0x0106 is "main"; 0: unknown.
+        public var description: UInt16
 
-    /// Makes a format from its fields.
-    public init(
-        format: Format,
-        exponent: Int8 = 0,
-        unit: BluetoothUUID = BluetoothUUID(0x2700),
-        nameSpace: UInt8 = 1,
-        description: UInt16 = 0
-    ) {
-        self.format = format
-        self.exponent = exponent
-        self.unit = unit
-        self.nameSpace = nameSpace
-        self.description = description
-    }
+        /// Makes a format from its fields.
+        public init(
+            format: Format,
+            exponent: Int8 = 0,
+            unit: BluetoothUUID = BluetoothUUID(0x2700),
+            nameSpace: UInt8 = 1,
+            description: UInt16 = 0
+        ) {
+            self.format = format
+            self.exponent = exponent
+            self.unit = unit
+            self.nameSpace = nameSpace
+            self.description = description
+        }
 
-    /// Decodes the descriptor's seven octets; `nil` if there are more or fewer.
-    public init?(octets: some Collection<UInt8>) {
-        var reader = ByteReader(Array(octets))
-        guard octets.count == 7, let format = reader.uint8(), let exponent = reader.uint8(), let unit = reader.uint16(),
-            let nameSpace = reader.uint8(), let description = reader.uint16()
-        else { return nil }
-        self.init(
-            format: Format(rawValue: format),
-            exponent: Int8(bitPattern: exponent),
-            unit: BluetoothUUID(unit),
-            nameSpace: nameSpace,
-            description: description
-        )
-    }
+        /// Decodes the descriptor's seven octets; `nil` if there are more or fewer.
+        public init?(octets: some Collection<UInt8>) {
+            var reader = ByteReader(Array(octets))
+            guard octets.count == 7, let format = reader.uint8(), let exponent = reader.uint8(),
+                let unit = reader.uint16(),
+                let nameSpace = reader.uint8(), let description = reader.uint16()
+            else { return nil }
+            self.init(
+                format: Format(rawValue: format),
+                exponent: Int8(bitPattern: exponent),
+                unit: BluetoothUUID(unit),
+                nameSpace: nameSpace,
+                description: description
+            )
+        }
 
-    /// The descriptor's seven octets; the unit of a UUID that is not short is written as "without a unit".
-    public var octets: [UInt8] {
-        var writer = ByteWriter(capacity: 7)
-        writer.uint8(format.rawValue)
-        writer.uint8(UInt8(bitPattern: exponent))
-        writer.uint16(unit.short ?? 0x2700)
-        writer.uint8(nameSpace)
-        writer.uint16(description)
-        return writer.bytes
+        /// The descriptor's seven octets; the unit of a UUID that is not short is written as "without a unit".
+        public var octets: [UInt8] {
+            var writer = ByteWriter(capacity: 7)
+            writer.uint8(format.rawValue)
+            writer.uint8(UInt8(bitPattern: exponent))
+            writer.uint16(unit.short ?? 0x2700)
+            writer.uint8(nameSpace)
+            writer.uint16(description)
+            return writer.bytes
+        }
     }
 }
 
-extension PresentationFormat {
+extension Descriptor.PresentationFormat {
     /// The kind of a value; unknown numbers survive.
     public struct Format: RawRepresentable, Hashable, Sendable {
         /// The octet in the descriptor.
@@ -99,7 +102,7 @@ extension PresentationFormat {
     }
 }
 
-extension PresentationFormat.Format: CustomStringConvertible {
+extension Descriptor.PresentationFormat.Format: CustomStringConvertible {
     /// The format's name in the Assigned Numbers: `uint16`; for others the number.
     public var description: String {
         Self.names[rawValue] ?? "format 0x" + (rawValue < 16 ? "0" : "") + String(rawValue, radix: 16)

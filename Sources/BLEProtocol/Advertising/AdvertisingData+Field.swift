@@ -1,30 +1,32 @@
-/// One field of an advertisement, from which ``AdvertisingData`` is built.
-public struct AdvertisingField: Hashable, Sendable {
-    /// What an error calls the field: `local name "Thermometer"`.
-    let name: String
+extension AdvertisingData {
+    /// One field of an advertisement, from which ``AdvertisingData`` is built.
+    public struct Field: Hashable, Sendable {
+        /// What an error calls the field: `local name "Thermometer"`.
+        let name: String
 
-    /// The AD structures that carry it.
-    let structures: [Structure]
+        /// The AD structures that carry it.
+        let structures: [Structure]
 
-    struct Structure: Hashable, Sendable {
-        let type: ADType
-        let data: [UInt8]
-    }
+        struct Structure: Hashable, Sendable {
+            let type: AdvertisingData.FieldType
+            let data: [UInt8]
+        }
 
-    /// Whether it is the flags.
-    package var isFlags: Bool { structures.contains { $0.type == .flags } }
+        /// Whether it is the flags.
+        package var isFlags: Bool { structures.contains { $0.type == .flags } }
 
-    private init(_ name: String, _ structures: [Structure]) {
-        self.name = name
-        self.structures = structures
-    }
+        private init(_ name: String, _ structures: [Structure]) {
+            self.name = name
+            self.structures = structures
+        }
 
-    private init(_ name: String, _ type: ADType, _ data: [UInt8]) {
-        self.init(name, [Structure(type: type, data: data)])
+        private init(_ name: String, _ type: AdvertisingData.FieldType, _ data: [UInt8]) {
+            self.init(name, [Structure(type: type, data: data)])
+        }
     }
 }
 
-extension AdvertisingField {
+extension AdvertisingData.Field {
     /// Whether the device can be discovered. Linux adds these itself when it is asked to be discoverable.
     public static func flags(_ flags: AdvertisingData.Flags) -> Self {
         Self("flags", .flags, [flags.rawValue])
@@ -56,7 +58,7 @@ extension AdvertisingField {
     /// Data of a service.
     public static func serviceData(_ service: BluetoothUUID, _ data: some Collection<UInt8>) -> Self {
         let uuid = service.shortestOctets
-        let type: ADType =
+        let type: AdvertisingData.FieldType =
             switch uuid.count {
             case 2: .serviceData16
             case 4: .serviceData32
@@ -126,17 +128,17 @@ extension AdvertisingField {
     }
 
     /// An AD structure of any type, its data as given.
-    public static func raw(_ type: ADType, _ data: some Collection<UInt8>) -> Self {
+    public static func raw(_ type: AdvertisingData.FieldType, _ data: some Collection<UInt8>) -> Self {
         Self(type.description, type, Array(data))
     }
 }
 
-extension AdvertisingField {
+extension AdvertisingData.Field {
     private static func lists(
         _ services: [BluetoothUUID],
-        _ type16: ADType,
-        _ type32: ADType,
-        _ type128: ADType
+        _ type16: AdvertisingData.FieldType,
+        _ type32: AdvertisingData.FieldType,
+        _ type128: AdvertisingData.FieldType
     ) -> [Structure] {
         let octets = services.map(\.shortestOctets)
         return [(type16, 2), (type32, 4), (type128, 16)].compactMap { type, width in

@@ -1,4 +1,4 @@
-extension ADType: CustomStringConvertible {
+extension AdvertisingData.FieldType: CustomStringConvertible {
     /// The type's assigned name; `AD type 0x77` if it has none.
     public var description: String {
         if let name = Self.names[rawValue] { return name }

@@ -1,25 +1,27 @@
-/// Whether an adapter can be used, and why not.
-public enum AdapterState: String, Hashable, Sendable, CaseIterable {
-    /// Its state is not known yet.
-    case unknown
-    /// It is not present; it may be plugged in later.
-    case absent
-    /// The system doesn't let this program open Bluetooth sockets. A program that may connect but not scan is a
-    /// different case: the scan reports what is missing.
-    case unauthorized
-    /// It can't do Bluetooth Low Energy.
-    case unsupported
-    /// It is there, and switched off.
-    case poweredOff
-    /// A switch on the machine or rfkill blocks it.
-    case blocked
-    /// It is starting, or restarting after it hung; it reports when that is done.
-    case resetting
-    /// It is ready.
-    case poweredOn
+extension AdapterInfo {
+    /// Whether an adapter can be used, and why not.
+    public enum State: String, Hashable, Sendable, CaseIterable {
+        /// Its state is not known yet.
+        case unknown
+        /// It is not present; it may be plugged in later.
+        case absent
+        /// The system doesn't let this program open Bluetooth sockets. A program that may connect but not scan is a
+        /// different case: the scan reports what is missing.
+        case unauthorized
+        /// It can't do Bluetooth Low Energy.
+        case unsupported
+        /// It is there, and switched off.
+        case poweredOff
+        /// A switch on the machine or rfkill blocks it.
+        case blocked
+        /// It is starting, or restarting after it hung; it reports when that is done.
+        case resetting
+        /// It is ready.
+        case poweredOn
+    }
 }
 
-extension AdapterState {
+extension AdapterInfo.State {
     /// Whether waiting can't help: the adapter never leaves this state by itself.
     public var isFinal: Bool { self == .unauthorized || self == .unsupported }
 

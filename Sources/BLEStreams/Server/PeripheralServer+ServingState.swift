@@ -2,18 +2,20 @@ public import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Whether a peripheral of this program can be found and connected to.
-public enum ServingState: Sendable {
-    /// It begins to listen and to advertise.
-    case starting
-    /// It advertises, and centrals may connect.
-    case serving
-    /// Its adapter can't be used, or it has lost its advertising or listening, for this reason; it is served again as
-    /// ``LocalPeripheral/resuming`` says. Links stay up if the adapter has kept them.
-    case interrupted(BLEError)
+extension PeripheralServer {
+    /// Whether a peripheral of this program can be found and connected to.
+    public enum ServingState: Sendable {
+        /// It begins to listen and to advertise.
+        case starting
+        /// It advertises, and centrals may connect.
+        case serving
+        /// Its adapter can't be used, or it has lost its advertising or listening, for this reason; it is served again as
+        /// ``LocalPeripheral/resuming`` says. Links stay up if the adapter has kept them.
+        case interrupted(BLEError)
+    }
 }
 
-extension ServingState: CustomStringConvertible {
+extension PeripheralServer.ServingState: CustomStringConvertible {
     /// `starting`, `serving`, `interrupted: ` and the error.
     public var description: String {
         switch self {
@@ -26,12 +28,12 @@ extension ServingState: CustomStringConvertible {
 
 extension PeripheralServer {
     /// Whether it can be found and connected to now.
-    public var state: ServingState { serving.current }
+    public var state: PeripheralServer.ServingState { serving.current }
 
     /// Whether it can be found and connected to: the present state, then each change.
     ///
     /// Ends when the server stops; throws when the adapter fails for good. A slow consumer gets the newest 256.
-    public var states: BLEStream<ServingState> {
+    public var states: BLEStream<PeripheralServer.ServingState> {
         BLEStream(
             StreamSubject(operation: "serving states", object: name),
             timeline: radio.timeline,
@@ -43,8 +45,8 @@ extension PeripheralServer {
 /// The state of a server, who watches it, and what interrupts it.
 final class ServingWatch: Sendable {
     private struct State {
-        var current = ServingState.starting
-        var watchers = Observers<Mailbox<ServingState>>()
+        var current = PeripheralServer.ServingState.starting
+        var watchers = Observers<Mailbox<PeripheralServer.ServingState>>()
         /// What all has ended with.
         var end: Result<Void, BLEError>?
     }
@@ -56,9 +58,9 @@ final class ServingWatch: Sendable {
 
     init() { (interruptions, bell) = AsyncStream.makeStream() }
 
-    var current: ServingState { state.withLock { $0.current } }
+    var current: PeripheralServer.ServingState { state.withLock { $0.current } }
 
-    func set(_ new: ServingState) {
+    func set(_ new: PeripheralServer.ServingState) {
         state.withLock { state in
             guard state.end == nil else { return }
             state.current = new
@@ -83,7 +85,7 @@ final class ServingWatch: Sendable {
     }
 
     /// The present state goes into the mailbox at once, then each one, until what is returned is called.
-    func watch(_ mailbox: Mailbox<ServingState>) -> @Sendable () -> Void {
+    func watch(_ mailbox: Mailbox<PeripheralServer.ServingState>) -> @Sendable () -> Void {
         let (id, end) = state.withLock { state in
             mailbox.send(state.current)
             return state.end.map { (nil, $0) } ?? (state.watchers.add(mailbox), nil)

@@ -2,7 +2,7 @@
 ///
 /// A peer may have several services with the same UUID; the handle distinguishes them. Source: Core Specification, Vol
 /// 3, Part G, 3.1.
-public struct Service: Hashable, Sendable {
+public struct GATTService: Hashable, Sendable {
     /// What kind of service it is.
     public var uuid: BluetoothUUID
 
@@ -16,7 +16,7 @@ public struct Service: Hashable, Sendable {
     public var endHandle: UInt16
 
     /// The services that this one refers to, in the order of their declarations.
-    public var includedServices: [IncludedService]
+    public var includedServices: [GATTService.Inclusion]
 
     /// The characteristics, ascending by handle.
     public var characteristics: [Characteristic]
@@ -27,7 +27,7 @@ public struct Service: Hashable, Sendable {
         isPrimary: Bool = true,
         handle: UInt16,
         endHandle: UInt16,
-        includedServices: [IncludedService] = [],
+        includedServices: [GATTService.Inclusion] = [],
         characteristics: [Characteristic] = []
     ) {
         self.uuid = uuid
@@ -44,27 +44,29 @@ public struct Service: Hashable, Sendable {
     }
 }
 
-/// A service's reference to another service.
-///
-/// Source: Core Specification, Vol 3, Part G, 3.2.
-public struct IncludedService: Hashable, Sendable {
-    /// The UUID of the service that is referred to.
-    public var uuid: BluetoothUUID
+extension GATTService {
+    /// A service's reference to another service.
+    ///
+    /// Source: Core Specification, Vol 3, Part G, 3.2.
+    public struct Inclusion: Hashable, Sendable {
+        /// The UUID of the service that is referred to.
+        public var uuid: BluetoothUUID
 
-    /// The handle of the reference itself.
-    public var handle: UInt16
+        /// The handle of the reference itself.
+        public var handle: UInt16
 
-    /// The handle of the declaration of the service that is referred to.
-    public var startHandle: UInt16
+        /// The handle of the declaration of the service that is referred to.
+        public var startHandle: UInt16
 
-    /// The last handle of the service that is referred to.
-    public var endHandle: UInt16
+        /// The last handle of the service that is referred to.
+        public var endHandle: UInt16
 
-    /// Makes a reference from the content of its declaration.
-    public init(uuid: BluetoothUUID, handle: UInt16, startHandle: UInt16, endHandle: UInt16) {
-        self.uuid = uuid
-        self.handle = handle
-        self.startHandle = startHandle
-        self.endHandle = endHandle
+        /// Makes a reference from the content of its declaration.
+        public init(uuid: BluetoothUUID, handle: UInt16, startHandle: UInt16, endHandle: UInt16) {
+            self.uuid = uuid
+            self.handle = handle
+            self.startHandle = startHandle
+            self.endHandle = endHandle
+        }
     }
 }

@@ -1,80 +1,82 @@
-/// What a program asks of a connection, and what happens to it: what moves a ``ConnectionMachine``.
-public enum SessionTrigger: Sendable {
-    // What a program asks for.
+extension SessionState {
+    /// What a program asks of a connection, and what happens to it: what moves a ``ConnectionMachine``.
+    public enum Trigger: Sendable {
+        // What a program asks for.
 
-    /// Look for the peripheral.
-    case scan
-    /// Make a link to it.
-    case connect
-    /// Discover the services; while ready: discover them again.
-    case discoverServices
-    /// Look for a characteristic that is needed.
-    case discoverCharacteristics
-    /// Read a value.
-    case read
-    /// Write a value.
-    case write
-    /// Switch notifications or indications on.
-    case subscribe
-    /// Switch notifications or indications of a characteristic, as it was named, off: `2A37`, `handle 0x0012`. Nothing
-    /// is waited for: no value is handed out from then on.
-    case unsubscribe(String)
-    /// Everything that was asked for is done.
-    case becomeReady
-    /// Disconnect: switch notifications off, wait for that, and drop the link, or give up the attempt to make one.
-    /// Nothing starts automatically afterwards.
-    case disconnect
-    /// Begin again after a failure.
-    case reset
+        /// Look for the peripheral.
+        case scan
+        /// Make a link to it.
+        case connect
+        /// Discover the services; while ready: discover them again.
+        case discoverServices
+        /// Look for a characteristic that is needed.
+        case discoverCharacteristics
+        /// Read a value.
+        case read
+        /// Write a value.
+        case write
+        /// Switch notifications or indications on.
+        case subscribe
+        /// Switch notifications or indications of a characteristic, as it was named, off: `2A37`, `handle 0x0012`. Nothing
+        /// is waited for: no value is handed out from then on.
+        case unsubscribe(String)
+        /// Everything that was asked for is done.
+        case becomeReady
+        /// Disconnect: switch notifications off, wait for that, and drop the link, or give up the attempt to make one.
+        /// Nothing starts automatically afterwards.
+        case disconnect
+        /// Begin again after a failure.
+        case reset
 
-    // What went well.
+        // What went well.
 
-    /// An advertisement of it was heard.
-    case discovered(BluetoothAddress)
-    /// The link is up and its MTU, in octets, negotiated.
-    case linkEstablished(mtu: Int)
-    /// What it has is known: it was asked, or what was kept from an earlier connection is still right.
-    case servicesDiscovered(fromCache: Bool)
-    /// The characteristic is there.
-    case characteristicDiscovered(BluetoothUUID)
-    /// The value was read.
-    case readFinished
-    /// The value was written.
-    case writeFinished
-    /// A characteristic, as it was named, sends its values from now on: `2A37`, `handle 0x0012`.
-    case subscribed(String)
-    /// The time to wait is over.
-    case resume
-    /// The adapter can be used again.
-    case adapterReturned
+        /// An advertisement of it was heard.
+        case discovered(BluetoothAddress)
+        /// The link is up and its MTU, in octets, negotiated.
+        case linkEstablished(mtu: Int)
+        /// What it has is known: it was asked, or what was kept from an earlier connection is still right.
+        case servicesDiscovered(fromCache: Bool)
+        /// The characteristic is there.
+        case characteristicDiscovered(BluetoothUUID)
+        /// The value was read.
+        case readFinished
+        /// The value was written.
+        case writeFinished
+        /// A characteristic, as it was named, sends its values from now on: `2A37`, `handle 0x0012`.
+        case subscribed(String)
+        /// The time to wait is over.
+        case resume
+        /// The adapter can be used again.
+        case adapterReturned
 
-    // What went wrong.
+        // What went wrong.
 
-    /// It wasn't heard in time, or the radio can't listen.
-    case searchFailed(BLEError)
-    /// No link came about: not in time, refused, lost before it stood.
-    case connectFailed(BLEError)
-    /// What it has could not be found out.
-    case discoveryFailed(BLEError)
-    /// It lacks a service or a characteristic.
-    case notFound(BLEError)
-    /// A characteristic doesn't support the operation.
-    case notSupported(BLEError)
-    /// What the program does first on each link did not succeed.
-    case initialisationFailed(BLEError)
-    /// A value could not be read or written; the link stays up.
-    case operationFailed(BLEError)
-    /// Notifications that the session can't do without could not be switched on.
-    case subscriptionFailed(BLEError)
-    /// Notifications for one stream could not be switched on; the session continues without them.
-    case subscriptionRefused(BLEError)
-    /// The link ended.
-    case linkLost(DisconnectReason)
-    /// The adapter can't be used any more: it is in this state.
-    case adapterLost(AdapterState)
+        /// It wasn't heard in time, or the radio can't listen.
+        case searchFailed(BLEError)
+        /// No link came about: not in time, refused, lost before it stood.
+        case connectFailed(BLEError)
+        /// What it has could not be found out.
+        case discoveryFailed(BLEError)
+        /// It lacks a service or a characteristic.
+        case notFound(BLEError)
+        /// A characteristic doesn't support the operation.
+        case notSupported(BLEError)
+        /// What the program does first on each link did not succeed.
+        case initialisationFailed(BLEError)
+        /// A value could not be read or written; the link stays up.
+        case operationFailed(BLEError)
+        /// Notifications that the session can't do without could not be switched on.
+        case subscriptionFailed(BLEError)
+        /// Notifications for one stream could not be switched on; the session continues without them.
+        case subscriptionRefused(BLEError)
+        /// The link ended.
+        case linkLost(DisconnectReason)
+        /// The adapter can't be used any more: it is in this state.
+        case adapterLost(AdapterInfo.State)
+    }
 }
 
-extension SessionTrigger {
+extension SessionState.Trigger {
     /// A trigger without its associated values, as used in the table of transitions.
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case scan, connect, discoverServices, discoverCharacteristics, read, write, subscribe, unsubscribe, becomeReady
@@ -136,7 +138,7 @@ extension SessionTrigger {
     }
 }
 
-extension SessionTrigger: CustomStringConvertible {
+extension SessionState.Trigger: CustomStringConvertible {
     /// The trigger in words, with its associated values: `link lost: closed by the peer (HCI 0x13)`.
     public var description: String {
         switch self {
@@ -153,7 +155,7 @@ extension SessionTrigger: CustomStringConvertible {
     }
 }
 
-extension SessionTrigger.Kind {
+extension SessionState.Trigger.Kind {
     /// The name in words: `link lost`.
     public var words: String {
         rawValue.reduce(into: "") { words, letter in

@@ -1,0 +1,23 @@
+extension AdapterInfo {
+    /// A symptom of an adapter that reports that it is on but doesn't work.
+    public enum Symptom: Hashable, Sendable {
+        /// It scans but receives nothing, or has stopped receiving; the value is the minimum duration so far.
+        case deaf(Duration)
+        /// The controller, or the kernel on its behalf, has not answered a command; the value is the command's name.
+        case unanswered(String)
+        /// A kernel scan that ends by itself after some seconds has not ended; the value is the time within which it should
+        /// have.
+        case scanWithoutEnd(Duration)
+    }
+}
+
+extension AdapterInfo.Symptom: CustomStringConvertible {
+    /// The symptom in words: `hears nothing for 60.0 seconds`.
+    public var description: String {
+        switch self {
+        case .deaf(let time): "hears nothing for \(time)"
+        case .unanswered(let command): "does not answer \(command)"
+        case .scanWithoutEnd(let time): "does not end its scan, which takes less than \(time)"
+        }
+    }
+}

@@ -1,0 +1,53 @@
+extension CommandQueue {
+    /// Does more around each command of a queue: before it, behind it, or both.
+    ///
+    /// ```swift
+    /// struct Logging: CommandDecorator {
+    ///     func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
+    ///         print("begin \(command.name)")
+    ///         return try await command.run(in: context)
+    ///     }
+    /// }
+    /// try await queue.decorated(by: Logging()).run(.read(.batteryLevel))
+    /// ```
+    ///
+    /// It may run the command several times: what the queue prepares (``CommandQueue/connecting(timeout:then:)``,
+    /// ``CommandQueue/authorizing(_:with:)-(_,Command<Void>)``) holds at the beginning of each.
+    public protocol Decorator: Sendable {
+        /// Runs the command, and what belongs to it.
+        func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output
+    }
+}
+
+extension CommandQueue {
+    /// The same queue, with something done around each command that is run by this handle.
+    ///
+    /// What was added first is outermost: a time limit covers what was added behind it.
+    public func decorated(by decorator: some CommandQueue.Decorator) -> CommandQueue {
+        var queue = self
+        queue.decorators.append(decorator)
+        return queue
+    }
+}
+
+/// A command within the rest of its decorators.
+struct DecoratedCommand<Base: Command>: Command, SelfPreparing {
+    private let base: Base
+    private let decorators: ArraySlice<any CommandQueue.Decorator>
+
+    var name: String { base.name }
+
+    var beginsWithAttempts: Bool {
+        decorators.contains { $0 is RetryDecorator } || BLEStreams.beginsWithAttempts(base)
+    }
+
+    init(_ base: Base, _ decorators: ArraySlice<any CommandQueue.Decorator>) {
+        self.base = base
+        self.decorators = decorators
+    }
+
+    func run(in context: CommandContext) async throws -> Base.Output {
+        guard let outermost = decorators.first else { return try await context.attempt(base) }
+        return try await outermost.run(DecoratedCommand(base, decorators.dropFirst()), in: context)
+    }
+}
