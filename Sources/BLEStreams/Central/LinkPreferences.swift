@@ -15,7 +15,7 @@ final class LinkPreferences: Sendable {
 
     /// Whether anything was ever demanded: nearly no program does, and each operation asks.
     private let isDemanding = Atomic(false)
-    private let demanded = Mutex<[UInt64: [BluetoothUUID: SecurityLevel]]>([:])
+    private let demanded = Mutex<[UInt64: [BluetoothUUID: LinkSecurity.Level]]>([:])
 
     init(_ common: ConnectionParameters?, _ answers: PairingAnswers?) {
         self.common = common
@@ -34,7 +34,7 @@ final class LinkPreferences: Sendable {
     }
 
     /// How secure a link to a peripheral has to be for the use of which characteristics.
-    func demands(on peripheral: BluetoothAddress) -> [BluetoothUUID: SecurityLevel] {
+    func demands(on peripheral: BluetoothAddress) -> [BluetoothUUID: LinkSecurity.Level] {
         guard isDemanding.load(ordering: .acquiring) else { return [:] }
         return demanded.withLock { $0[peripheral.rawValue] ?? [:] }
     }

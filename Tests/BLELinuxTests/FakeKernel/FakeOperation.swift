@@ -156,7 +156,7 @@ struct FakeOperation: Sendable, CustomTestStringConvertible {
         FakeOperation("read and select PHYs") { run in
             let radio = try run.radio()
             _ = try await run.result("reading PHYs") { radio.readPHYs(result: $0) } as AdapterPHYs
-            try await run.result("selecting PHYs") { radio.selectPHYs(PHYSelection([.le1M]), result: $0) }
+            try await run.result("selecting PHYs") { radio.selectPHYs(AdapterPHYs.Selection([.le1M]), result: $0) }
         },
         FakeOperation("be private") { run in
             let radio = try run.radio()

@@ -8,7 +8,7 @@ import Testing
 
 /// Commands that are enqueued and cancelled on real threads, on links that break.
 @Suite(.timeLimit(.minutes(5))) struct QueueThreadTests {
-    private typealias Handle = CommandHandle<Void>
+    private typealias Handle = CommandQueue.Handle<Void>
 
     private static func command(_ number: Int, _ inside: AtomicCount, _ wrong: AtomicCount) -> CommandBlock<Void> {
         CommandBlock("work \(number)") { context in
@@ -32,7 +32,7 @@ import Testing
                 var chance = Chance(seed: seed &* 100 &+ UInt64(number))
                 for turn in 0..<12 {
                     let deadline: Duration? = chance.below(4) == 0 ? .seconds(chance.below(60)) : nil
-                    let priority = CommandPriority(rawValue: chance.below(3))
+                    let priority = CommandQueue.Priority(rawValue: chance.below(3))
                     let command = Self.command(number * 100 + turn, inside, wrong)
                     let handle = queue.enqueue(command, priority: priority, deadline: deadline)
                     handles.withLock { $0.append(handle) }

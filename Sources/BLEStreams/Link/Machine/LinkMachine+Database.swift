@@ -121,7 +121,7 @@ extension LinkMachine {
 
     mutating func probed(_ number: Int, _ outcome: Result<GATTSuccess, GATTFailure>, _ output: inout Output) {
         searches[number] = nil
-        let found = outcome.flatMap { $0.value(as: [Service].self).map(Result.success) ?? .failure(.cancelled) }
+        let found = outcome.flatMap { $0.value(as: [GATTService].self).map(Result.success) ?? .failure(.cancelled) }
         take(tracker.probed(number, found), &output)
     }
 

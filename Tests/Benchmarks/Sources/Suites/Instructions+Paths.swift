@@ -70,7 +70,7 @@ extension Instructions {
             let radio = DirectRadio()
             let central = try await Central.open(.radio(radio))
             radio.link.afterSubscription = [octets]
-            try await central.withSession(SessionPlan(radio.link.peer)) { session in
+            try await central.withSession(Session.Plan(radio.link.peer)) { session in
                 var iterator = session.notifications(of: heartbeat, buffer: .unbounded).makeAsyncIterator()
                 _ = try await iterator.next()
                 for _ in 0..<count {
