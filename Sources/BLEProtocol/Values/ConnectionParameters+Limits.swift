@@ -2,7 +2,7 @@ extension ConnectionParameters {
     /// Limits for a link when its peripheral requests other connection parameters.
     ///
     /// ```swift
-    /// let limits = try ConnectionLimits(interval: .milliseconds(15) ... .milliseconds(100))
+    /// let limits = try ConnectionParameters.Limits(interval: .milliseconds(15) ... .milliseconds(100))
     /// let central = try await Central.open(parameters: ConnectionParameters.balanced.limited(to: limits))
     /// ```
     ///

@@ -5,7 +5,7 @@ import Synchronization
 /// A recording of ATT traffic and of advertisements in a btsnoop file, which btmon and Wireshark show.
 ///
 /// ```swift
-/// let capture = try Capture(file: "walk.btsnoop")
+/// let capture = try TrafficCapture(file: "walk.btsnoop")
 /// let central = try await Central.open(.default.captured(in: capture))
 /// …
 /// try await capture.close()

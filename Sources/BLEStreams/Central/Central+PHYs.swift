@@ -21,7 +21,7 @@ extension Central {
     /// Selects the PHYs that the adapter uses for its links if the peer supports them; for all programs of the machine.
     ///
     /// ```swift
-    /// try await central.selectPHYs(PHYSelection([.le1M, .leCoded]))    // for long distances
+    /// try await central.selectPHYs(AdapterPHYs.Selection([.le1M, .leCoded]))    // for long distances
     /// ```
     ///
     /// 1M is mandatory and always selected. The selection applies to later links, for which the controllers agree on

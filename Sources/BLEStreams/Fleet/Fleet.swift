@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// ```swift
 /// try await central.withFleet { fleet in
-///     for address in addresses { fleet.add(SessionPlan(address).subscribing(to: .heartRateMeasurement)) }
+///     for address in addresses { fleet.add(Session.Plan(address).subscribing(to: .heartRateMeasurement)) }
 ///     for try await item in fleet.values { print(item.session, item.value.hex) }
 /// }
 /// ```

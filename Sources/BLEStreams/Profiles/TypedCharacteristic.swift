@@ -6,7 +6,7 @@ public import BLEProtocol
 /// ```swift
 /// extension CharacteristicKey where Self == TypedCharacteristic<Int16> {
 ///     /// In hundredths of a degree Celsius.
-///     static var temperature: Self {
+///     static var roomTemperature: Self {
 ///         TypedCharacteristic(BluetoothUUID(0x2A6E)) { reader throws(MalformedValue) in
 ///             try reader.int16()
 ///         } encode: { value, writer throws(MalformedValue) in
@@ -14,7 +14,7 @@ public import BLEProtocol
 ///         }
 ///     }
 /// }
-/// let now = try await link.read(.temperature)
+/// let now = try await link.read(.roomTemperature)
 /// ```
 ///
 /// One key serves both sides: a central reads, subscribes and writes with it, a peripheral describes its characteristic with

@@ -2,7 +2,7 @@ extension CommandQueue {
     /// Does more around each command of a queue: before it, behind it, or both.
     ///
     /// ```swift
-    /// struct Logging: CommandDecorator {
+    /// struct Logging: CommandQueue.Decorator {
     ///     func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
     ///         print("begin \(command.name)")
     ///         return try await command.run(in: context)

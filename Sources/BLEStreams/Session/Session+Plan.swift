@@ -5,7 +5,7 @@ extension Session {
     /// What a session is to do: whom to find, what to ask of it, for how long to try.
     ///
     /// ```swift
-    /// SessionPlan(finding: .service(.heartRate), .rssi(atLeast: -80)).subscribing(to: .heartRateMeasurement)
+    /// Session.Plan(finding: .service(.heartRate), .rssi(atLeast: -80)).subscribing(to: .heartRateMeasurement)
     /// ```
     public struct Plan: Hashable, Sendable {
         /// Whom the session is for.

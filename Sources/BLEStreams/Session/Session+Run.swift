@@ -6,7 +6,7 @@ extension Central {
     /// link is dropped, all of that is waited for, for some seconds at most.
     ///
     /// ```swift
-    /// let plan = SessionPlan(finding: .service(.heartRate)).subscribing(to: .heartRateMeasurement)
+    /// let plan = Session.Plan(finding: .service(.heartRate)).subscribing(to: .heartRateMeasurement)
     /// try await central.withSession(plan) { session in
     ///     for try await beat in session.notifications(of: .heartRateMeasurement) { print(beat.beatsPerMinute) }
     /// }

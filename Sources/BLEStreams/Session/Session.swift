@@ -6,7 +6,7 @@ import Synchronization
 /// the link is lost, the adapter was away, or its attributes turn out to be others.
 ///
 /// ```swift
-/// let plan = SessionPlan(finding: .service(.heartRate)).subscribing(to: .heartRateMeasurement)
+/// let plan = Session.Plan(finding: .service(.heartRate)).subscribing(to: .heartRateMeasurement)
 /// try await central.withSession(plan) { session in
 ///     for try await beat in session.notifications(of: .heartRateMeasurement) { print(beat.beatsPerMinute) }
 /// }
