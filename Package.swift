@@ -124,7 +124,7 @@ let package = Package(
             ]
         ),
         .testTarget(name: "SimulationTests", dependencies: ["BLESimulator", "BLEStreams", "SimulatedWorlds"]),
-        .testTarget(name: "BLECommandTests", dependencies: ["ble", "BLEStreams", "BLESimulator"]),
+        .testTarget(name: "BLECommandTests", dependencies: ["ble", "BLEDevices", "BLEStreams", "BLESimulator"]),
         // Needs what it compiles snippets against, and imports none of it.
         .testTarget(
             name: "DocumentationTests",

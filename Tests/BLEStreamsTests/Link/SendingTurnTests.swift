@@ -123,9 +123,10 @@ import Testing
                 return next
             }
             guard let number, let bearer = bearer.withLock({ $0 }) else { return }
-            bearer.begin(.aside(write(number))) { [outcomes] outcome in
+            let caller = OperationCallback { [outcomes] outcome in
                 if case .success = outcome { outcomes.add(true) } else { outcomes.add(false) }
             }
+            bearer.begin(.aside(write(number)), for: caller)
         }
 
         func stop() { bearer.withLock { $0 = nil } }
@@ -153,7 +154,7 @@ import Testing
         defer { flood.stop() }
         let before = link.numbers
         try #require(before.count < 99)
-        bearer.begin(.aside(Self.write(7000))) { _ in }
+        bearer.begin(.aside(Self.write(7000)), for: OperationCallback { _ in })
         #expect(!bearer.sendAtOnce(Self.command(UInt32(8000))))
         #expect(link.numbers == before)
         while timeline.step() {}
@@ -201,7 +202,7 @@ import Testing
                 if bearer.sendAtOnce(Self.command(number)) {
                     all.leave()
                 } else {
-                    bearer.begin(.aside(Self.write(number))) { _ in all.leave() }
+                    bearer.begin(.aside(Self.write(number)), for: OperationCallback { _ in all.leave() })
                 }
             }
         }

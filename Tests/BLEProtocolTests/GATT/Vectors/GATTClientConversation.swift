@@ -189,8 +189,8 @@ extension GATTClientConversation {
             switch finished.result {
             case .success(let value):
                 #expect(conversation.expect?.error == nil && pending.isEmpty, place)
-                let success: P.Success? = value.value()
-                return try #require(success, place)
+                let success: P.Success = try #require(value.value(), place)
+                return success
             case .failure(.attribute(let error, _)) where retries > 0 && Self.isSecurity(error):
                 // What the layer above does when it has raised the security of the link.
                 retries -= 1
