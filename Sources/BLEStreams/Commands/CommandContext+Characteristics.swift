@@ -21,7 +21,7 @@ extension CommandContext: CharacteristicAccess {
         let operation = readsFirst ? "values" : "notifications"
         let subject = StreamSubject(operation: operation, object: "of \(characteristic) of \(peripheral)")
         let tally = Tally()
-        return BLEStream(subject, timeline: timeline, count: { tally.counters }) { [self] waker in
+        let open: @Sendable (Waker) -> Cursor<CharacteristicValue> = { [self] waker in
             do {
                 let stream = try link.octets(
                     of: characteristic,
@@ -40,5 +40,6 @@ extension CommandContext: CharacteristicAccess {
                 return Cursor(poll: { throw error }, close: {})
             }
         }
+        return BLEStream(subject, timeline: timeline, count: { tally.counters }, open: open)
     }
 }

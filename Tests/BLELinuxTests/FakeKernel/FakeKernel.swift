@@ -161,8 +161,7 @@ extension FakeKernel {
             return error
         }
         if let error { return error }
-        let job = Mutex<(@Sendable () -> Void)?>(body)
-        let box = Box(job)
+        let box = Box(body)
         do throws(SystemError) {
             try BLELinux.startThread(named: name) { [self] in
                 box.run()
@@ -177,11 +176,14 @@ extension FakeKernel {
 
     /// Lets go of what a thread works on before the thread counts as ended.
     private final class Box: Sendable {
-        private let job: Mutex<(@Sendable () -> Void)?>
-        init(_ job: consuming sending Mutex<(@Sendable () -> Void)?>) { self.job = job }
+        private struct Job { var body: (@Sendable () -> Void)? }
+
+        private let job: Mutex<Job>
+
+        init(_ body: @escaping @Sendable () -> Void) { job = Mutex(Job(body: body)) }
 
         func run() {
-            let body = job.withLock { $0.take() }
+            let body = job.withLock { $0.body.take() }
             body?()
         }
     }

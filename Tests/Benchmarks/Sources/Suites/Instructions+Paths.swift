@@ -118,11 +118,13 @@ private struct ServedRadio: IdleRadio {
     private let listener = Listener()
 
     private final class Listener: Sendable {
-        let events = Mutex<(@Sendable (ListenEvent) -> Void)?>(nil)
+        struct Hearing { var tell: (@Sendable (ListenEvent) -> Void)? }
+
+        let events = Mutex(Hearing())
     }
 
     func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity {
-        listener.events.withLock { $0 = events }
+        listener.events.withLock { $0.tell = events }
         events(.started)
         return RadioActivity {}
     }
@@ -135,7 +137,7 @@ private struct ServedRadio: IdleRadio {
         return RadioActivity {}
     }
 
-    func connect() { listener.events.withLock { $0 }?(.accepted(link)) }
+    func connect() { listener.events.withLock { $0.tell }?(.accepted(link)) }
 }
 
 /// A radio that hears so many advertisements of heart-rate sensors, and then one of a battery.
