@@ -2,7 +2,7 @@ import BLEProtocol
 
 extension FuzzTarget {
     /// A server that answers anything, or says it unasked, to the client half while procedures run.
-    static let attClient = FuzzTarget("att-client", longest: 1024, seeds: { ATTClientRun.seeds }) { octets in
+    static let attClient = FuzzTarget("att-client", longest: 1024, seeds: ATTClientRun.seeds) { octets in
         var run = ATTClientRun(octets)
         while !run.input.isAtEnd { try run.step() }
         try run.end()
@@ -142,7 +142,9 @@ private struct ATTClientRun {
         ]
         return answers.map { kind, answers in
             let begin: [UInt8] = [0, UInt8(kind), 5, 0, 1, 0, 0]
-            return begin + answers.flatMap { [2, 2, 1, 4, UInt8($0.count)] + $0 } + [2, 2, 1, 8, 0x0A, 2, 2, 1, 8, 0x0A]
+            return begin + answers.flatMap { [2, 2, 1, 4, UInt8($0.count)] + $0 } + [
+                2, 2, 1, 8, 0x0A, 2, 2, 1, 8, 0x0A,
+            ]
         }
     }
 }

@@ -2,7 +2,7 @@ import BLEProtocol
 
 extension FuzzTarget {
     /// One PDU of the Attribute Protocol, read as each kind that there is: what decodes is sent as it came.
-    static let attPDU = FuzzTarget("att-pdu", longest: 128, seeds: { ATTPDUCheck.seeds }) { octets in
+    static let attPDU = FuzzTarget("att-pdu", longest: 128, seeds: ATTPDUCheck.seeds) { octets in
         for kind in ATTPDUCheck.kinds { try ATTPDUCheck.check(kind, octets) }
     }
 }

@@ -2,7 +2,7 @@ import BLEProtocol
 
 extension FuzzTarget {
     /// A client that sends anything, in any order, to the server half.
-    static let attServer = FuzzTarget("att-server", longest: 1024, seeds: { ATTServerRun.seeds }) { octets in
+    static let attServer = FuzzTarget("att-server", longest: 1024, seeds: ATTServerRun.seeds) { octets in
         var run = ATTServerRun(octets)
         while !run.input.isAtEnd { try run.step() }
         try run.end()
@@ -16,13 +16,14 @@ private struct ATTServerRun {
     private var database = AttributeDatabase(services: Self.services)
     private var asked: [ATTServer.RequestToken] = []
     private var timers: Set<ATTServer.IndicationID> = []
-    /// Notifications that were accepted and not sent yet.
-    private var waiting = 0
     private var isOnItsWay = false
+    /// The largest ATT_MTU so far: what was made for it stays as it is when a client lowers it.
+    private var largestMTU = 23
 
     init(_ octets: [UInt8]) { input = FuzzInput(octets) }
 
     mutating func step() throws {
+        defer { largestMTU = max(largestMTU, server.mtu) }
         switch input.number(below: 12) {
         case 0...3:
             let safety = input.octet()
@@ -70,13 +71,14 @@ private struct ATTServerRun {
     }
 
     private mutating func hand() throws {
+        largestMTU = max(largestMTU, server.mtu)
         guard !isOnItsWay else {
             isOnItsWay = false
             if input.chance() { return try take(server.sent()) }
             return server.notSent()
         }
         guard let pdu = server.nextPDU() else { return }
-        try require(pdu.count <= server.mtu, "\(pdu.count) octets at an ATT_MTU of \(server.mtu)")
+        try require(pdu.count <= largestMTU, "\(pdu.count) octets at an ATT_MTU of \(largestMTU)")
         try require(server.nextPDU() == pdu, "the next PDU changed")
         _ = server.sending()
         isOnItsWay = true
@@ -118,7 +120,12 @@ private struct ATTServerRun {
         LocalService(BluetoothUUID(0x180D)) {
             LocalCharacteristic(BluetoothUUID(0x2A37), [.notify, .indicate])
             LocalCharacteristic(BluetoothUUID(0x2A38), .read, value: .stored([1]), access: .encrypted)
-            LocalCharacteristic(BluetoothUUID(0x2A39), [.read, .write, .notify], value: .dynamic, access: .authenticated)
+            LocalCharacteristic(
+                BluetoothUUID(0x2A39),
+                [.read, .write, .notify],
+                value: .dynamic,
+                access: .authenticated
+            )
         },
     ].addingMandatoryServices(name: "Fuzzed", appearance: 0, canChange: true)
 

@@ -2,7 +2,7 @@ import BLEProtocol
 
 extension FuzzTarget {
     /// What anybody in the room can send: an advertisement, every reader of it, and the beacons.
-    static let advertising = FuzzTarget("advertising", longest: 256, seeds: { AdvertisingCheck.seeds }) { octets in
+    static let advertising = FuzzTarget("advertising", longest: 256, seeds: AdvertisingCheck.seeds) { octets in
         let check = AdvertisingCheck(AdvertisingData(bytes: octets))
         try check.walk()
         try check.readers()

@@ -3,7 +3,7 @@
 extension FuzzTarget {
     /// Chunks with any mark, as the assembler takes them and as a reference of few lines does; and a message that is cut
     /// and assembled again.
-    static let assembler = FuzzTarget("assembler", longest: 512, seeds: { AssemblerRun.seeds }) { octets in
+    static let assembler = FuzzTarget("assembler", longest: 512, seeds: AssemblerRun.seeds) { octets in
         var input = FuzzInput(octets)
         let (mark, maximum) = (EndMark(&input), Int(input.octet()))
         if input.chance() {
@@ -124,14 +124,21 @@ private struct Assembled {
                     let length = digits.reduce(0.0) { $0 * 256 + Double($1) }
                     if length > Double(maximum) { tooLong = rest }
                     guard tooLong == nil, rest.count >= octets + Int(length) else { break }
-                    end(Array(rest[octets..<octets + Int(length)]), next: Array(rest[(octets + Int(length))...]), maximum)
+                    end(
+                        Array(rest[octets..<octets + Int(length)]),
+                        next: Array(rest[(octets + Int(length))...]),
+                        maximum
+                    )
                 }
             }
         }
     }
 
     private mutating func end(_ message: [UInt8], next: [UInt8], _ maximum: Int) {
-        guard message.count <= maximum else { return tooLong = tooLong ?? rest }
+        guard message.count <= maximum else {
+            tooLong = tooLong ?? rest
+            return
+        }
         messages.append(message)
         rest = next
     }

@@ -2,7 +2,7 @@ import BLEProtocol
 
 extension FuzzTarget {
     /// A file of records: what is read is written octet for octet as it stood.
-    static let btsnoop = FuzzTarget("btsnoop", longest: 512, seeds: { captureSeeds }) { octets in
+    static let btsnoop = FuzzTarget("btsnoop", longest: 512, seeds: captureSeeds) { octets in
         var reader = ByteReader(octets)
         guard let header = BTSnoopHeader(decoding: &reader) else { return }
         var written = header.encoded

@@ -15,7 +15,7 @@ struct FuzzTarget: Sendable {
     init(
         _ name: String,
         longest: Int = 512,
-        seeds: @escaping @Sendable () -> [[UInt8]],
+        seeds: @autoclosure @escaping @Sendable () -> [[UInt8]],
         run: @escaping @Sendable ([UInt8]) throws -> Void
     ) {
         self.name = name
@@ -26,7 +26,8 @@ struct FuzzTarget: Sendable {
 
     /// All of them.
     static let all: [FuzzTarget] = [
-        .advertising, .attPDU, .attClient, .attServer, .assembler, .management, .hci, .cbor, .mcumgr, .btsnoop, .values, .store,
+        .advertising, .attPDU, .attClient, .attServer, .assembler, .management, .hci, .cbor, .mcumgr, .btsnoop, .values,
+        .store,
     ]
 }
 

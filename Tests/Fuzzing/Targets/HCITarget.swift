@@ -2,7 +2,7 @@ import BLEProtocol
 
 extension FuzzTarget {
     /// What a controller says beside the kernel: advertising reports, whole and in pieces, and what becomes of links.
-    static let hci = FuzzTarget("hci", longest: 768, seeds: { hciSeeds }) { octets in
+    static let hci = FuzzTarget("hci", longest: 768, seeds: hciSeeds) { octets in
         var input = FuzzInput(octets)
         var assembler = HCIReportAssembler()
         var links = LinkConditionTable()

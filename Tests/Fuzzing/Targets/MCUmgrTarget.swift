@@ -2,7 +2,7 @@ import BLEProtocol
 
 extension FuzzTarget {
     /// What a device notifies while its firmware is updated, in parts as they come; and an image file.
-    static let mcumgr = FuzzTarget("mcumgr", longest: 512, seeds: { mcumgrSeeds }) { octets in
+    static let mcumgr = FuzzTarget("mcumgr", longest: 512, seeds: mcumgrSeeds) { octets in
         var input = FuzzInput(octets)
         guard input.chance() else {
             if let image = MCUbootImage(input.rest()) {

@@ -2,7 +2,7 @@ import BLEProtocol
 
 extension FuzzTarget {
     /// What the kernel's management socket says, to the client half and to the reader of each answer.
-    static let management = FuzzTarget("management", longest: 768, seeds: { ManagementRun.seeds }) { octets in
+    static let management = FuzzTarget("management", longest: 768, seeds: ManagementRun.seeds) { octets in
         var run = ManagementRun(octets)
         while !run.input.isAtEnd { try run.step() }
         try run.end()
@@ -40,7 +40,8 @@ private struct ManagementRun: ~Copyable {
         case 5: try take(client.received(input.chunk()))
         case 6:
             let (kind, parameters) = (input.number(below: 64), input.chunk())
-            let reply = ManagementReply(opcode: .readVersion, index: index, status: .success, parameters: parameters[...])
+            let octets = parameters[...]
+            let reply = ManagementReply(opcode: .readVersion, index: index, status: .success, parameters: octets)
             _ = reply.status.description
             Self.commands[kind % Self.commands.count].read(reply)
         default:
@@ -90,7 +91,9 @@ private struct ManagementRun: ~Copyable {
                 seeds.append([0, 7, code, count] + (0..<count).map { $0 == 6 ? 1 : 0 })
             }
         }
-        for command: UInt8 in 0..<UInt8(commands.count) { seeds.append([0, 6, command, 200] + .init(repeating: 0, count: 200)) }
+        for command in commands.indices {
+            seeds.append([0, 6, UInt8(command), 200] + .init(repeating: 0, count: 200))
+        }
         // Two commands, an answer, a timer, one withdrawn, and the adapter gone.
         seeds.append([0, 0, 0, 0, 0, 1, 0, 7, 1, 7, 5, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 3, 0, 0, 4, 0, 0, 7, 5, 0])
         return seeds

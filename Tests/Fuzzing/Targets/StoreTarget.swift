@@ -6,7 +6,7 @@ import FoundationEssentials
 extension FuzzTarget {
     /// A file of the store, as somebody may have edited or copied it: what it holds is taken or refused, and what is taken
     /// is written and read as the same.
-    static let store = FuzzTarget("store", longest: 4096, seeds: { StoreCheck.seeds }) { octets in
+    static let store = FuzzTarget("store", longest: 4096, seeds: StoreCheck.seeds) { octets in
         let data = Data(octets)
         _ = try? PeerFile(data, of: StoreCheck.peer)
         _ = BondFile(data)?.content
@@ -36,7 +36,9 @@ private enum StoreCheck {
         guard let plan = session.plan(for: peer) else { return }
         for failure in [1, 2, 1000] { _ = plan.reconnecting?.delay(afterFailure: failure, random: .max) }
         let written = SessionRecord(plan, name: session.name)
-        guard let again = written.plan(for: peer) else { throw FuzzFinding(description: "a plan is refused as written") }
+        guard let again = written.plan(for: peer) else {
+            throw FuzzFinding(description: "a plan is refused as it was written")
+        }
         try require(again.subscriptions.count == plan.subscriptions.count, "a subscription is lost")
         try require(again.requiredServices == plan.requiredServices, "required services differ")
         try require(again.parameters == plan.parameters && again.security == plan.security, "demands differ")

@@ -4,7 +4,7 @@ import BLEProtocol
 
 extension FuzzTarget {
     /// The values of characteristics and descriptors that have a type, and the texts of addresses and UUIDs.
-    static let values = FuzzTarget("values", longest: 128, seeds: { valueSeeds }) { octets in
+    static let values = FuzzTarget("values", longest: 128, seeds: valueSeeds) { octets in
         var input = FuzzInput(octets)
         let (kind, rest) = (input.number(below: 4), input.rest())
         switch kind {
