@@ -16,6 +16,9 @@ if Context.environment["BLESTREAMS_STRICT"] != nil { settings.append(.treatAllWa
 // radio builds and is tested without.
 let hasKernelRadio = Context.environment["BLESTREAMS_BACKEND"] != "none"
 
+// `Tests/Fuzzing/run` builds the entry points as a program for libFuzzer.
+let isFuzzing = Context.environment["BLESTREAMS_FUZZING"] != nil
+
 let package = Package(
     name: "BLEStreams",
     products: [
@@ -103,6 +106,21 @@ let package = Package(
 
         // How many tests run at once, for all test targets: they are one executable.
         .target(name: "TestWidth", path: "Tests/TestWidth"),
+
+        // The entry points of the fuzzer: as tests they replay what it has kept.
+        isFuzzing
+            ? .executableTarget(
+                name: "Fuzzer",
+                dependencies: ["BLEDevices", "BLEProtocol", "BLERadio", "BLEStreams"],
+                path: "Tests/Fuzzing",
+                exclude: ["Corpora", "Replay", "run"]
+            )
+            : .testTarget(
+                name: "FuzzingTests",
+                dependencies: ["BLEDevices", "BLEProtocol", "BLERadio", "BLEStreams"],
+                path: "Tests/Fuzzing",
+                exclude: ["Corpora", "Driver", "run"]
+            ),
 
         .testTarget(name: "BLEProtocolTests", dependencies: ["BLEProtocol", "TestWidth"]),
         .testTarget(

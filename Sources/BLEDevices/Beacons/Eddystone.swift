@@ -117,7 +117,8 @@ extension Eddystone.Telemetry {
 
     fileprivate var frame: [UInt8] {
         let steps = temperature.map { Int16(max(-32767, min(32767, ($0.isNaN ? 0 : $0 * 256).rounded()))) }
-        let tenths = max(0, min(Double(UInt32.max), uptime / .milliseconds(100)))
+        // Rounded: the quotient of two durations may be a little less than the whole number that it stands for.
+        let tenths = max(0, min(Double(UInt32.max), (uptime / .milliseconds(100)).rounded()))
         return [0x20, 0] + batteryMillivolts.bigEndianOctets
             + (steps.map(UInt16.init(bitPattern:)) ?? Self.unknown).bigEndianOctets + advertisementCount.bigEndianOctets
             + UInt32(tenths).bigEndianOctets

@@ -130,20 +130,20 @@ struct SessionRecord: Codable, Equatable, Sendable {
             plan.requiredServices.append(uuid)
         }
         plan.discovers = discovers
-        plan.limits.search = limits.search.map { .seconds($0) }
-        plan.limits.connect = .seconds(limits.connect)
-        plan.limits.discover = .seconds(limits.discover)
-        plan.limits.initialise = .seconds(limits.initialise)
-        plan.limits.subscribe = .seconds(limits.subscribe)
+        plan.limits.search = limits.search.map { .bounded($0) }
+        plan.limits.connect = .bounded(limits.connect)
+        plan.limits.discover = .bounded(limits.discover)
+        plan.limits.initialise = .bounded(limits.initialise)
+        plan.limits.subscribe = .bounded(limits.subscribe)
         plan.reconnecting = reconnecting.map { kept in
             var policy = RetryPolicy(
                 attempts: kept.attempts,
-                firstDelay: .seconds(kept.firstDelay),
+                firstDelay: .bounded(kept.firstDelay),
                 factor: kept.factor,
-                longestDelay: .seconds(kept.longestDelay),
-                jitter: kept.jitter
+                longestDelay: .bounded(kept.longestDelay),
+                jitter: min(max(kept.jitter, 0), 1)
             )
-            if let stableAfter = kept.stableAfter { policy.stableAfter = .seconds(stableAfter) }
+            if let stableAfter = kept.stableAfter { policy.stableAfter = .bounded(stableAfter) }
             return policy
         }
         plan.immediateAttempts = immediateAttempts
@@ -194,6 +194,9 @@ extension SessionRecord.ParameterLimits {
 }
 
 extension Duration {
+    /// A number of seconds, a hundred years at most: whoever edits a file may write any number, and most fit no duration.
+    fileprivate static func bounded(_ seconds: Double) -> Duration { .seconds(min(max(seconds, 0), 36_525 * 86_400)) }
+
     /// A number of seconds to the microsecond: 7.5 ms as a binary fraction is a little less.
     fileprivate static func inSeconds(_ seconds: Double) -> Duration {
         .microseconds(Int64((min(max(seconds, 0), 3600) * 1e6).rounded()))

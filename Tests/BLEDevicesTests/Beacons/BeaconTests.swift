@@ -87,4 +87,11 @@ import Testing
         #expect(Eddystone(advertisement("1116aafe20010bb818800000012c000003e8")) == nil)
         #expect(Eddystone(advertisement("0d16aafe30000102030405060708")) == nil)
     }
+
+    @Test(arguments: [0, 3, 9_999, 117_440_514, .max] as [UInt32])
+    func `an uptime is sent in as many steps as it has`(tenths: UInt32) throws {
+        let uptime: Duration = .milliseconds(100) * Int(tenths)
+        let telemetry = Eddystone.telemetry(.init(advertisementCount: 1, uptime: uptime))
+        #expect(Eddystone(try AdvertisingData(telemetry.fields)) == telemetry)
+    }
 }

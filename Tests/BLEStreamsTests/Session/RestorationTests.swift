@@ -39,6 +39,32 @@ import Testing
         #expect(damaged.plan(for: address) == nil)
     }
 
+    @Test(arguments: [1e19, 1e300, -1e300])
+    func `numbers that somebody has put into the file, and no clock holds, are bounded`(number: Double) throws {
+        let address = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
+        var edited = SessionRecord(Self.plan(address), name: nil)
+        edited.limits = .init(search: number, connect: number, discover: number, initialise: number, subscribe: number)
+        edited.reconnecting = .init(
+            attempts: 7,
+            firstDelay: number,
+            factor: number,
+            longestDelay: number,
+            jitter: number,
+            stableAfter: number
+        )
+        let plan = try #require(edited.plan(for: address))
+        let century = Duration.seconds(101 * 366 * 86_400)
+        let limits = plan.limits
+        for limit in [limits.search ?? .zero, limits.connect, limits.discover, limits.initialise, limits.subscribe] {
+            #expect(.zero <= limit && limit <= century)
+        }
+        for failure in 1...7 {
+            let delay = try #require(plan.reconnecting?.delay(afterFailure: failure, random: .max))
+            #expect(delay <= century * 2)
+        }
+        #expect(SessionRecord(plan, name: nil).plan(for: address) == plan)
+    }
+
     @Test func `a program that begins again gets its sessions back with one call`() async throws {
         try await Bench.run(serve: Bench.sendForEver) { bench in
             let store = PeerStore.inMemory()

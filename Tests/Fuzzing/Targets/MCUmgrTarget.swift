@@ -1,0 +1,38 @@
+import BLEProtocol
+
+@testable import BLEDevices
+
+extension FuzzTarget {
+    /// What a device notifies while its firmware is updated, in parts as they come; and an image file.
+    static let mcumgr = FuzzTarget("mcumgr", longest: 512, seeds: mcumgrSeeds) { octets in
+        var input = FuzzInput(octets)
+        guard input.chance() else {
+            if let image = MCUbootImage(input.rest()) {
+                try require(image.hash.map { $0.count == 32 } ?? true, "a hash of \(image.hash ?? [])")
+            }
+            return
+        }
+        var reassembler = MCUmgrReassembler()
+        while !input.isAtEnd {
+            for case .success(let message) in reassembler.append(input.chunk()) {
+                let written = message.encoded
+                let again = try MCUmgrMessage(decoding: written)
+                try require(again.encoded == written, "\(message) is written otherwise the second time")
+                try require(again.sequence == message.sequence && again.command == message.command, "another header")
+            }
+        }
+    }
+
+    private static let mcumgrSeeds: [[UInt8]] = {
+        let body: CBORValue = .map(["rc": .integer(0), "off": .unsigned(512)])
+        let message = MCUmgrMessage(.writeResponse, .imageUpload, sequence: 7, body: body).encoded
+        let header: [UInt8] = [0x3D, 0xB8, 0xF3, 0x96, 0, 0, 0, 0, 32, 0, 44, 0, 4, 0, 0, 0, 0, 0, 0, 0]
+        let version: [UInt8] = [1, 2, 3, 0, 4, 0, 0, 0, 0, 0, 0, 0, 9, 9, 9, 9]
+        let hash: [UInt8] = [0x10, 0, 32, 0] + .init(repeating: 7, count: 32)
+        let trailers: [UInt8] = [0x08, 0x69, 44, 0, 1, 0, 0, 0] + hash + [0x07, 0x69, 40, 0] + hash
+        return [
+            [1, UInt8(message.count)] + message, [1, 5] + message.prefix(5) + [200] + message.dropFirst(5) + message,
+            [0] + header + version + trailers,
+        ]
+    }()
+}
