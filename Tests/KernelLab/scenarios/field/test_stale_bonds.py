@@ -91,7 +91,7 @@ def test_a_bluetoothd_that_brings_older_keys_back_is_named(ble, bumble, states, 
     ble.good("pair", names.NEAR)
     assert read(ble) == [names.SECRET_BYTES]
     bluetoothd.start()
-    refused(ble, "other keys", "bluetoothd", f"bluetoothctl remove {names.NEAR}")
+    refused(ble, "differ from this program's bond", "bluetoothd", f"bluetoothctl remove {names.NEAR}")
     ble.good("unpair", names.NEAR)
     assert names.NEAR not in bumble.management.keys(bumble.index)
 
