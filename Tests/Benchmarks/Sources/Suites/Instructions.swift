@@ -157,7 +157,7 @@ struct Instructions {
         case .indication: try await indicate(count)
         case .chunk:
             let last: [UInt8] = [0x1B, 3, 0] + [UInt8](repeating: 7, count: 17) + Array("EOM".utf8)
-            try await chain(count, each: 10, last: last) { $0.assembled(until: .endOfMessage("EOM")) }
+            try await chain(count, each: 10, last: last) { $0.assembled(until: .endOfMessage(atEndOfChunk: "EOM")) }
         case .operators:
             try await chain(count) { $0.filter { !$0.isIndication }.map { $0.count }.timeout(.seconds(10)) }
         case .command: try await queue(count)
