@@ -57,6 +57,14 @@ public struct ATTError: Error, RawRepresentable, Hashable, Sendable {
 
     /// Whether the code is one that an application or a vendor defines (0x80 to 0x9F).
     public var isApplicationError: Bool { (0x80...0x9F).contains(rawValue) }
+
+    /// Whether the link is not secure enough.
+    package var isOfSecurity: Bool {
+        switch self {
+        case .insufficientAuthentication, .insufficientEncryption, .encryptionKeySizeTooShort: true
+        default: false
+        }
+    }
 }
 
 extension ATTError: CustomStringConvertible {

@@ -153,13 +153,3 @@ extension BLEError {
         return failure
     }
 }
-
-extension ATTError {
-    /// Whether the link is not secure enough.
-    var isOfSecurity: Bool {
-        switch self {
-        case .insufficientAuthentication, .insufficientEncryption, .encryptionKeySizeTooShort: true
-        default: false
-        }
-    }
-}

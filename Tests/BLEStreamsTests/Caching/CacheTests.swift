@@ -11,19 +11,24 @@ import Testing
         LocalCharacteristic(Bench.readable, [.read, .write], value: .stored([4, 5, 6]))
     }
 
-    /// The requests of each link until the first value was asked for, that one included.
-    private func requests(in file: [BTSnoopRecord]) -> [[UInt8]] {
-        var links: [[UInt8]] = []
-        for packet in file.compactMap({ Packet($0) }) where packet.isSent {
-            guard let opcode = packet.pdu.first, ATTOpcode(rawValue: opcode).kind == .request else { continue }
+    /// Exchange MTU, the value by its type, wherever it is up to where it was, and the hash.
+    private static let mtu: [UInt8] = [0x02, 0x05, 0x02]
+    private static func read(upTo handle: UInt8) -> [UInt8] { [0x08, 0x01, 0x00, handle, 0x00, 0x01, 0xA0] }
+    private static let hash: [UInt8] = [0x08, 0x01, 0x00, 0xFF, 0xFF, 0x2A, 0x2B]
+
+    /// The requests of each link.
+    private func requests(in pdus: [[UInt8]]) -> [[[UInt8]]] {
+        var links: [[[UInt8]]] = []
+        for pdu in pdus {
+            guard let opcode = pdu.first, ATTOpcode(rawValue: opcode).kind == .request else { continue }
             // Each link begins with the exchange of the MTU.
             if opcode == 0x02 { links.append([]) }
-            links[links.count - 1].append(opcode)
+            links[links.count - 1].append(pdu)
         }
-        return links.map { link in link.firstIndex(of: 0x0A).map { Array(link[...$0]) } ?? link }
+        return links
     }
 
-    @Test func `a peripheral that was met before is asked two requests before the first value`() async throws {
+    @Test func `a peripheral that was met before is asked for its value with the second request`() async throws {
         let (file, _) = try await recorded { capture, bench in
             let central = try await Central.open(.radio(bench.centralAdapter).captured(in: capture))
             for round in 0..<3 {
@@ -31,17 +36,45 @@ import Testing
                 if round == 2 { peripheral.forgetServices() }
                 try await peripheral.withLink { link in
                     try await link.expect(Bench.readable, reads: [1, 2, 3])
+                    _ = try await link.discover()
                     #expect(link.servicesAreRemembered == (round == 1))
                 }
             }
         }
-        let links = requests(in: file)
+        let links = requests(in: file.compactMap { Packet($0) }.filter(\.isSent).map { Array($0.pdu) })
         #expect(links.count == 3)
-        // Exchange MTU, the hash by its type, and the read.
-        #expect(links[1] == [0x02, 0x08, 0x0A])
+        // What finds out whether it is as it was comes behind the value.
+        let handle = try #require(links[0].first { $0[0] == 0x0A }?[1])
+        #expect(Array(links[1].prefix(3)) == [Self.mtu, Self.read(upTo: handle), Self.hash])
         #expect(links[0] == links[2])
-        print("requests before the one that asks for the first value:", links.map { $0.count - 1 })
-        #expect(links[0].count - 1 == 11)
+        #expect(links[0].firstIndex { $0[0] == 0x0A } == 11)
+    }
+
+    @Test func `a long value of a peripheral that was met before is read whole`() async throws {
+        try await Bench.run { bench in
+            for _ in 0..<2 {
+                try await bench.peripheral.withLink { link in
+                    try await link.expect(Bench.long, reads: Bench.longValue)
+                    _ = try await link.discover()
+                }
+            }
+            #expect(bench.sent(by: .central).contains { $0.first == 0x08 && $0.suffix(2) == [0x02, 0xA0] })
+        }
+    }
+
+    @Test func `a peripheral that doesn't read by type is read by handle`() async throws {
+        try await Bench.run { bench in
+            bench.air.faults.add(
+                .replace(.where { $0.first == 0x08 && $0.suffix(2) == [0x01, 0xA0] }) { _ in
+                    [0x08, 0x00, 0x00, 0x00, 0x00, 0x01, 0xA0]
+                }
+            )
+            for _ in 0..<2 {
+                try await bench.peripheral.withLink { link in
+                    try await link.expect(Bench.readable, reads: [1, 2, 3])
+                }
+            }
+        }
     }
 
     @Test(.timeLimit(.minutes(1)))
@@ -99,6 +132,7 @@ import Testing
             }
             try await bench.peripheral.withLink { link in
                 try await link.expect(Bench.readable, reads: [4, 5, 6])
+                _ = try await link.discover()
                 #expect(link.servicesAreRemembered)
             }
         }
@@ -131,6 +165,52 @@ import Testing
         }
     }
 
+    /// The requests of a second link to a peripheral with a value to read, to write and to subscribe to.
+    private func requests(
+        of peripheral: LocalPeripheral,
+        _ body: @escaping @Sendable (Link) async throws -> Void
+    ) async throws -> [[UInt8]] {
+        let links = Recorder<[[UInt8]]>()
+        try await Bench.run(description: peripheral) { bench in
+            try await bench.peripheral.withLink { link in _ = try await link.discover() }
+            bench.air.clearTrace()
+            try await bench.peripheral.withLink(body)
+            links.add(bench.sent(by: .central))
+        }
+        return try #require(requests(in: #require(links.all.first)).first)
+    }
+
+    private static let own = LocalService(BluetoothUUID(0xA000)) {
+        LocalCharacteristic(Bench.readable, [.read, .write, .notify], value: .stored([1, 2, 3]))
+    }
+
+    @Test func `the values of one that never changes come with the second request, and before a write it is asked`()
+        async throws
+    {
+        let reading = try await requests(of: Self.static(Self.own)) { _ = try await $0.read(Bench.readable) }
+        #expect(reading.prefix(2).map { $0[0] } == [0x02, 0x08] && reading[1].suffix(2) == [0x01, 0xA0])
+        let subscribing = try await requests(of: Self.static(Self.own)) { link in
+            let values = link.notifications(of: Bench.readable).timeout(.seconds(1), for: .firstValue)
+            _ = try? await values.first()
+        }
+        #expect(subscribing.prefix(2).map { $0[0] } == [0x02, 0x12])
+        let writing = try await requests(of: Self.static(Self.own)) { try await $0.write([4], to: Bench.readable) }
+        // The first services tell whether it is the same.
+        #expect(writing.prefix(3).map { $0[0] } == [0x02, 0x10, 0x12])
+    }
+
+    @Test func `one with a hash and no bond is asked for that before it is written to or subscribed to`()
+        async throws
+    {
+        let subscribing = try await requests(of: Bench.description) { link in
+            let values = link.notifications(of: Bench.notifying).timeout(.seconds(1), for: .firstValue)
+            _ = try? await values.first()
+        }
+        #expect(Array(subscribing.prefix(2)) == [Self.mtu, Self.hash] && subscribing[2][0] == 0x12)
+        let writing = try await requests(of: Bench.description) { try await $0.write([4], to: Bench.readable) }
+        #expect(Array(writing.prefix(2)) == [Self.mtu, Self.hash] && writing[2][0] == 0x12)
+    }
+
     @Test func `a peripheral that never changes is asked two requests, too, and looked at behind them`() async throws {
         let own = LocalService(BluetoothUUID(0xA000)) {
             LocalCharacteristic(Bench.readable, [.read], value: .stored([1, 2, 3]))
@@ -145,9 +225,9 @@ import Testing
                     _ = try await link.read(.handle(3))
                 }
                 let opcodes = bench.sent(by: .central).compactMap(\.first)
-                // Exchange MTU, the first services, and the read.
-                if round > 0 { #expect(Array(opcodes.prefix(3)) == [0x02, 0x10, 0x0A]) }
-                #expect(opcodes.contains(0x08), "everything was discovered, \(round == 0 ? "first" : "behind it")")
+                // Exchange MTU, and the value by its type.
+                if round > 0 { #expect(Array(opcodes.prefix(2)) == [0x02, 0x08]) }
+                #expect(opcodes.contains(0x10), "everything was discovered, \(round == 0 ? "first" : "behind it")")
             }
         }
     }
@@ -170,9 +250,9 @@ import Testing
                     try await central.peripheral(far.address).withLink { link in
                         switch round {
                         case 1:
-                            // It looks the same at first, and is doubted as soon as it is known better.
+                            // It is doubted as soon as the value isn't where it was, and the value is the right one.
                             var changes = link.serviceChanges.makeAsyncIterator()
-                            _ = try? await link.read(Bench.readable)
+                            try await link.expect(Bench.readable, reads: [1, 2, 3])
                             #expect(try await changes.next() != nil)
                         case 2: #expect(!link.servicesAreRemembered)
                         default: break

@@ -13,9 +13,11 @@ extension DatabaseTracker {
 
     mutating func checked(_ read: [UInt8]?, _ output: inout Output) {
         if let read, read == hash, let found = database ?? found {
+            isAssumed = false
             becomeKnown(found, &output)
         } else if let read, let remembered, read == remembered.hash {
             hash = read
+            isAssumed = false
             trust(remembered, &output)
         } else {
             if read == nil, remembered?.hash != nil { isUnsteady = true }
@@ -26,17 +28,41 @@ extension DatabaseTracker {
     /// Whether the specification says that it is as it was, without a hash, and nothing speaks against it.
     func isBelieved(_ database: GATTDatabase) -> Bool { tellsLater || database.isStatic && !mayChange }
 
+    /// Uses what is remembered without a request before.
+    mutating func assume(_ remembered: RememberedDatabase, _ output: inout Output) {
+        hash = remembered.hash
+        isAssumed = true
+        trust(remembered, &output)
+    }
+
     mutating func trust(_ remembered: RememberedDatabase, _ output: inout Output) {
         found = remembered.database
         isFromMemory = true
         isMemoryRight = true
         mustSettle = true
         becomeKnown(remembered.database, &output)
+        if hasBegun { settleTrusted(&output) }
+    }
+
+    /// Has what is trusted confirmed, behind a request of the program's.
+    mutating func settleTrusted(_ output: inout Output) {
+        guard mustSettle, let database else { return }
+        mustSettle = false
+        hasBegun = false
+        settle(database, &output)
+    }
+
+    /// The look at what was assumed is over, and has shown nothing else: what was suspected may go on.
+    mutating func lookedAt(_ output: inout Output) {
+        guard isSuspected, let database else { return }
+        isSuspected = false
+        output.known = Known(database: database, news: .unchanged)
     }
 
     /// What was believed to be as it was is not.
     mutating func surprised(_ output: inout Output) {
         mayChange = true
+        isAssumed = false
         doubt = .changed(0x0001...0xFFFF)
         output.stale = 0x0001...0xFFFF
         check(&output)
@@ -49,7 +75,10 @@ extension DatabaseTracker {
         nextHash = read
         isFromMemory = false
         isMemoryRight = false
+        isAssumed = false
+        isSuspected = false
         mustSettle = false
+        hasBegun = false
         state = .discovering
         search(.discover, &output)
     }
@@ -84,7 +113,11 @@ extension DatabaseTracker {
                 isUnsteady = true
             }
             becomeKnown(found, &output)
-        } else if state == .known, !isSame {
+        } else if state == .known, isSame {
+            isAssumed = false
+            lookedAt(&output)
+        } else if state == .known {
+            if isAssumed { mayChange = true }
             doubt = .changed(0x0001...0xFFFF)
             output.stale = 0x0001...0xFFFF
             rounds += 1
@@ -103,7 +136,8 @@ extension DatabaseTracker {
         default: output.known = Known(database: found, news: .first)
         }
         let isWorthKeeping = hash != nil || !isUnsteady && (found.isStatic || tellsLater)
-        let kept = RememberedDatabase(database: found, hash: hash, mayChange: hash == nil && mayChange)
+        let canBeBelieved = hash == nil || found.isStatic
+        let kept = RememberedDatabase(database: found, hash: hash, mayChange: canBeBelieved && mayChange)
         if !isWorthKeeping {
             if hasMemory { output.memory = .forget }
         } else if !isMemoryRight, kept != remembered {
@@ -116,6 +150,7 @@ extension DatabaseTracker {
         doubt = nil
         database = found
         state = .known
+        isSuspected = false
         rounds = 0
         if changes.count > 0 { calm = search(.wait(ServiceChangeBackoff.calm), &output) }
     }
@@ -123,6 +158,8 @@ extension DatabaseTracker {
     mutating func fail(_ failure: GATTFailure, _ output: inout Output) {
         withdraw(&output)
         state = .unknown
+        isAssumed = false
+        isSuspected = false
         doubt = nil
         database = nil
         found = nil

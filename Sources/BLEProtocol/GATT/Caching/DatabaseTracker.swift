@@ -12,13 +12,15 @@
 ///                     ├──────────────────────────────────────────────────────┘
 ///                  waiting   (the peer says so again and again, see ``ServiceChangeBackoff``)
 /// ```
-/// A remembered database is used after one request. The requests that confirm it follow only after the program's first
-/// request (``operationBegan()``), and the hash is read once more, so that a change in between is noticed too.
+/// A remembered database is used after one request, which reads the hash. The requests that confirm it follow only after
+/// the program's first request (``operationBegan()``), and the hash is read once more, so that a change in between is
+/// noticed too.
 ///
-/// A peer without a hash is trusted to be unchanged if the specification says so: it has no Service Changed, so that
-/// its attributes never change, or there is a bond, and it reports a change. The one request then reads the first
-/// services, and after the program's first request everything is discovered again: a change made nevertheless, by new
-/// firmware, is noticed, and a peer that changed without a way to report it is no longer trusted.
+/// A peer of which the specification says that it is unchanged is asked nothing first: it has no Service Changed, so that
+/// its attributes never change, or there is a bond, and it reports a change. What is remembered is assumed to be right
+/// (``isAssumed``), and looked at behind the program's first request: the hash is read, or everything discovered again. A
+/// change made nevertheless, by new firmware, is noticed, and a peer that changed without a way to report it is no longer
+/// trusted. Before a value is written there, one request does make sure: see ``ask()``.
 ///
 /// A value: it outputs requests, whose results are passed back with the number of each. An answer to a withdrawn
 /// request is ignored. Source: Core Specification, Vol 3, Part G, 2.5.2.
@@ -29,6 +31,7 @@ package struct DatabaseTracker: Sendable {
     /// A peer that never comes to rest is believed in the end, and nothing of it is remembered.
     static let patience = 4
 
+    @usableFromInline
     enum State: Hashable, Sendable {
         case unknown, waiting, checking, discovering
         case settling(GATTDatabase)
@@ -45,11 +48,11 @@ package struct DatabaseTracker: Sendable {
 
     /// Whether the peer tells of a change that it made while there was no link: there is a bond with it.
     let tellsLater: Bool
-    var state = State.unknown
+    @usableFromInline var state = State.unknown
     var remembered: RememberedDatabase?
     /// What was known last on this link, the hash of what is known or was discovered last, and the one that was read before
     /// the discovery that is under way.
-    var database: GATTDatabase?
+    @usableFromInline var database: GATTDatabase?
     var hash: [UInt8]?
     var nextHash: [UInt8]?
     var doubt: Doubt?
@@ -78,6 +81,12 @@ package struct DatabaseTracker: Sendable {
     var mayChange: Bool
     /// Whether nothing of it is to be remembered: it changes without rest, or has lost its hash.
     var isUnsteady = false
+    /// Whether a request of the program is under way that needed no knowledge: what is trusted settles at once.
+    var hasBegun = false
+    /// Whether a request has made sure, as far as one can, that the assumed database is right.
+    @usableFromInline var wasAsked = false
+    /// Whether something failed that an assumed database named: what comes of the look at it is told in any case.
+    var isSuspected = false
 
     /// - Parameters:
     ///   - remembered: what the peer offered when it was met last.
@@ -89,8 +98,26 @@ package struct DatabaseTracker: Sendable {
         mayChange = remembered?.mayChange ?? false
     }
 
-    /// The database, while it may be used.
-    package var current: GATTDatabase? { state == .known ? database : nil }
+    /// The database, while it may be used. Inlined: each operation asks, and a call would copy all of this.
+    @inlinable
+    package var current: GATTDatabase? { if case .known = state { database } else { nil } }
+
+    /// Whether the database in use is right by what the specification says alone: nothing that was asked on this link has
+    /// shown it.
+    package internal(set) var isAssumed = false
+
+    /// Whether the database is assumed to be right, and nothing is under way that would show it.
+    @inlinable
+    package var isUnasked: Bool { isAssumed && mustSettle && !wasAsked }
+
+    /// What may turn out to be wrong, by which an attribute can be found if the answer tells where it really is.
+    package var provisional: GATTDatabase? {
+        switch state {
+        case .known: isAssumed ? database : nil
+        case .unknown, .checking: doubt == nil ? remembered?.database : nil
+        case .waiting, .discovering, .settling: nil
+        }
+    }
 
     /// Whether the database in use was remembered, not discovered.
     package internal(set) var isFromMemory = false
@@ -102,16 +129,36 @@ extension DatabaseTracker {
     /// Somebody wants to know the database, which is not known.
     package mutating func want() -> Output {
         var output = Output()
-        if state == .unknown { check(&output) }
+        guard state == .unknown else { return output }
+        if let remembered, isBelieved(remembered.database) { assume(remembered, &output) } else { check(&output) }
         return output
+    }
+
+    /// Somebody is about to write where an assumed database says: one request makes sure, as far as one can.
+    package mutating func ask() -> Output {
+        var output = Output()
+        guard isUnasked, let database else { return output }
+        remembered = RememberedDatabase(database: database, hash: hash, mayChange: mayChange)
+        hash = nil
+        mustSettle = false
+        wasAsked = true
+        check(&output)
+        return output
+    }
+
+    /// What an assumed database named was refused: nothing is concluded from that before the look at it is over.
+    ///
+    /// - Returns: whether there is one under way.
+    package mutating func suspect() -> Bool {
+        guard state == .known, isAssumed, verification != nil else { return false }
+        isSuspected = true
+        return true
     }
 
     /// A request of the program was put in the queue: what settles a trusted database may follow it.
     package mutating func operationBegan() -> Output {
         var output = Output()
-        guard state == .known, mustSettle, let database else { return output }
-        mustSettle = false
-        settle(database, &output)
+        if state == .known { settleTrusted(&output) } else { hasBegun = true }
         return output
     }
 
@@ -129,7 +176,7 @@ extension DatabaseTracker {
         guard close(number) else { return output }
         switch result {
         case .failure(let failure):
-            if state != .known { fail(failure, &output) }
+            if state == .known { lookedAt(&output) } else { fail(failure, &output) }
         case .success(let read) where number == verification:
             verification = nil
             verified(read, &output)
@@ -169,7 +216,13 @@ extension DatabaseTracker {
         guard close(number) else { return output }
         if number == verification {
             verification = nil
-            if case .success(let found) = result, found != database { surprised(&output) }
+            switch result {
+            case .success(let found) where found != database: surprised(&output)
+            case .success:
+                isAssumed = false
+                lookedAt(&output)
+            case .failure: lookedAt(&output)
+            }
             return output
         }
         switch result {

@@ -11,6 +11,9 @@ package struct ReadValue: GATTProcedure {
 
     package var handles: [UInt16] { [handle] }
 
+    /// Whether it reads from the beginning.
+    package var isWhole: Bool { offset == 0 }
+
     private var value: [UInt8] = []
     private var isFirst = true
 
@@ -19,8 +22,15 @@ package struct ReadValue: GATTProcedure {
         self.offset = offset
     }
 
+    /// Reads on behind what is known of the value already, which becomes a part of the result.
+    init(handle: UInt16, after beginning: [UInt8]) {
+        self.init(handle: handle)
+        value = beginning
+        isFirst = beginning.isEmpty
+    }
+
     package func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<[UInt8]> {
-        offset == 0 ? .send(ATTReadRequest(handle: handle)) : nextBlob()
+        offset == 0 && isFirst ? .send(ATTReadRequest(handle: handle)) : nextBlob()
     }
 
     package mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure)
@@ -33,9 +43,10 @@ package struct ReadValue: GATTProcedure {
             : try answer.response(to: ATTReadBlobRequest.self).part
         isFirst = false
         // What a peer sends beyond ATT_MTU is read again, as if a buffer of ATT_MTU octets had cut it.
-        let part = octets.prefix(answer.mtu - 1)
-        value.append(contentsOf: part.prefix(max(0, ATTLimits.maximumValueLength - end)))
-        let isComplete = part.count < answer.mtu - 1 || end >= ATTLimits.maximumValueLength
+        let count = min(octets.count, answer.mtu - 1)
+        let part = octets.prefix(min(count, max(0, ATTLimits.maximumValueLength - end)))
+        if value.isEmpty { value = Array(part) } else { value += part }
+        let isComplete = count < answer.mtu - 1 || end >= ATTLimits.maximumValueLength
         return isComplete ? .finished(value) : nextBlob()
     }
 

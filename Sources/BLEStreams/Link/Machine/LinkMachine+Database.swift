@@ -30,6 +30,7 @@ extension LinkMachine {
     /// Finds a characteristic that may be used at once; `nil` where the peer must be asked, or the link may have to be more
     /// secure for it.
     func known(_ selector: CharacteristicSelector) throws(LinkFailure) -> Characteristic? {
+        guard !tracker.isUnasked else { return nil }
         let found: Characteristic?
         if let database = tracker.current {
             found = try selector.find(in: database).get()

@@ -15,7 +15,7 @@ extension LinkMachine {
         case .attributes, .subscription: (place, isGranted) = lane.beginOperation(pass: pass)
         }
         operations.append(Operation(id: id, kind: kind, target: target, place: place))
-        if isGranted { enter(id, &output) }
+        if isGranted { enter(id, target, &output) }
         return id
     }
 
@@ -42,7 +42,8 @@ extension LinkMachine {
     /// Lets those begin whose turn it is.
     mutating func admit(_ granted: [LaneOrder.ID], _ output: inout Output) {
         for place in granted {
-            if let id = operations.first(where: { $0.place == place })?.id { enter(id, &output) }
+            guard let index = operations.firstIndex(where: { $0.place == place }) else { continue }
+            enter(operations[index].id, operations[index].target, &output)
         }
     }
 
@@ -50,16 +51,15 @@ extension LinkMachine {
 
     // MARK: - From its turn to its procedure
 
-    private mutating func enter(_ id: OperationID, _ output: inout Output) {
-        guard let index = index(of: id) else { return }
-        switch operations[index].target {
+    private mutating func enter(_ id: OperationID, _ target: Target, _ output: inout Output) {
+        switch target {
         case .aside(let procedure): run(procedure, id, &output)
         case .handles(let procedure): secure(procedure, id, &output)
         case .characteristic, .find, .subscribe: find(id, &output)
         case .database: know(id, &output)
         case .hold: run(SlotBarrier(), id, &output)
         case .unsubscribe(let subscriber, let handle):
-            let place = operations.remove(at: index).place
+            let place = index(of: id).map { operations.remove(at: $0) }?.place
             unsubscribe(subscriber, from: handle, place, &output)
         }
     }
@@ -83,7 +83,51 @@ extension LinkMachine {
         if tracker.current == nil, case .success(let found) = selector.find(in: chosen.database) {
             return use(found, id, &output)
         }
-        know(id, &output)
+        let isCertain = tracker.current != nil && !tracker.isAssumed
+        if isCertain || !assume(selector, id, &output) { know(id, &output) }
+    }
+
+    /// Goes on by what the peer offered when it was met last, of which nothing has shown yet whether it still holds.
+    ///
+    /// A value is read by its type, whose answer tells where it is; what finds out about all the rest follows behind.
+    /// Before anything is written one request makes sure; and what has failed by it waits until it is known better.
+    ///
+    /// - Returns: whether that has been begun.
+    private mutating func assume(
+        _ selector: CharacteristicSelector,
+        _ id: OperationID,
+        _ output: inout Output
+    ) -> Bool {
+        guard end == nil, let index = index(of: id) else { return false }
+        guard !operations[index].hasRepeated else {
+            guard tracker.suspect() else { return false }
+            operations[index].stage = .finding
+            return true
+        }
+        if let procedure = assumedRead(selector, operations[index].target) {
+            operations[index].procedure = procedure
+            run(procedure, id, &output)
+            take(tracker.operationBegan(), &output)
+            take(tracker.want(), &output)
+            return true
+        }
+        guard operations[index].kind == .attributes else { return false }
+        take(tracker.want(), &output)
+        guard tracker.isUnasked, let place = self.index(of: id) else { return false }
+        operations[place].stage = .finding
+        take(tracker.ask(), &output)
+        return true
+    }
+
+    /// The reading of a whole value of the type, where the target is that.
+    private func assumedRead(_ selector: CharacteristicSelector, _ target: Target) -> ReadAssumed? {
+        guard case .characteristic(_, let properties, let make) = target, case .uuid(let uuid, service: nil) = selector,
+            demands[uuid] == nil, let database = tracker.provisional,
+            case .success(let found) = selector.find(in: database),
+            properties.isEmpty || !found.properties.isDisjoint(with: properties),
+            let read = make(found) as? ReadValue, read.isWhole
+        else { return nil }
+        return ReadAssumed(uuid, at: read.handle)
     }
 
     private func selector(of id: OperationID) -> CharacteristicSelector? {

@@ -136,6 +136,10 @@ extension LinkMachine {
             }
         case .failure(let failure):
             if let error = failure.refused { return refused(configuration, failure, error, &output) }
+            // Where it was only assumed that this is the descriptor, it is tried again when it is known better.
+            if case .attribute = failure, tracker.suspect(), table.postponed(write) {
+                return rest(configuration.place, &output)
+            }
         case .success: break
         }
         answered(configuration, outcome.map { _ in }, &output)

@@ -260,17 +260,74 @@ import Testing
         }
     }
 
-    @Test func `without a hash the first services tell that all is the same, and a discovery makes sure`() throws {
+    @Test func `what is called unchanged by the specification is used at once, and looked at later`() throws {
         for (database, tellsLater) in [(Self.bare, false), (Self.database, true)] {
             var (tracker, first) = try recalling(database, tellsLater: tellsLater)
-            #expect(kinds(first) == [.probe])
-            let trusted = tracker.probed(try number(first), .success(database.services))
+            #expect(first.known == Tracker.Known(database: database, news: .first))
+            #expect(first.requests.isEmpty && first.memory == nil && tracker.isFromMemory)
+            #expect(tracker.isAssumed && tracker.isUnasked && tracker.provisional == database)
+            let settling = tracker.operationBegan()
+            #expect(kinds(settling).last == .discover && tracker.isAssumed && !tracker.isUnasked)
+            #expect(tracker.discovered(try number(settling), .success(database)) == Tracker.Output())
+            #expect(tracker.current == database && !tracker.isAssumed && tracker.provisional == nil)
+        }
+    }
+
+    @Test func `before a write the first services tell that all is the same, and a discovery makes sure`() throws {
+        for (database, tellsLater) in [(Self.bare, false), (Self.database, true)] {
+            var (tracker, _) = try recalling(database, tellsLater: tellsLater)
+            let asked = tracker.ask()
+            #expect(kinds(asked) == [.probe] && tracker.current == nil)
+            let trusted = tracker.probed(try number(asked), .success(database.services))
             #expect(trusted.known == Tracker.Known(database: database, news: .first))
             #expect(trusted.requests.isEmpty && trusted.memory == nil && tracker.isFromMemory)
+            #expect(!tracker.isUnasked && tracker.ask() == Tracker.Output())
             let settling = tracker.operationBegan()
             #expect(kinds(settling).last == .discover)
             #expect(tracker.discovered(try number(settling), .success(database)) == Tracker.Output())
             #expect(tracker.current == database)
+        }
+    }
+
+    @Test func `with a bond and a hash the hash is read behind the first request, or before a write`() throws {
+        let remembered = RememberedDatabase(database: Self.database, hash: Self.hash)
+        var tracker = Tracker(remembered: remembered, tellsLater: true)
+        #expect(tracker.want().requests.isEmpty && tracker.current == Self.database)
+        let settling = tracker.operationBegan()
+        #expect(kinds(settling) == self.settling)
+        var other = tracker
+        #expect(tracker.hashRead(try number(settling), .success(Self.hash)) == Tracker.Output())
+        #expect(tracker.current == Self.database && !tracker.isAssumed)
+        let surprise = other.hashRead(try number(settling), .success(Self.otherHash))
+        #expect(surprise.stale == 0x0001...0xFFFF && kinds(surprise) == [.discover] && other.current == nil)
+
+        var writing = Tracker(remembered: remembered, tellsLater: true)
+        _ = writing.want()
+        let asked = writing.ask()
+        #expect(kinds(asked) == [.readHash])
+        let known = writing.hashRead(try number(asked), .success(Self.hash))
+        #expect(known.known?.database == Self.database && known.memory == nil && !writing.isAssumed)
+        #expect(kinds(writing.operationBegan()) == self.settling)
+    }
+
+    @Test func `a request that needed no knowledge is followed by what settles the trust in it`() throws {
+        var tracker = Tracker(remembered: RememberedDatabase(database: Self.database, hash: Self.hash))
+        #expect(tracker.provisional == Self.database && tracker.operationBegan() == Tracker.Output())
+        let first = tracker.want()
+        #expect(kinds(first) == [.readHash] && tracker.provisional == Self.database)
+        let known = tracker.hashRead(try number(first), .success(Self.hash))
+        #expect(known.known?.news == .first && kinds(known) == settling && tracker.provisional == nil)
+    }
+
+    @Test func `what is suspected is told to be right when the look at it has shown nothing else`() throws {
+        for result in [.success(Self.bare), .failure(.cancelled)] as [Result<GATTDatabase, GATTFailure>] {
+            var (tracker, _) = try recalling(Self.bare)
+            #expect(tracker.suspect() == false)
+            let settling = tracker.operationBegan()
+            #expect(tracker.suspect() == true)
+            let output = tracker.discovered(try number(settling), result)
+            #expect(output.known == Tracker.Known(database: Self.bare, news: .unchanged))
+            #expect(tracker.suspect() == false)
         }
     }
 
@@ -284,8 +341,8 @@ import Testing
         for answer in [.success([moved]), .success([]), .failure(.attribute(.requestNotSupported, handle: 1))]
             as [Result<[GATTService], GATTFailure>]
         {
-            var (tracker, first) = try recalling(Self.bare)
-            let doubted = tracker.probed(try number(first), answer)
+            var (tracker, _) = try recalling(Self.bare)
+            let doubted = tracker.probed(try number(tracker.ask()), answer)
             #expect(kinds(doubted) == [.readHash] && doubted.known == nil)
             let discovery = tracker.hashRead(try number(doubted), .success(nil))
             let changed = GATTDatabase(services: [moved])
@@ -297,8 +354,7 @@ import Testing
     }
 
     @Test func `what has changed though it never should is noticed, and not believed again`() throws {
-        var (tracker, first) = try recalling(Self.bare)
-        _ = tracker.probed(try number(first), .success(Self.bare.services))
+        var (tracker, _) = try recalling(Self.bare)
         let settling = tracker.operationBegan()
         var changed = Self.bare
         changed.services.append(GATTService(uuid: .heartRate, handle: 5, endHandle: 9))
@@ -318,8 +374,8 @@ import Testing
     }
 
     @Test func `a link that ends amid the first question tells why`() throws {
-        var (tracker, first) = try recalling(Self.bare)
-        let failed = tracker.probed(try number(first), .failure(.cancelled))
+        var (tracker, _) = try recalling(Self.bare)
+        let failed = tracker.probed(try number(tracker.ask()), .failure(.cancelled))
         #expect(failed.failure == .cancelled && failed.memory == nil)
     }
 
