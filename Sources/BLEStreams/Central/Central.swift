@@ -126,10 +126,7 @@ public final class Central: Sendable {
             let take: @Sendable ([AdvertisingReport]) -> Void = { reports in
                 var found: [Discovery] = []
                 found.reserveCapacity(reports.count)
-                for var report in reports {
-                    report.address = core.identities.identity(of: report.address)
-                    guard criteria.matches(report), duplicates || seen.withLock({ $0.insert(report.address) })
-                    else { continue }
+                for report in reports where duplicates || seen.withLock({ $0.insert(report.address) }) {
                     let peripheral = Peripheral(core: core, address: report.address)
                     found.append(Discovery(peripheral: peripheral, report: report))
                 }
@@ -140,6 +137,7 @@ public final class Central: Sendable {
                 guard !isOver.hasEnded else { return }
                 let end = core.scans.add(
                     options,
+                    for: criteria,
                     take: take,
                     lost: { mailbox.lost($0) },
                     fail: { mailbox.finish(throwing: $0) }

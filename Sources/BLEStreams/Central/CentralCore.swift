@@ -25,7 +25,7 @@ final class CentralCore: Sendable {
         preferences = LinkPreferences(parameters, pairing)
         self.radio = radio
         self.store = store
-        scans = ScanBroker(radio: radio)
+        scans = ScanBroker(radio: radio, identity: identities.identity(of:))
         states = ConnectionBoard()
         connector = Connector(timeline: radio.timeline)
         joined = (radio as? any JoiningRadio)?.joined
