@@ -149,6 +149,7 @@ struct Notify: Command {
             try environment.output.print(value.json.with(address: address), text)
             return true
         case .gap(let gap):
+            try environment.output.flush()
             environment.log.say("\(name)\(gap.text)")
             try environment.output.print(JSON.object(("gap", gap.json)).with(address: address))
             return false

@@ -1,10 +1,45 @@
 import BLEStreams
 import Glibc
+import Synchronization
 
-/// Where results go: standard output, one line at a time, each at once.
+/// Where results go: standard output, one line at a time, each at once; or several in one write.
 struct Output: Sendable {
     /// Whether results are JSON objects.
     let isJSON: Bool
+
+    private let descriptor: Int32
+    private let held = Held()
+
+    /// What ``together(_:)`` holds back; `nil` where nothing is held.
+    private final class Held: Sendable {
+        let octets = Mutex<[UInt8]?>(nil)
+    }
+
+    init(isJSON: Bool, to descriptor: Int32 = STDOUT_FILENO) {
+        self.isJSON = isJSON
+        self.descriptor = descriptor
+    }
+
+    /// Has all that the closure prints leave in one write, at its end, also where it throws.
+    ///
+    /// - Throws: what the closure throws, else as ``print(_:_:)``.
+    func together(_ body: () throws -> Void) throws {
+        held.octets.withLock { $0 = [] }
+        let outcome = Result { try body() }
+        let octets = held.octets.withLock { $0.take() } ?? []
+        let written = Result { if !octets.isEmpty { try writeNow(octets) } }
+        try outcome.get()
+        try written.get()
+    }
+
+    /// Has what is held back leave, before something is said elsewhere that comes behind it.
+    func flush() throws {
+        let octets = held.octets.withLock { octets in
+            defer { if octets != nil { octets = [] } }
+            return octets ?? []
+        }
+        if !octets.isEmpty { try writeNow(octets) }
+    }
 
     /// Prints a result: as an object with `--json`, else as lines for a person.
     ///
@@ -20,7 +55,15 @@ struct Output: Sendable {
 
     /// Writes octets as they are.
     func write(_ octets: [UInt8]) throws {
-        switch writeAll(octets, to: STDOUT_FILENO) {
+        let isHeld = held.octets.withLock { held in
+            held?.append(contentsOf: octets)
+            return held != nil
+        }
+        if !isHeld { try writeNow(octets) }
+    }
+
+    private func writeNow(_ octets: [UInt8]) throws {
+        switch writeAll(octets, to: descriptor) {
         case 0: return
         case EPIPE: throw OutputClosed()
         case let error: throw BLEError.file("write", "standard output", error)
