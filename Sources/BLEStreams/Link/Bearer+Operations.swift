@@ -22,7 +22,7 @@ extension Bearer {
             if refusesEnd, let end = state.machine.end ?? state.machine.closeReason { return end }
             state.machine.demands = demands
             let id = state.machine.begin(target, pass: pass, &output)
-            state.calls.append((id, caller))
+            state.calls.append(Call(id: id, caller: caller))
             return nil
         }
     }

@@ -46,7 +46,8 @@ final class OperationWait: OperationCaller {
 
     var answers: PairingAnswers? { link.answers }
 
-    /// Begins the operation, and waits for its outcome.
+    /// Begins the operation, and waits for its outcome. Inlined: a frame for this alone would be made for each value.
+    @inline(__always)
     func success(
         of target: LinkMachine.Target,
         within timeout: Duration?,
