@@ -26,6 +26,7 @@ final class ConnectionBoard: Sendable {
     }
 
     private let state = Mutex(State())
+    private let news = Announcements()
 
     /// Whether no peripheral is other than idle, and nobody watches one.
     var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
@@ -39,8 +40,8 @@ final class ConnectionBoard: Sendable {
         let waiting = state.withLock { state in
             var entry = state.entries[address.rawValue] ?? Entry()
             entry.state = new
-            // Under the lock, so that all watchers see one order.
-            for watcher in entry.watchers.all { watcher.send(new) }
+            let watchers = entry.watchers.all
+            if !watchers.isEmpty { news.add { for watcher in watchers { watcher.send(new) } } }
             var waiting: [@Sendable () -> Void] = []
             if case .disconnected = new { swap(&waiting, &entry.waitingForDown) }
             state.entries[address.rawValue] = entry.isIdle ? nil : entry
@@ -50,6 +51,7 @@ final class ConnectionBoard: Sendable {
             }
             return waiting
         }
+        news.make()
         for action in waiting { action() }
     }
 
@@ -75,9 +77,11 @@ final class ConnectionBoard: Sendable {
     /// The present state goes into the mailbox at once, then each transition, until the returned closure is called.
     func watch(_ address: BluetoothAddress, _ mailbox: Mailbox<Peripheral.ConnectionState>) -> @Sendable () -> Void {
         let id = state.withLock { state in
-            mailbox.send(state.entries[address.rawValue]?.state ?? .disconnected(nil))
+            let now = state.entries[address.rawValue]?.state ?? .disconnected(nil)
+            news.add { mailbox.send(now) }
             return state.entries[address.rawValue, default: Entry()].watchers.add(mailbox)
         }
+        news.make()
         return {
             self.state.withLock { state in
                 _ = state.entries[address.rawValue]?.watchers.remove(id)

@@ -123,7 +123,9 @@ public final class Session: Sendable {
                 let effects = try board.handle(trigger) { if mustForget { $0.isPeerKnown = false } }
                 if mustForget { facts.withLock { $0.addresses = [] } }
                 switch state {
-                case .failed(let error): channels.finish(throwing: error)
+                case .failed(let error):
+                    let finish = channels.finish(throwing: error)
+                    board.add(finish)
                 case .disconnected(.initial): channels.reopen()
                 default: break
                 }
@@ -132,6 +134,7 @@ public final class Session: Sendable {
                 return .failure(error)
             }
         }
+        board.tell()
         let effects = try result.get()
         if effects.contains(.dropCache) { link?.bearer.forgetDatabase() }
         if effects.contains(.closeLink) {

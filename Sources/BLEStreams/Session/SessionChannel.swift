@@ -104,9 +104,9 @@ struct SessionChannel {
         consumers.updateEach { entry in if entry.interruption == nil { entry.interruption = (now, reason) } }
     }
 
-    /// Ends the streams of all consumers, but for those that outlive a failure of the session.
-    mutating func finish(throwing error: (any Error)?) {
-        for entry in consumers.removeAll(where: { $0.consumer.finish != nil }) { entry.consumer.finish?(error) }
+    /// Takes all consumers out, to be told of the end without a lock, but for those that outlive a failure of the session.
+    mutating func finish() -> [SessionConsumer] {
+        consumers.removeAll { $0.consumer.finish != nil }.map(\.consumer)
     }
 
     private mutating func showGaps(now: Duration) {

@@ -129,24 +129,32 @@ final class SessionChannels: Sendable {
 
     /// A subscription can't be had: its streams end with the error.
     func refuse(_ subscription: Session.Subscription, _ error: BLEError) {
-        state.withLock { state in
-            state.channels[subscription]?.finish(throwing: error)
-            guard state.channels[subscription]?.isWanted == false else { return }
-            state.channels[subscription] = nil
-            state.order.removeAll { $0 == subscription }
+        let consumers = state.withLock { state in
+            let consumers = state.channels[subscription]?.finish() ?? []
+            if state.channels[subscription]?.isWanted == false {
+                state.channels[subscription] = nil
+                state.order.removeAll { $0 == subscription }
+            }
+            return consumers
         }
+        for consumer in consumers { consumer.finish?(error) }
     }
 
     /// The session is over or has failed: all streams end, those that begin later too, until it begins anew.
-    func finish(throwing error: BLEError?) {
-        state.withLock { state in
+    ///
+    /// - Returns: what ends those that have begun, to be called without a lock.
+    func finish(throwing error: BLEError?) -> @Sendable () -> Void {
+        let consumers = state.withLock { state in
             state.failure = error
+            var consumers: [SessionConsumer] = []
             for subscription in state.order {
-                state.channels[subscription]?.finish(throwing: error)
+                consumers += state.channels[subscription]?.finish() ?? []
                 if state.channels[subscription]?.isWanted == false { state.channels[subscription] = nil }
             }
             state.order.removeAll { state.channels[$0] == nil }
+            return consumers
         }
+        return { for consumer in consumers { consumer.finish?(error) } }
     }
 
     /// Streams may begin again.

@@ -77,7 +77,7 @@ final class SessionDriver: Sendable {
         case .disconnected(.initial) where forGood: break
         default: handle(.disconnect)
         }
-        if forGood { session.channels.finish(throwing: nil) }
+        if forGood { session.channels.finish(throwing: nil)() }
     }
 
     // MARK: - Steps without a link

@@ -16,6 +16,7 @@ final class SessionStates: Sendable {
 
     private let timeline: any Timeline
     private let state: Mutex<State>
+    private let news = Announcements()
 
     init(_ machine: ConnectionMachine, timeline: any Timeline) {
         self.timeline = timeline
@@ -28,7 +29,7 @@ final class SessionStates: Sendable {
     /// Whether the program has taken leave, and nothing is to begin by itself.
     var isHeld: Bool { state.withLock { $0.machine.isHeld } }
 
-    /// Lets the machine make a transition, and tells everybody who watches; none is merged away.
+    /// Lets the machine make a transition. Everybody who watches is told of it by ``tell()``; none is merged away.
     ///
     /// - Parameter adjust: changes what the machine knows before it decides.
     @discardableResult
@@ -38,7 +39,7 @@ final class SessionStates: Sendable {
     ) throws(SessionState.IllegalTrigger) -> [SessionEffect] {
         let random = timeline.randomBits()
         let now = timeline.now
-        let result: Result<([SessionEffect], SessionState, Waiters), SessionState.IllegalTrigger> =
+        let result: Result<[SessionEffect], SessionState.IllegalTrigger> =
             state.withLock { state in
                 adjust(&state.machine)
                 let previous = state.machine.state
@@ -46,26 +47,37 @@ final class SessionStates: Sendable {
                     let effects = try state.machine.handle(trigger, random: random, now: now)
                     let new = state.machine.state
                     state.last = SessionStep(state: new, previous: previous, cause: trigger, time: now)
-                    // Under the lock, so that all watchers see one order.
-                    for watcher in state.watchers.all { watcher(state.last) }
-                    return .success((effects, new, state.waiters))
+                    news.add { [self, watchers = state.watchers.all, step = state.last] in
+                        for watcher in watchers { watcher(step) }
+                        askWaiters(about: new)
+                    }
+                    return .success(effects)
                 } catch {
                     return .failure(error)
                 }
             }
-        let (effects, new, waiters) = try result.get()
-        for (id, isWhatItWaitsFor) in waiters.numbered where isWhatItWaitsFor(new) {
-            _ = self.state.withLock { $0.waiters.remove(id) }
+        return try result.get()
+    }
+
+    /// Tells everybody of the transitions that were made, in their order; to be called without a lock.
+    func tell() { news.make() }
+
+    /// Puts in what comes behind the transition that was made last.
+    func add(_ call: @escaping @Sendable () -> Void) { news.add(call) }
+
+    private func askWaiters(about new: SessionState) {
+        for (id, isWhatItWaitsFor) in state.withLock({ $0.waiters.numbered }) where isWhatItWaitsFor(new) {
+            _ = state.withLock { $0.waiters.remove(id) }
         }
-        return effects
     }
 
     /// Tells the last transition at once, then each that is made, until what is returned is called.
     func watch(_ watcher: @escaping @Sendable (SessionStep) -> Void) -> @Sendable () -> Void {
         let id = state.withLock { state in
-            watcher(state.last)
+            news.add { [last = state.last] in watcher(last) }
             return state.watchers.add(watcher)
         }
+        news.make()
         return { _ = self.state.withLock { $0.watchers.remove(id) } }
     }
 
