@@ -21,7 +21,7 @@ final class Bearer: Sendable {
         /// The peer's services have changed.
         var servicesChanged: @Sendable (GATTDatabase) -> Void = { _ in }
         /// What the program demands of the link before it uses these characteristics.
-        var demands: @Sendable () -> [BluetoothUUID: LinkSecurity.Level] = { [:] }
+        var demands: @Sendable () -> SecurityDemands = { SecurityDemands() }
         /// This side gives the link up, and the radio is about to drop it; perhaps more than once.
         var closing: @Sendable () -> Void = {}
         /// Called once, as the last of all calls.

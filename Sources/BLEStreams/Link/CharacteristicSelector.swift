@@ -9,6 +9,8 @@ package enum CharacteristicSelector: Hashable, Sendable {
     case handle(UInt16)
     /// This one, as it was discovered: laid out otherwise it is another one.
     case exactly(Characteristic)
+    /// The one of this program's own peripheral with this ``LocalCharacteristic/id``; a connected peripheral has none.
+    case id(String)
 }
 
 extension CharacteristicSelector: CustomStringConvertible {
@@ -18,6 +20,7 @@ extension CharacteristicSelector: CustomStringConvertible {
         case .uuid(let uuid, service: let service?): "\(uuid) in service \(service)"
         case .handle(let handle): "handle \(handle.hexadecimal)"
         case .exactly(let characteristic): "\(characteristic.uuid) at \(characteristic.valueHandle.hexadecimal)"
+        case .id(let id): id
         }
     }
 }

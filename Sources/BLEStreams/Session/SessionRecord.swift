@@ -64,19 +64,7 @@ struct SessionRecord: Codable, Equatable, Sendable {
 
     init(_ plan: Session.Plan, name: String?) {
         self.name = name
-        subscriptions = plan.subscriptions.map { subscription in
-            switch subscription.characteristic.selector {
-            case .uuid(let uuid, let service):
-                Subscription(
-                    uuid: "\(uuid)",
-                    service: service.map { "\($0)" },
-                    indications: subscription.indications
-                )
-            case .handle(let handle): Subscription(handle: handle, indications: subscription.indications)
-            case .exactly(let characteristic):
-                Subscription(handle: characteristic.valueHandle, indications: subscription.indications)
-            }
-        }
+        subscriptions = plan.subscriptions.compactMap { Subscription($0) }
         requiredServices = plan.requiredServices.map { "\($0)" }
         discovers = plan.discovers
         limits = Limits(
@@ -114,16 +102,8 @@ struct SessionRecord: Codable, Equatable, Sendable {
         var plan = Session.Plan(peer)
         plan.isKept = true
         for subscription in subscriptions {
-            if let handle = subscription.handle {
-                plan.subscriptions.append(Session.Subscription(.handle(handle), indications: subscription.indications))
-                continue
-            }
-            guard let uuid = subscription.uuid.flatMap({ BluetoothUUID($0) }) else { return nil }
-            let service = subscription.service.map { BluetoothUUID($0) }
-            if case .some(nil) = service { return nil }
-            plan.subscriptions.append(
-                Session.Subscription(.uuid(uuid, in: service ?? nil), indications: subscription.indications)
-            )
+            guard let planned = subscription.planned else { return nil }
+            plan.subscriptions.append(planned)
         }
         for text in requiredServices {
             guard let uuid = BluetoothUUID(text) else { return nil }
@@ -154,6 +134,29 @@ struct SessionRecord: Codable, Equatable, Sendable {
             plan.security = level
         }
         return plan
+    }
+}
+
+extension SessionRecord.Subscription {
+    /// `nil` for one that names nothing of a peer.
+    fileprivate init?(_ planned: Session.Subscription) {
+        switch planned.characteristic.selector {
+        case .uuid(let uuid, let service):
+            self.init(uuid: "\(uuid)", service: service.map { "\($0)" }, indications: planned.indications)
+        case .handle(let handle): self.init(handle: handle, indications: planned.indications)
+        case .exactly(let characteristic):
+            self.init(handle: characteristic.valueHandle, indications: planned.indications)
+        case .id: return nil
+        }
+    }
+
+    /// `nil` where a UUID in the file is none.
+    fileprivate var planned: Session.Subscription? {
+        if let handle { return Session.Subscription(.handle(handle), indications: indications) }
+        guard let uuid = uuid.flatMap({ BluetoothUUID($0) }) else { return nil }
+        let service = service.map { BluetoothUUID($0) }
+        if case .some(nil) = service { return nil }
+        return Session.Subscription(.uuid(uuid, in: service ?? nil), indications: indications)
     }
 }
 

@@ -85,7 +85,7 @@ extension LinkMachine {
         let found: Characteristic? =
             switch entry.selector {
             case .uuid(let uuid, let service): database.characteristic(uuid, in: service)
-            case .handle, .exactly: isSame ? database.characteristic(valueHandle: former.valueHandle) : nil
+            case .handle, .exactly, .id: isSame ? database.characteristic(valueHandle: former.valueHandle) : nil
             }
         guard let found else { return fail([id], .servicesChanged, &output) }
         settleDoubt(id, isSame: isSame && found.valueHandle == former.valueHandle, &output)

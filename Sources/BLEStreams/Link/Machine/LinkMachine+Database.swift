@@ -36,7 +36,8 @@ extension LinkMachine {
         } else {
             found = try? selector.find(in: chosen.database).get()
         }
-        return found.flatMap { demands[$0.uuid] == nil ? $0 : nil }
+        guard !demands.isEmpty, let found else { return found }
+        return demands.level(for: found, in: tracker.current ?? chosen.database) == nil ? found : nil
     }
 
     // MARK: - What the tracker asks for
@@ -143,12 +144,13 @@ extension LinkMachine {
 extension CharacteristicSelector {
     /// The characteristic that is meant.
     func find(in database: GATTDatabase) -> Result<Characteristic, LinkFailure> {
-        let found =
+        let found: Characteristic? =
             switch self {
             case .uuid(let uuid, let service): database.characteristic(uuid, in: service)
             case .handle(let handle): database.characteristic(valueHandle: handle)
             case .exactly(let wanted):
                 database.characteristic(valueHandle: wanted.valueHandle).flatMap { $0 == wanted ? $0 : nil }
+            case .id: nil
             }
         if let found { return .success(found) }
         if case .exactly = self { return .failure(.servicesChanged) }

@@ -124,7 +124,7 @@ extension LinkMachine {
     ) {
         let id = operations[index].id
         guard operations[index].hasRepeated else {
-            let level = database.types(usedBy: procedure).compactMap { demands[$0] }.max()
+            let level = demands.level(for: procedure, in: database)
             if let level { return raise(to: level, for: nil, id, &output) }
             return use(procedure, id, &output)
         }
@@ -138,7 +138,9 @@ extension LinkMachine {
 
     /// A characteristic was found: raises the link where the program demands that for it.
     private mutating func use(_ found: Characteristic, _ id: OperationID, _ output: inout Output) {
-        if let level = demands[found.uuid] { return raise(to: level, for: found, id, &output) }
+        if !demands.isEmpty, let level = demands.level(for: found, in: tracker.current ?? chosen.database) {
+            return raise(to: level, for: found, id, &output)
+        }
         proceed(with: found, id, &output)
     }
 
@@ -219,16 +221,6 @@ extension LinkMachine {
             output.finished.append(Finished(id: id, result: result))
         }
         leave(place, &output)
-    }
-}
-
-extension GATTDatabase {
-    /// The types of the characteristics that a procedure reads or writes, or descriptors of theirs.
-    fileprivate func types(usedBy procedure: any GATTProcedure) -> [BluetoothUUID] {
-        let named = procedure.handles.compactMap { characteristic(containing: $0)?.uuid }
-        guard let type = procedure.attributeType else { return named }
-        let owners = services.flatMap(\.characteristics).filter { $0.descriptor(type) != nil }.map(\.uuid)
-        return named + [type] + owners
     }
 }
 

@@ -58,7 +58,7 @@ struct LinkMachine: Sendable {
 
     // How the link is protected.
     /// What the program demands of the link before it uses these characteristics.
-    var demands: [BluetoothUUID: LinkSecurity.Level] = [:]
+    var demands = SecurityDemands()
     /// How often the link has been raised: what was refused before may be allowed now.
     var rises = 0
     var lastRaise: RaiseID = 0
