@@ -75,7 +75,7 @@ extension BluetoothAddress {
     }
 }
 
-extension BluetoothUUID {
+extension CharacteristicKey where Self == BluetoothUUID {
     /// The UUIDs of the demonstration devices differ in one number only; those of the example Transfer are 1 and 2.
     static func demo(_ number: UInt16) -> BluetoothUUID {
         BluetoothUUID(high: 0x7A1C_0000_5F2B_4C8E | UInt64(number) << 32, low: 0x9D3A_6B70_E14F_2C55)

@@ -1,4 +1,4 @@
-public import BLEProtocol
+import BLEProtocol
 import BLERadio
 import Synchronization
 
@@ -28,7 +28,7 @@ extension PeripheralServer {
     ///
     /// - Parameters:
     ///   - message: any number of octets, including none.
-    ///   - uuid: the characteristic, to which the central has subscribed.
+    ///   - key: the characteristic, to which the central has subscribed.
     ///   - central: the recipient.
     ///   - mark: how the message ends; by default "EOM" as a chunk of its own.
     ///   - onProgress: called after each chunk with the number of octets of the message that are waiting for the radio
@@ -40,16 +40,16 @@ extension PeripheralServer {
     ///   ``notify(_:of:to:)``.
     public func send(
         _ message: some Collection<UInt8>,
-        of uuid: BluetoothUUID,
+        of key: some CharacteristicKey,
         to central: ConnectedCentral,
         endingWith mark: EndMark = .endOfMessage(),
         onProgress: @Sendable (CommandProgress) -> Void = { _ in }
     ) async throws {
-        let object = "of \(uuid) to \(central)"
+        let object = "of \(key.reference) to \(central)"
         let limit = central.maximumValueLength
         let chunks = try chunks(of: message, endingWith: mark, limit: limit, object: object)
         // Before any of it is sent.
-        let handle = try handle(of: .uuid(uuid), 0, .notify, operation: "send")
+        let handle = try handle(of: key.reference.selector, 0, .notify, operation: "send")
         var teller = SendingProgress(of: message.count, on: radio.timeline)
         for chunk in chunks {
             try await central.sendChunk(handle, Array(chunk), object: object)

@@ -1,29 +1,23 @@
 import BLEProtocol
 
-/// How a program refers to one of its own characteristics.
-enum LocalName: Hashable, Sendable, CustomStringConvertible {
-    case uuid(BluetoothUUID)
-    /// ``LocalCharacteristic/id``.
-    case id(String)
-
-    var description: String {
+extension CharacteristicSelector {
+    /// Whether this names an own characteristic.
+    func names(_ characteristic: DatabaseCharacteristic) -> Bool {
         switch self {
-        case .uuid(let uuid): uuid.description
-        case .id(let id): id
-        }
-    }
-
-    fileprivate func names(_ characteristic: DatabaseCharacteristic) -> Bool {
-        switch self {
-        case .uuid(let uuid): characteristic.uuid == uuid
+        case .uuid(let uuid, service: nil): characteristic.uuid == uuid
+        case .uuid(let uuid, service: let service?):
+            characteristic.uuid == uuid && characteristic.serviceUUID == service
+        case .handle(let handle): characteristic.valueHandle == handle
+        case .exactly(let other): characteristic.uuid == other.uuid && characteristic.valueHandle == other.valueHandle
         case .id(let id): characteristic.id == id
         }
     }
 }
 
 extension SharedDatabase {
-    /// The first characteristic of this name, and how many there are.
-    fileprivate func characteristics(named name: LocalName) -> (first: DatabaseCharacteristic?, count: Int) {
+    /// The first characteristic that this names, and how many there are.
+    fileprivate func characteristics(named name: CharacteristicSelector) -> (first: DatabaseCharacteristic?, count: Int)
+    {
         withLock { database in
             var (first, count): (DatabaseCharacteristic?, Int) = (nil, 0)
             for characteristic in database.characteristics where name.names(characteristic) {
@@ -34,19 +28,19 @@ extension SharedDatabase {
         }
     }
 
-    /// The value handles of all characteristics of this name.
-    func handles(of name: LocalName) -> Set<UInt16> {
+    /// The value handles of all characteristics that this names.
+    func handles(of name: CharacteristicSelector) -> Set<UInt16> {
         withLock { Set($0.characteristics.lazy.filter(name.names).map(\.valueHandle)) }
     }
 }
 
 extension PeripheralServer {
-    /// The value handle of the one characteristic of this name.
-    func handle(of name: LocalName, operation: String) throws -> UInt16 {
+    /// The value handle of the one characteristic that this names.
+    func handle(of name: CharacteristicSelector, operation: String) throws -> UInt16 {
         try characteristic(name, operation).valueHandle
     }
 
-    private func characteristic(_ name: LocalName, _ operation: String) throws -> DatabaseCharacteristic {
+    private func characteristic(_ name: CharacteristicSelector, _ operation: String) throws -> DatabaseCharacteristic {
         let (first, count) = database.characteristics(named: name)
         if let first, count == 1 { return first }
         guard first == nil else {
@@ -55,7 +49,7 @@ extension PeripheralServer {
                 operation: operation,
                 object: "of \(name)",
                 cause: "\(count) characteristics have this UUID",
-                remedy: "Give each its own id in the LocalPeripheral, and refer to it by that id."
+                remedy: "Give each an id of its own in the LocalPeripheral, and name it by that: .id(\"left level\")."
             )
         }
         throw BLEError(
@@ -69,7 +63,7 @@ extension PeripheralServer {
 
     /// The same, for a value that is sent: what no central could get is refused, whoever is subscribed.
     func handle(
-        of name: LocalName,
+        of name: CharacteristicSelector,
         _ count: Int,
         _ property: Characteristic.Properties,
         operation: String
