@@ -114,22 +114,10 @@ final class Connector: Sendable {
     /// returned is called before.
     func connect(to peripheral: Peripheral, _ wish: Wish, _ answer: @escaping Answer) -> @Sendable () -> Void {
         let asker = Asker(peripheral: peripheral, timeout: wish.timeout, begin: timeline.now, answer: answer)
-        let id = nextWaiter()
-        let waiter = ConnectMachine.Waiter(
-            id: id,
-            timeout: wish.timeout,
-            deadline: asker.begin + wish.timeout,
-            persists: wish.persists,
-            patience: wish.patience
-        )
+        let waiter = self.waiter(for: wish, since: asker.begin)
+        let id = waiter.id
         // Asked for before the lock is taken: what is preferred is under locks of its own.
-        let preferences = peripheral.core.preferences
-        let fresh = Entry(
-            peripheral: peripheral,
-            parameters: wish.parameters ?? preferences[peripheral.address],
-            capability: (wish.pairing ?? preferences.answers(for: peripheral.address))?.capability,
-            machine: ConnectMachine([peripheral.address] + peripheral.alternatives)
-        )
+        let fresh = self.entry(for: peripheral, wish)
         let key = peripheral.address.rawValue
         let (shared, number): (Link?, Int) = state.withLock { state in
             if let number = state.current[key], let link = state.entries[number]?.link,
@@ -153,6 +141,26 @@ final class Connector: Sendable {
         }
         carryOut()
         return { self.leave(number, waiter: id) }
+    }
+
+    private func waiter(for wish: Wish, since begin: Duration) -> ConnectMachine.Waiter {
+        ConnectMachine.Waiter(
+            id: nextWaiter(),
+            timeout: wish.timeout,
+            deadline: begin + wish.timeout,
+            persists: wish.persists,
+            patience: wish.patience
+        )
+    }
+
+    private func entry(for peripheral: Peripheral, _ wish: Wish) -> Entry {
+        let preferences = peripheral.core.preferences
+        return Entry(
+            peripheral: peripheral,
+            parameters: wish.parameters ?? preferences[peripheral.address],
+            capability: (wish.pairing ?? preferences.answers(for: peripheral.address))?.capability,
+            machine: ConnectMachine([peripheral.address] + peripheral.alternatives)
+        )
     }
 
     /// Waits for a link, as the closure form does.

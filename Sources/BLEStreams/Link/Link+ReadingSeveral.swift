@@ -63,6 +63,15 @@ extension Link {
         } catch let error as BLEError where error.attError == .attributeNotFound {
             return []
         }
+        return try await wholeValues(of: found, object, deadline)
+    }
+
+    /// The values that were found, each read to its end.
+    private func wholeValues(
+        of found: [ReadByUUID.Value],
+        _ object: OperationObject,
+        _ deadline: Duration?
+    ) async throws -> [Link.AttributeValue] {
         // A value that fills its place in the answer may go on behind it. On a resumed link the place may be larger.
         let longest = min(253, mtu - 4)
         var values: [Link.AttributeValue] = []
