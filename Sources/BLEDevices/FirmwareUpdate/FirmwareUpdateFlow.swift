@@ -22,7 +22,7 @@ public import BLEStreams
 ///   ``BLEError/Code/protocolViolation`` when it says what can't be; ``BLEError/Code/disconnected`` when the link can't be
 ///   made again; ``BLEError/Code/notSupported`` when the device can't be updated this way; `CancellationError`. After an
 ///   error the device has its former firmware, and listens to nothing any more.
-public struct FirmwareUpdateFlow: Flow {
+public struct FirmwareUpdateFlow: Command {
     /// How a device takes its firmware.
     public struct Method: Sendable {
         enum Kind: Sendable {
@@ -90,22 +90,22 @@ public struct FirmwareUpdateFlow: Flow {
         self.patience = patience
     }
 
-    public func run(on channel: FlowChannel) async throws {
+    public func run(in context: CommandContext) async throws {
         switch method.kind {
-        case .mcumgr(let options): try await mcumgr(options).run(on: channel)
-        case .plain(let profile, let model, let kind): try await plain(profile, model, kind).run(on: channel)
+        case .mcumgr(let options): try await mcumgr(options).run(in: context)
+        case .plain(let profile, let model, let kind): try await plain(profile, model, kind).run(in: context)
         case .automatic(let options):
-            channel.begin("prepare")
-            let hasMCUmgr = try await channel.resuming(resume) {
-                let hasMCUmgr = try await channel.hasService(MCUmgrExchange.service)
-                let hasPlain = try await channel.hasService(FirmwareUpdateFlow.PlainProfile.standard.service)
-                guard hasMCUmgr || hasPlain else { throw BLEError.cannotUpdate(channel) }
+            context.begin("prepare")
+            let hasMCUmgr = try await context.resuming(resume) {
+                let hasMCUmgr = try await context.hasService(MCUmgrExchange.service)
+                let hasPlain = try await context.hasService(FirmwareUpdateFlow.PlainProfile.standard.service)
+                guard hasMCUmgr || hasPlain else { throw BLEError.cannotUpdate(context) }
                 return hasMCUmgr
             }
             if hasMCUmgr {
-                try await mcumgr(options).run(on: channel)
+                try await mcumgr(options).run(in: context)
             } else {
-                try await plain(.standard, nil, nil).run(on: channel)
+                try await plain(.standard, nil, nil).run(in: context)
             }
         }
     }
@@ -122,10 +122,10 @@ public struct FirmwareUpdateFlow: Flow {
 }
 
 extension BLEError {
-    fileprivate static func cannotUpdate(_ channel: FlowChannel) -> BLEError {
+    fileprivate static func cannotUpdate(_ context: CommandContext) -> BLEError {
         .update(
             .notSupported,
-            channel,
+            context,
             "the device has neither the service of MCUmgr nor that of the plain protocol",
             "List what it has with Link.discover(); it may have to be put into its update mode first."
         )

@@ -7,7 +7,7 @@ final class MCUmgrExchange {
     static let service = BluetoothUUID(high: 0x8D53_DC1D_1DB7_4CD3, low: 0x868B_8A52_7460_AA84)
     static let characteristic = BluetoothUUID(high: 0xDA2E_7828_FBCE_4E01, low: 0xAE9E_2611_7499_7C48)
 
-    private let channel: FlowChannel
+    private let context: CommandContext
     private let kind: Link.WriteKind
     private let patience: Duration
     private let retry: RetryPolicy
@@ -23,14 +23,14 @@ final class MCUmgrExchange {
     /// - Parameters:
     ///   - patience: how long an answer may take.
     ///   - retry: how often a device that is busy or says nothing is asked again.
-    init(on channel: FlowChannel, patience: Duration, retry: RetryPolicy) async throws {
-        self.channel = channel
+    init(in context: CommandContext, patience: Duration, retry: RetryPolicy) async throws {
+        self.context = context
         self.patience = patience
         self.retry = retry
-        maximumRequest = channel.maximumWriteLength
-        let properties = try await channel.properties(of: Self.characteristic)
+        maximumRequest = context.maximumWriteLength
+        let properties = try await context.properties(of: Self.characteristic)
         kind = properties.contains(.writeWithoutResponse) ? .withoutResponse : .withResponse
-        try await channel.subscribe(to: Self.characteristic)
+        try await context.subscribe(to: Self.characteristic)
     }
 
     /// Takes note of how much the device holds.
@@ -42,7 +42,7 @@ final class MCUmgrExchange {
     {
         lastSequence &+= 1
         let message = MCUmgrMessage(operation, command, sequence: lastSequence, body: body)
-        try await channel.write(message.encoded, to: Self.characteristic, kind)
+        try await context.write(message.encoded, to: Self.characteristic, kind)
         return message.sequence
     }
 
@@ -61,7 +61,7 @@ final class MCUmgrExchange {
         _ command: MCUmgrMessage.Command,
         _ body: CBORValue = .map([])
     ) async throws -> CBORValue {
-        var persistence = Persistence(retry, on: channel.timeline)
+        var persistence = Persistence(retry, on: context.timeline)
         while true {
             do {
                 return try await response(to: try await send(operation, command, body), command)
@@ -85,15 +85,15 @@ final class MCUmgrExchange {
     /// The next answer, whatever it is to.
     func answer(patience: Duration? = nil) async throws -> MCUmgrMessage {
         while answers.isEmpty {
-            let (value, source) = try await channel.value(timeout: patience ?? self.patience)
-            guard source == Self.characteristic else { continue }
+            let (value, source) = try await context.value(timeout: patience ?? self.patience)
+            guard source == Self.characteristic.reference else { continue }
             for message in reassembler.append(value) {
                 switch message {
                 case .success(let message): answers.append(message)
                 case .failure(let error):
                     var violation = BLEError.update(
                         .protocolViolation,
-                        channel,
+                        context,
                         "an answer of the device can't be read: \(error)",
                         BLEError.faultyFirmware
                     )

@@ -65,25 +65,25 @@ struct MCUmgrUpdate: Sendable {
         var isPending = false
     }
 
-    func run(on channel: FlowChannel) async throws {
+    func run(in context: CommandContext) async throws {
         guard let hash = image.bootHash, image.isForMCUboot else {
             throw BLEError.update(
                 .invalidArgument,
-                channel,
+                context,
                 "the file is no whole image for the boot loader MCUboot",
                 "Choose the signed binary of the build: zephyr.signed.bin, or app_update.bin."
             )
         }
         do {
-            let outcome = try await channel.resuming(resume) { try await install(hash, on: channel) }
+            let outcome = try await context.resuming(resume) { try await install(hash, in: context) }
             guard options.mode == .testAndConfirm, outcome != .settled else { return }
             if outcome == .isRestarting {
-                channel.begin("restart")
-                try await waitForReset(channel)
+                context.begin("restart")
+                try await waitForReset(context)
             }
-            try await confirm(hash, on: channel)
+            try await confirm(hash, in: context)
         } catch let failure as MCUmgrFailure {
-            throw error(of: failure, channel)
+            throw error(of: failure, context)
         }
     }
 
@@ -98,36 +98,36 @@ struct MCUmgrUpdate: Sendable {
     }
 
     /// Uploads and marks the image, and resets the device, as far as that is still to be done.
-    private func install(_ hash: [UInt8], on channel: FlowChannel) async throws -> Outcome {
-        channel.begin("prepare")
-        let exchange = try await MCUmgrExchange(on: channel, patience: options.patience, retry: options.retry)
-        defer { channel.unsubscribe(from: MCUmgrExchange.characteristic) }
+    private func install(_ hash: [UInt8], in context: CommandContext) async throws -> Outcome {
+        context.begin("prepare")
+        let exchange = try await MCUmgrExchange(in: context, patience: options.patience, retry: options.retry)
+        defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
         var slots = try await slots(exchange)
         if let running = slots.first(where: { $0.isActive && $0.hash == hash }) {
             // After a reset that took the link with it, or since long ago.
             return running.isConfirmed ? .settled : .isOnTrial
         }
         if !slots.contains(where: { $0.hash == hash }) {
-            let window = try await negotiate(exchange, channel)
-            try await upload(exchange, window, channel)
-            channel.begin("verify")
+            let window = try await negotiate(exchange, context)
+            try await upload(exchange, window, context)
+            context.begin("verify")
             slots = try await self.slots(exchange)
         }
         guard let stored = slots.first(where: { $0.hash == hash }) else {
             throw BLEError.update(
                 .updateFailed,
-                channel,
+                context,
                 "the device does not list the image that was uploaded",
                 "Check that the image is signed with the key of the device's boot loader."
             )
         }
         guard options.mode != .upload else { return .settled }
         if !stored.isPending {
-            channel.begin(options.mode == .confirm ? "confirm" : "test")
+            context.begin(options.mode == .confirm ? "confirm" : "test")
             let state = CBORValue.map(["hash": .bytes(hash), "confirm": .bool(options.mode == .confirm)])
             _ = try await exchange.request(.write, .imageState, state)
         }
-        channel.begin("reset")
+        context.begin("reset")
         do {
             _ = try await exchange.request(.write, .reset)
         } catch let error as BLEError where error.code == .disconnected {
@@ -137,44 +137,44 @@ struct MCUmgrUpdate: Sendable {
     }
 
     /// Connects as soon as the device can be connected to again, looks whether it runs the image, and makes it stay.
-    private func confirm(_ hash: [UInt8], on channel: FlowChannel) async throws {
-        if channel.hasNextLink { try await reconnect(on: channel) }
-        try await channel.resuming(resume) {
-            let exchange = try await MCUmgrExchange(on: channel, patience: options.patience, retry: options.retry)
-            defer { channel.unsubscribe(from: MCUmgrExchange.characteristic) }
+    private func confirm(_ hash: [UInt8], in context: CommandContext) async throws {
+        if context.hasNextLink { try await reconnect(in: context) }
+        try await context.resuming(resume) {
+            let exchange = try await MCUmgrExchange(in: context, patience: options.patience, retry: options.retry)
+            defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
             let slots = try await slots(exchange)
             guard let running = slots.first(where: { $0.isActive }), running.hash == hash else {
                 throw BLEError.update(
                     .updateFailed,
-                    channel,
+                    context,
                     "the device does not run the new image after its reset",
                     "Its boot loader refused it, or it crashed: the device's log may tell."
                 )
             }
             guard !running.isConfirmed else { return }
-            channel.begin("confirm")
+            context.begin("confirm")
             _ = try await exchange.request(.write, .imageState, .map(["hash": .bytes(hash), "confirm": .bool(true)]))
         }
     }
 
     /// Connects to the device once it can be connected to again; an attempt to connect takes its own time, so it is not by their
     /// number that the device is given up.
-    private func reconnect(on channel: FlowChannel) async throws {
-        let end = channel.timeline.now + options.resetPatience
+    private func reconnect(in context: CommandContext) async throws {
+        let end = context.timeline.now + options.resetPatience
         while true {
             do {
-                return try await channel.reconnect(.constant(.zero, attempts: 0))
-            } catch let error as BLEError where !error.isFinal && channel.timeline.now + .seconds(1) < end {
-                try await pause(for: .seconds(1), on: channel.timeline)
+                return try await context.reconnect(.constant(.zero, attempts: 0))
+            } catch let error as BLEError where !error.isFinal && context.timeline.now + .seconds(1) < end {
+                try await pause(for: .seconds(1), on: context.timeline)
             }
         }
     }
 
     /// Waits until the device has taken its link down.
-    private func waitForReset(_ channel: FlowChannel) async throws {
-        guard channel.isConnected else { return }
+    private func waitForReset(_ context: CommandContext) async throws {
+        guard context.isConnected else { return }
         while true {
-            guard case .linkLost = try await channel.next(timeout: options.resetPatience) else { continue }
+            guard case .linkLost = try await context.next(timeout: options.resetPatience) else { continue }
             return
         }
     }
@@ -182,7 +182,7 @@ struct MCUmgrUpdate: Sendable {
     // MARK: - Steps
 
     /// What the device tells about itself: refuses an image that is too large, and finds the window.
-    private func negotiate(_ exchange: MCUmgrExchange, _ channel: FlowChannel) async throws -> Int {
+    private func negotiate(_ exchange: MCUmgrExchange, _ context: CommandContext) async throws -> Int {
         if let answer = try await optional({ try await exchange.request(.read, .slotInfo) }) {
             let images = answer["images"]?.array ?? []
             let first = images.first { ($0["image"]?.integer ?? 0) == 0 }
@@ -190,7 +190,7 @@ struct MCUmgrUpdate: Sendable {
             if let room = first?["max_image_size"]?.integer ?? sizes.max(), image.bytes.count > room {
                 throw BLEError.update(
                     .invalidArgument,
-                    channel,
+                    context,
                     "the image has \(image.bytes.count) octets, and the device takes \(room) at most",
                     "Choose the image that is built for this device."
                 )
@@ -224,8 +224,8 @@ struct MCUmgrUpdate: Sendable {
 
     // MARK: - Errors
 
-    private func error(of failure: MCUmgrFailure, _ channel: FlowChannel) -> BLEError {
-        .update(.updateFailed, channel, "the device says: \(failure)", Self.remedy(for: failure))
+    private func error(of failure: MCUmgrFailure, _ context: CommandContext) -> BLEError {
+        .update(.updateFailed, context, "the device says: \(failure)", Self.remedy(for: failure))
     }
 
     private static func remedy(for failure: MCUmgrFailure) -> String {

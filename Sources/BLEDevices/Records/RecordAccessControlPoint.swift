@@ -8,8 +8,8 @@ public import BLEStreams
 ///
 /// Source: GATT Specification Supplement, "Record Access Control Point"; Glucose Service 1.0.1, 3.4.
 public struct RecordAccessControlPoint: RecordTransport {
-    private let controlPoint: BluetoothUUID
-    private let records: BluetoothUUID
+    private let controlPoint: CharacteristicReference
+    private let records: CharacteristicReference
     /// Where in a record its number stands.
     private let numberOffset: Int
     private let patience: Duration
@@ -25,13 +25,13 @@ public struct RecordAccessControlPoint: RecordTransport {
     ///   - controlPoint: the control point, 2A52 unless said otherwise.
     ///   - patience: how long the device may say nothing.
     public init(
-        records: BluetoothUUID,
+        records: some CharacteristicKey,
         numberOffset: Int,
-        controlPoint: BluetoothUUID = BluetoothUUID(0x2A52),
+        controlPoint: some CharacteristicKey = BluetoothUUID(0x2A52),
         patience: Duration = .seconds(20)
     ) {
-        self.controlPoint = controlPoint
-        self.records = records
+        self.controlPoint = controlPoint.reference
+        self.records = records.reference
         self.numberOffset = numberOffset
         self.patience = patience
     }
@@ -53,51 +53,51 @@ public struct RecordAccessControlPoint: RecordTransport {
 
     public func fetch(
         after last: Int?,
-        on channel: FlowChannel,
+        in context: CommandContext,
         _ take: (DeviceRecord) async throws -> Void
     ) async throws {
         // Numbers have two octets: behind the last one there is none.
         if let last, last >= Int(UInt16.max) { return }
-        try await channel.subscribe(to: records)
-        try await channel.subscribe(to: controlPoint, indications: true)
+        try await context.subscribe(to: records)
+        try await context.subscribe(to: controlPoint, indications: true)
         defer {
-            channel.unsubscribe(from: controlPoint)
-            channel.unsubscribe(from: records)
+            context.unsubscribe(from: controlPoint)
+            context.unsubscribe(from: records)
         }
         do {
-            try await channel.write(request(after: last), to: controlPoint)
+            try await context.write(request(after: last), to: controlPoint)
         } catch let error as CancellationError {
             // It may have left all the same.
-            await abort(on: channel)
+            await abort(in: context)
             throw error
         }
         var isReporting = true
         do {
             while isReporting {
-                let (value, source) = try await channel.value(timeout: patience)
+                let (value, source) = try await context.value(timeout: patience)
                 if source == controlPoint {
-                    guard try isAboutReport(value, channel) else { continue }
+                    guard try isAboutReport(value, context) else { continue }
                     isReporting = false
-                    try check(value[3], channel)
+                    try check(value[3], context)
                 } else if source == records {
-                    try await take(record(value, channel))
+                    try await take(record(value, context))
                 }
             }
         } catch {
-            if isReporting { await abort(on: channel) }
+            if isReporting { await abort(in: context) }
             throw error
         }
     }
 
     /// Has the device report no more, and waits until it says so.
-    private func abort(on channel: FlowChannel) async {
-        await channel.conclude([Octet.abortOperation, Octet.null], on: controlPoint, limit: Self.abortLimit) { value in
+    private func abort(in context: CommandContext) async {
+        await context.conclude([Octet.abortOperation, Octet.null], on: controlPoint, limit: Self.abortLimit) { value in
             value.count >= 3 && value[0] == Octet.response && value[2] == Octet.abortOperation
         }
     }
 
     /// The control point knows no acknowledgement: records stay until somebody deletes them.
-    public func acknowledge(upTo last: Int, on channel: FlowChannel) async throws {}
+    public func acknowledge(upTo last: Int, in context: CommandContext) async throws {}
 
     private func request(after last: Int?) -> [UInt8] {
         guard let last else { return [Octet.reportRecords, Octet.allRecords] }
@@ -108,18 +108,18 @@ public struct RecordAccessControlPoint: RecordTransport {
         ]
     }
 
-    private func record(_ value: CharacteristicValue, _ channel: FlowChannel) throws -> DeviceRecord {
+    private func record(_ value: CharacteristicValue, _ context: CommandContext) throws -> DeviceRecord {
         guard value.count >= numberOffset + 2 else {
-            throw BLEError.record(channel, value, "it ends before its sequence number")
+            throw BLEError.record(context, value, "it ends before its sequence number")
         }
         let number = Int(value[numberOffset]) | Int(value[numberOffset + 1]) << 8
         return DeviceRecord(number: number, bytes: Array(value))
     }
 
     /// Whether it says that the report is over, well or not.
-    private func isAboutReport(_ value: CharacteristicValue, _ channel: FlowChannel) throws -> Bool {
+    private func isAboutReport(_ value: CharacteristicValue, _ context: CommandContext) throws -> Bool {
         guard value.count >= 4, value[0] == Octet.response else {
-            throw BLEError.record(channel, value, "it is no answer of the control point")
+            throw BLEError.record(context, value, "it is no answer of the control point")
         }
         return value[2] == Octet.reportRecords
     }
@@ -134,12 +134,12 @@ public struct RecordAccessControlPoint: RecordTransport {
     }
 
     /// Throws where the device says that it can't.
-    private func check(_ code: UInt8, _ channel: FlowChannel) throws {
+    private func check(_ code: UInt8, _ context: CommandContext) throws {
         guard code != Octet.success, code != Octet.noRecords else { return }
         throw BLEError(
             .attributeError,
             operation: "synchronization",
-            object: "of records of \(channel.peripheral)",
+            object: "of records of \(context.peripheral)",
             cause: "the control point answers: \(Self.words(for: code))",
             remedy: "Check that the device reports records by their sequence numbers."
         )

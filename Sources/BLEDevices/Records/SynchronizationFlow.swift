@@ -22,10 +22,10 @@ public protocol RecordTransport: Sendable {
     ///   - last: the number of the last one that is not wanted any more; `nil`: all are.
     ///   - take: takes one; throwing ends the transport.
     /// - Throws: ``BLEError/Code/disconnected`` when the link is lost: it is asked again on the next one.
-    func fetch(after last: Int?, on channel: FlowChannel, _ take: (DeviceRecord) async throws -> Void) async throws
+    func fetch(after last: Int?, in context: CommandContext, _ take: (DeviceRecord) async throws -> Void) async throws
 
     /// Tells the device that all records up to a number are safe.
-    func acknowledge(upTo last: Int, on channel: FlowChannel) async throws
+    func acknowledge(upTo last: Int, in context: CommandContext) async throws
 }
 
 /// Fetches the records that a device has gathered since the last time: in order, without loss and without repetition.
@@ -39,7 +39,7 @@ public protocol RecordTransport: Sendable {
 /// }
 /// print(try await queue.connecting().run(flow), "records came")
 /// ```
-public struct SynchronizationFlow: Flow {
+public struct SynchronizationFlow: Command {
     public var name: String { "synchronization" }
 
     private let transport: any RecordTransport
@@ -71,23 +71,23 @@ public struct SynchronizationFlow: Flow {
     }
 
     /// - Returns: how many records were stored.
-    public func run(on channel: FlowChannel) async throws -> Int {
+    public func run(in context: CommandContext) async throws -> Int {
         var (last, count, acknowledged) = (self.last, 0, self.last)
-        try await channel.resuming(resume) {
-            channel.begin("fetch")
-            try await transport.fetch(after: last, on: channel) { record in
+        try await context.resuming(resume) {
+            context.begin("fetch")
+            try await transport.fetch(after: last, in: context) { record in
                 if let last, record.number <= last { return }
                 try await store(record)
                 last = record.number
                 count += 1
-                channel.achieved()
-                channel.progress(count)
+                context.achieved()
+                context.progress(count)
                 guard count.isMultiple(of: batch) else { return }
-                try await transport.acknowledge(upTo: record.number, on: channel)
+                try await transport.acknowledge(upTo: record.number, in: context)
                 acknowledged = record.number
             }
-            channel.begin("acknowledge")
-            if let last, last != acknowledged { try await transport.acknowledge(upTo: last, on: channel) }
+            context.begin("acknowledge")
+            if let last, last != acknowledged { try await transport.acknowledge(upTo: last, in: context) }
             acknowledged = last
         }
         return count

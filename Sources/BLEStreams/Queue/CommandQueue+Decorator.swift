@@ -47,7 +47,7 @@ struct DecoratedCommand<Base: Command>: Command, SelfPreparing {
     }
 
     func run(in context: CommandContext) async throws -> Base.Output {
-        guard let outermost = decorators.first else { return try await context.attempt(base) }
+        guard let outermost = decorators.first else { return try await context.work.attempt(base) }
         return try await outermost.run(DecoratedCommand(base, decorators.dropFirst()), in: context)
     }
 }

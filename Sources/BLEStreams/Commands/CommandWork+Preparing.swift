@@ -12,11 +12,10 @@ enum Preparation: Sendable {
 /// The exchange by which a device lets the commands of a queue in, and on which link that was done.
 final class Authorization: Sendable {
     let rule: CommandQueue.AuthorizationRule
-    private let exchange: @Sendable (CommandContext) async throws -> Void
+    private let exchange: @Sendable (CommandWork) async throws -> Void
     private let done = Mutex<Int?>(nil)
 
-    init(_ rule: CommandQueue.AuthorizationRule, _ exchange: @escaping @Sendable (CommandContext) async throws -> Void)
-    {
+    init(_ rule: CommandQueue.AuthorizationRule, _ exchange: @escaping @Sendable (CommandWork) async throws -> Void) {
         self.rule = rule
         self.exchange = exchange
     }
@@ -24,9 +23,9 @@ final class Authorization: Sendable {
     /// Whether it was done on the link with this number.
     func isDone(on link: Int) -> Bool { done.withLock { $0 == link } }
 
-    fileprivate func run(in context: CommandContext) async throws {
-        try await exchange(context)
-        done.withLock { $0 = context.connection.number }
+    fileprivate func run(in work: CommandWork) async throws {
+        try await exchange(work)
+        done.withLock { $0 = work.connection.number }
     }
 }
 
@@ -41,7 +40,7 @@ func beginsWithAttempts(_ command: some Command) -> Bool {
     (command as? any SelfPreparing)?.beginsWithAttempts ?? false
 }
 
-extension CommandContext {
+extension CommandWork {
     /// Has something hold at the beginning of each attempt within the closure.
     func preparing<Output>(
         _ preparation: Preparation,
@@ -60,7 +59,7 @@ extension CommandContext {
     func attempt<C: Command>(_ command: C) async throws -> C.Output {
         if !beginsWithAttempts(command) { try await prepare() }
         defer { state.withLock { $0.attempt += 1 } }
-        return try await command.run(in: self)
+        return try await run(command)
     }
 
     /// Sees to what has to hold now: a link first, whatever the order of decoration, and then what is done on it. What

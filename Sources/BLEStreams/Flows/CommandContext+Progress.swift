@@ -1,31 +1,33 @@
 import BLEProtocol
 import BLERadio
-import Synchronization
 
-extension FlowChannel {
-    /// Begins a phase, which the progress shows.
+extension CommandContext {
+    /// Begins a phase, which the progress shows and errors name.
     ///
     /// - Parameters:
-    ///   - phase: what it is called.
+    ///   - phase: what it is called, in a word or two: `upload`, `verify`.
     ///   - total: how much there is to do, in octets or whatever is counted; `nil` where nothing is counted.
     ///   - completed: how much of that is done already.
     public func begin(_ phase: String, total: Int? = nil, completed: Int = 0) {
+        scope.listen()
         let now = timeline.now
-        state.withLock { state in
-            state.phase = phase
-            state.meter = total.map { _ in ProgressMeter(start: now, completed: completed) }
-        }
-        context.report(CommandProgress(phase: phase, completed: total == nil ? nil : completed, total: total))
+        scope.begin(phase, total.map { _ in ProgressMeter(start: now, completed: completed) })
+        report(CommandProgress(phase: phase, completed: total == nil ? nil : completed, total: total))
     }
 
-    /// Tells how much of the phase is done; with `nil` for the total where that is not known.
+    /// Tells how much of the phase is done, with the rate of the last seconds.
+    ///
+    /// - Parameters:
+    ///   - completed: how much is done, in what ``begin(_:total:completed:)`` counted.
+    ///   - total: how much there is to do; `nil` where that is not known.
     public func progress(_ completed: Int, of total: Int? = nil) {
-        let now = timeline.now
-        let (phase, rate) = state.withLock { state in
-            (state.phase, state.meter?.rate(at: now, completed: completed))
-        }
-        context.report(CommandProgress(phase: phase, completed: completed, total: total, rate: rate ?? nil))
+        let rate = scope.rate(at: timeline.now, completed: completed)
+        report(CommandProgress(phase: scope.phase, completed: completed, total: total, rate: rate))
     }
+
+    /// Tells how far the command has come, in words and numbers of its own. ``CommandQueue/contents`` and
+    /// ``CommandQueue/progress`` show it.
+    public func report(_ progress: CommandProgress) { work.report(progress) }
 }
 
 /// The rate of the last seconds.

@@ -2,15 +2,9 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-extension CommandContext {
+extension CommandWork {
     /// Makes a link, unless there is one, and does on it what the queue's authorizing asks for.
-    ///
-    /// An adapter that can't be used now is waited for, within the time limit.
-    ///
-    /// - Parameter timeout: for how long to try, waiting for the adapter included.
-    /// - Throws: as ``Peripheral/withLink(timeout:parameters:pairing:_:)``; what authorizing throws, and the link is ended then;
-    ///   ``BLEError/Code/notSupported`` where the link is a session's, or somebody else's and lost.
-    public func connect(timeout: Duration = .seconds(30)) async throws {
+    func connect(timeout: Duration) async throws {
         switch connection.source {
         case .peripheral: try await findLink(timeout: timeout)
         case .link where isConnected: return
@@ -19,9 +13,7 @@ extension CommandContext {
     }
 
     /// Ends the link, and waits until it is down; without a link it does nothing. Not disturbed by cancellation.
-    ///
-    /// - Throws: ``BLEError/Code/notSupported`` where the link is somebody else's.
-    public func disconnect() async throws {
+    func disconnect() async throws {
         guard connection.makesLinks else { throw notOwn("disconnect") }
         let link = connection.take()
         // Before it is closed: streams of others are switched off then, and would wait for this command.
@@ -61,7 +53,7 @@ extension CommandContext {
             try await authorize()
         } catch {
             // A link on which something is missing is of no use to whoever tries again.
-            if canConnect { try? await disconnect() }
+            if connection.makesLinks { try? await disconnect() }
             throw error
         }
         tell(.ready)
