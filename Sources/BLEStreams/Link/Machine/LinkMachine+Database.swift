@@ -116,7 +116,8 @@ extension LinkMachine {
     ) {
         searches[number] = nil
         let found = outcome.flatMap { $0.value(as: GATTDatabase.self).map(Result.success) ?? .failure(.cancelled) }
-        take(tracker.discovered(number, found), &output)
+        let hash = (try? found.get())?.computedHash()
+        take(tracker.discovered(number, found, hash: hash), &output)
     }
 
     mutating func probed(_ number: Int, _ outcome: Result<GATTSuccess, GATTFailure>, _ output: inout Output) {
