@@ -18,6 +18,8 @@ final class Bearer: Sendable {
         var securityFailed: @Sendable (BLEError) -> Void = { _ in }
         /// What is to be kept of the peer for later links.
         var remember: @Sendable (DatabaseTracker.Memory) -> Void = { _ in }
+        /// What a peer that is bonded keeps switched on for the next link.
+        var keep: @Sendable ([LinkMachine.KeptSubscription]) -> Void = { _ in }
         /// The peer's services have changed.
         var servicesChanged: @Sendable (GATTDatabase) -> Void = { _ in }
         /// What the program demands of the link before it uses these characteristics.
@@ -96,11 +98,13 @@ final class Bearer: Sendable {
 
     /// Starts taking PDUs from the radio.
     ///
-    /// - Parameter raiser: makes the link more secure for what is refused; it is held until the end.
-    func start(_ raiser: SecurityRaiser? = nil) {
+    /// - Parameters:
+    ///   - raiser: makes the link more secure for what is refused; it is held until the end.
+    ///   - kept: what the peer may have been subscribed to since an earlier link.
+    func start(_ raiser: SecurityRaiser? = nil, kept: [LinkMachine.KeptSubscription] = []) {
         let now = timeline.now
-        state.withLock { state in
-            state.machine.begin(now: now)
+        change { state, output in
+            state.machine.begin(now: now, kept: kept, &output)
             state.raiser = raiser
         }
         radioLink.start(self)
@@ -191,6 +195,7 @@ final class Bearer: Sendable {
             return
         }
         for memory in rest.memory { surroundings.remember(memory) }
+        if let kept = rest.kept { surroundings.keep(kept) }
         for notice in rest.notices { tell(notice) }
         for ended in finished { ended.caller.ended(ended.result) }
         if let changed = rest.changed { surroundings.servicesChanged(changed) }

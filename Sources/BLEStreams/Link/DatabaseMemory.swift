@@ -11,6 +11,16 @@ struct DatabaseMemory: Sendable {
         isIdentity ? record.services?.remembered : nil
     }
 
+    func keptSubscriptions(_ record: PeerRecord) -> [LinkMachine.KeptSubscription] {
+        isIdentity ? (record.subscribed ?? []).compactMap(\.kept) : []
+    }
+
+    func keep(_ subscriptions: [LinkMachine.KeptSubscription]) {
+        guard isIdentity else { return }
+        let records = subscriptions.map(SubscribedRecord.init)
+        store.update(peer) { $0.subscribed = records.isEmpty ? nil : records }
+    }
+
     func take(_ memory: DatabaseTracker.Memory) {
         guard isIdentity else { return }
         switch memory {

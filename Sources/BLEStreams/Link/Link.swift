@@ -34,6 +34,9 @@ public final class Link: Sendable {
     /// The bonds that were kept of the peripheral when the link was made.
     let keptBonds: [Bond]
 
+    /// What it may have been subscribed to since an earlier link.
+    private let keptSubscriptions: [LinkMachine.KeptSubscription]
+
     /// - Parameter record: what was kept of the peripheral: no file is read here, on the radio's thread.
     init(peripheral: Peripheral, radioLink: any ATTLink, record: PeerRecord) {
         self.peripheral = peripheral
@@ -43,6 +46,8 @@ public final class Link: Sendable {
         let memory = DatabaseMemory(store: peripheral.core.store, peer: peripheral.address)
         self.watchers = watchers
         self.lifetime = lifetime
+        keptSubscriptions = memory.keptSubscriptions(record)
+        let hadSubscriptions = !keptSubscriptions.isEmpty
         conditionWatch = ConditionWatch(radioLink, timeline: peripheral.core.timeline)
         self.raiser = raiser
         ownAnswers = nil
@@ -57,6 +62,11 @@ public final class Link: Sendable {
             Bearer.Surroundings(
                 securityFailed: { [store = peripheral.core.store] error in store.warn(error) },
                 remember: { memory.take($0) },
+                keep: { [hasBond = !keptBonds.isEmpty] kept in
+                    // A peer without a bond keeps nothing.
+                    let isBonded = hasBond || radioLink.security.isEncrypted
+                    if isBonded || hadSubscriptions { memory.keep(isBonded ? kept : []) }
+                },
                 servicesChanged: { watchers.tell($0) },
                 demands: { [preferences = peripheral.core.preferences] in preferences.demands(on: peripheral.address) },
                 closing: { [core = peripheral.core] in
@@ -91,6 +101,7 @@ public final class Link: Sendable {
         raiser = link.raiser
         ownAnswers = answers
         keptBonds = link.keptBonds
+        keptSubscriptions = link.keptSubscriptions
         self.share = share
         bearer = link.bearer
         watchers = link.watchers
@@ -162,7 +173,7 @@ extension Link {
             core.connector.ended(peripheral)
             core.states.set(.disconnected(reason), of: peripheral.address)
         }
-        bearer.start(raiser)
+        bearer.start(raiser, kept: keptSubscriptions)
         conditionWatch.keep(parameters)
         // The MTU first: a link that ends for want of the right key has then carried something, which saves 6.1 from a
         // fault of its own.

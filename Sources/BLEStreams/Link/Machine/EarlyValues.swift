@@ -20,6 +20,9 @@ struct EarlyValues {
     /// Whether a value may still be early.
     var isOpen: Bool { end != nil }
 
+    /// For how long values may still be early; `nil`: none is any more.
+    func timeLeft(now: Duration) -> Duration? { end.flatMap { $0 > now ? $0 - now : nil } }
+
     /// The link has begun.
     mutating func begin(now: Duration) { end = now + Self.period }
 

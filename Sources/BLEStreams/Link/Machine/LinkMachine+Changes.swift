@@ -48,17 +48,21 @@ extension LinkMachine {
     /// It is known what the peer offers: goes on where it was, or with the new handles; what is not there any more ends.
     mutating func take(_ known: DatabaseTracker.Known, _ output: inout Output) {
         switch known.news {
-        case .first: return
+        case .first:
+            if unclaimed.isDue { switchOffUnclaimed(&output) }
+            return
         case .unchanged:
             for id in subscriptions.keys.sorted() { settleDoubt(id, isSame: true, &output) }
         case .changed(let before, let affected):
             let moving = subscriptions.filter { $0.value.isWithin(affected) }.sorted { $0.key < $1.key }
             for (_, entry) in moving { entry.characteristic.map { table.forget($0.valueHandle) } }
+            forgetUnclaimed()
             renewServiceChanged(affected, known.database, &output)
             for (id, entry) in moving { move(id, entry, from: before, to: known.database, &output) }
             output.add { $0.changed = known.database }
         }
         for write in table.resume() { carryOut(write, nil, &output) }
+        if unclaimed.isDue { switchOffUnclaimed(&output) }
     }
 
     /// What waited is the consumer's, or may be somebody else's and is lost.

@@ -24,8 +24,11 @@ extension LinkMachine {
         if tracker.current == nil { chosen.add(found, of: uuids) }
     }
 
-    /// A wait that the tracker asked for is over.
-    mutating func waited(_ number: Int, _ output: inout Output) { take(tracker.waited(number), &output) }
+    /// A wait that the tracker asked for is over, or the one for those who claim early values.
+    mutating func waited(_ number: Int, _ output: inout Output) {
+        if number == Self.earlyWait { return claimsAreOver(&output) }
+        take(tracker.waited(number), &output)
+    }
 
     /// Finds a characteristic that may be used at once; `nil` where the peer must be asked, or the link may have to be more
     /// secure for it.
