@@ -87,7 +87,9 @@ let package = Package(
         // Whole worlds in virtual time, each drawn from a seed, and the program that runs thousands of them.
         .target(
             name: "SimulatedWorlds",
-            dependencies: ["BLEDevices", "BLEProtocol", "BLERadio", "BLESimulator", "BLEStreams", "CLibrary", "HeapInUse"],
+            dependencies: [
+                "BLEDevices", "BLEProtocol", "BLERadio", "BLESimulator", "BLEStreams", "CLibrary", "HeapInUse",
+            ],
             path: "Tests/Simulation/Worlds"
         ),
         .target(name: "HeapInUse", path: "Tests/Simulation/Heap"),
