@@ -18,7 +18,11 @@ struct DatabaseMemory: Sendable {
     func keep(_ subscriptions: [LinkMachine.KeptSubscription]) {
         guard isIdentity else { return }
         let records = subscriptions.map(SubscribedRecord.init)
-        store.update(peer) { $0.subscribed = records.isEmpty ? nil : records }
+        store.update(peer) { record in
+            // The bond may have gone meanwhile.
+            let isBonded = record.bonds?.isEmpty == false
+            record.subscribed = isBonded && !records.isEmpty ? records : nil
+        }
     }
 
     func take(_ memory: DatabaseTracker.Memory) {

@@ -47,7 +47,6 @@ public final class Link: Sendable {
         self.watchers = watchers
         self.lifetime = lifetime
         keptSubscriptions = memory.keptSubscriptions(record)
-        let hadSubscriptions = !keptSubscriptions.isEmpty
         conditionWatch = ConditionWatch(radioLink, timeline: peripheral.core.timeline)
         self.raiser = raiser
         ownAnswers = nil
@@ -62,10 +61,10 @@ public final class Link: Sendable {
             Bearer.Surroundings(
                 securityFailed: { [store = peripheral.core.store] error in store.warn(error) },
                 remember: { memory.take($0) },
-                keep: { [hasBond = !keptBonds.isEmpty] kept in
-                    // A peer without a bond keeps nothing.
-                    let isBonded = hasBond || radioLink.security.isEncrypted
-                    if isBonded || hadSubscriptions { memory.keep(isBonded ? kept : []) }
+                // A peer without a bond keeps nothing, and no file is opened for it. What one keeps that has paired on this
+                // very link tells of itself by its values.
+                keep: { [mayKeep = !keptBonds.isEmpty || !keptSubscriptions.isEmpty] kept in
+                    if mayKeep { memory.keep(kept) }
                 },
                 servicesChanged: { watchers.tell($0) },
                 demands: { [preferences = peripheral.core.preferences] in preferences.demands(on: peripheral.address) },

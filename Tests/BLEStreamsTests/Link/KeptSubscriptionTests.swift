@@ -8,7 +8,12 @@ import Testing
     private static let encrypted = LinkSecurity(isEncrypted: true, isAuthenticated: false, keySize: 16)
 
     /// A peripheral that is bonded and sends a number each second, as long as it isn't told to be silent.
-    private static func run(_ body: @escaping @Sendable (Bench, Quiet) async throws -> Void) async throws {
+    ///
+    /// - Parameter isPaired: whether the program pairs with it; else it has its keys, and the program knows nothing of that.
+    private static func run(
+        isPaired: Bool = false,
+        _ body: @escaping @Sendable (Bench, Quiet) async throws -> Void
+    ) async throws {
         let quiet = Quiet()
         let serve: @Sendable (PeripheralServer, Bench) async throws -> Void = { server, bench in
             for number in 0..<UInt32.max {
@@ -17,7 +22,9 @@ import Testing
             }
         }
         try await Bench.run(serve: serve) { bench in
-            bench.air.setSecurity(encrypted, between: bench.centralAdapter, and: bench.peripheralAdapter)
+            if !isPaired {
+                bench.air.setSecurity(encrypted, between: bench.centralAdapter, and: bench.peripheralAdapter)
+            }
             try await body(bench, quiet)
         }
     }
@@ -89,7 +96,8 @@ import Testing
     }
 
     @Test func `a link that ends before the values come is left in order`() async throws {
-        try await Self.run { bench, quiet in
+        try await Self.run(isPaired: true) { bench, quiet in
+            try await bench.peripheral.withLink { try await $0.pair() }
             _ = try await Self.loseSubscribedLink(bench, bench.peripheral)
             await quiet.begin()
             bench.air.clearTrace()
@@ -103,10 +111,11 @@ import Testing
     @Test func `a program that is started again switches off what its last run left on`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "kept-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        try await Self.run { bench, quiet in
+        try await Self.run(isPaired: true) { bench, quiet in
             let address = bench.peripheralAdapter.address
             let store = PeerStore(folder: folder)
             let before = try await Central.open(.radio(bench.centralAdapter), store: store)
+            try await before.peripheral(address).withLink { try await $0.pair() }
             _ = try await Self.loseSubscribedLink(bench, before.peripheral(address))
             await store.flush()
             await quiet.begin()
