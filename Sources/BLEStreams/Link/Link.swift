@@ -46,7 +46,9 @@ public final class Link: Sendable {
         let memory = DatabaseMemory(store: peripheral.core.store, peer: peripheral.address)
         self.watchers = watchers
         self.lifetime = lifetime
-        keptSubscriptions = memory.keptSubscriptions(record)
+        let subscriptions = memory.keptSubscriptions(record)
+        keptSubscriptions = subscriptions
+        let mayKeep = !subscriptions.isEmpty || record.bonds?.isEmpty == false
         conditionWatch = ConditionWatch(radioLink, timeline: peripheral.core.timeline)
         self.raiser = raiser
         ownAnswers = nil
@@ -63,9 +65,7 @@ public final class Link: Sendable {
                 remember: { memory.take($0) },
                 // A peer without a bond keeps nothing, and no file is opened for it. What one keeps that has paired on this
                 // very link tells of itself by its values.
-                keep: { [mayKeep = !keptBonds.isEmpty || !keptSubscriptions.isEmpty] kept in
-                    if mayKeep { memory.keep(kept) }
-                },
+                keep: { if mayKeep { memory.keep($0) } },
                 servicesChanged: { watchers.tell($0) },
                 demands: { [preferences = peripheral.core.preferences] in preferences.demands(on: peripheral.address) },
                 closing: { [core = peripheral.core] in
