@@ -135,9 +135,6 @@ extension AirState {
             schedule(.fault(.heldTooLong(link.id, number: held.number)), at: now + max(limit, .zero))
         case .replace(let change):
             deliver(change(pdu), from: role, on: link, fate: .altered)
-        case .precede(let octets):
-            deliver(octets, from: role, on: link, fate: .altered)
-            deliver(pdu, from: role, on: link, fate: .delivered)
         case .corrupt:
             deliver(corrupted(pdu), from: role, on: link, fate: .altered)
         case .dropLink(let reason):

@@ -31,7 +31,6 @@ public struct Fault: Sendable {
         case delay(Duration)
         case hold(behind: Int, atMost: Duration)
         case replace(@Sendable ([UInt8]) -> [UInt8])
-        case precede([UInt8])
         case corrupt
         case dropLink(DisconnectReason)
     }
@@ -209,9 +208,6 @@ extension Fault {
     public static func replace(_ pdus: PDUFilter, by change: @escaping @Sendable ([UInt8]) -> [UInt8]) -> Fault {
         Fault(.pdu(pdus, .replace(change)))
     }
-
-    /// Has another PDU, that nobody has sent, arrive right before such PDUs. Strikes always.
-    package static func precede(_ pdus: PDUFilter, by octets: [UInt8]) -> Fault { Fault(.pdu(pdus, .precede(octets))) }
 
     /// Flips one random bit of such PDUs. Strikes always.
     public static func corrupt(_ pdus: PDUFilter) -> Fault { Fault(.pdu(pdus, .corrupt)) }

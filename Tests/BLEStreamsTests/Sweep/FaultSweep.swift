@@ -65,10 +65,7 @@ struct FaultSweep: Sendable {
             let world = try await SweepWorld(time, site, fault, at: step)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    var description = site.description
-                    // Its adapter may go, too.
-                    description.resuming = .exponential()
-                    try await description.run(on: world.bench.peripheralAdapter) { server in
+                    try await site.description.run(on: world.bench.peripheralAdapter) { server in
                         try await site.serve(server, world.bench)
                     }
                 }

@@ -90,10 +90,6 @@ final class SweepWorld: Sendable {
             adapter.setState(state)
             guard let time else { return }
             schedule(after: time) { _ in adapter.setState(.poweredOn) }
-        case .peripheralAdapter(let state, let time):
-            let adapter = bench.peripheralAdapter
-            adapter.setState(state)
-            schedule(after: time) { _ in adapter.setState(.poweredOn) }
         case .outOfRange(let time): bench.air.faults.add(.outOfRange(lasting: time))
         case .cancelled: cancelled.end(())
         case .consumerGone: hasConsumerGone.set()
@@ -161,7 +157,6 @@ final class SweepWorld: Sendable {
         bench.air.faults.removeAll()
         for timer in timers.withLock({ $0 }) { timer.cancel() }
         bench.centralAdapter.setState(.poweredOn)
-        bench.peripheralAdapter.setState(.poweredOn)
         if fault == .storeUnwritable, let folder { try? FileManager.default.removeItem(at: folder) }
     }
 }

@@ -16,13 +16,9 @@ enum SweptFault: Hashable, Sendable, CustomStringConvertible {
     case refusedForAnother
     /// Something comes that nobody asked for, in place of a PDU.
     case stray([UInt8])
-    /// The same, right before the PDU.
-    case strayBefore([UInt8])
     case cutOff
     /// The adapter of the central can't be used; for so long, or until the operation has ended.
     case adapter(AdapterInfo.State, lasting: Duration?)
-    /// The adapter of the peripheral can't, which waits for it.
-    case peripheralAdapter(AdapterInfo.State, lasting: Duration)
     case outOfRange(lasting: Duration?)
     case cancelled
     case consumerGone
@@ -33,13 +29,10 @@ enum SweptFault: Hashable, Sendable, CustomStringConvertible {
         [
             .lost(.supervisionTimeout), .lost(.closedByPeer), .lost(.failedToEstablish), .lost(.authenticationFailed),
             .lost(.keyMissing), .lost(.other), .swallowed, .late(.seconds(2)), .late(.seconds(31)), .twice,
-            .corrupted, .refusedForAnother, .stray([0x13]), .stray([0x0B, 0xEE]), .stray([0xFF, 0xFF]),
-            .strayBefore([0x13]),
-            .strayBefore([0x0B, 0xEE]), .strayBefore([0x01, 0x0A, 0, 0, 0x0A]), .cutOff,
+            .corrupted, .refusedForAnother, .stray([0x13]), .stray([0x0B, 0xEE]), .stray([0xFF, 0xFF]), .cutOff,
             .adapter(.poweredOff, lasting: .seconds(3)), .adapter(.poweredOff, lasting: nil),
             .adapter(.blocked, lasting: nil), .adapter(.absent, lasting: .seconds(3)), .adapter(.absent, lasting: nil),
-            .adapter(.resetting, lasting: .seconds(3)), .peripheralAdapter(.poweredOff, lasting: .seconds(3)),
-            .peripheralAdapter(.absent, lasting: .seconds(3)),
+            .adapter(.resetting, lasting: .seconds(3)),
             .outOfRange(lasting: .seconds(8)), .outOfRange(lasting: nil), .cancelled, .consumerGone, .storeUnwritable,
         ] + errorCodes.map { .refused($0) }
 
@@ -51,14 +44,14 @@ enum SweptFault: Hashable, Sendable, CustomStringConvertible {
     func strikes(at step: RadioStep) -> Bool {
         guard case .pdu(let octets) = step.kind else {
             switch self {
-            case .adapter, .peripheralAdapter, .outOfRange, .cancelled, .consumerGone, .storeUnwritable: return true
+            case .adapter, .outOfRange, .cancelled, .consumerGone, .storeUnwritable: return true
             default: return false
             }
         }
         let kind = octets.first.map { ATTOpcode(rawValue: $0).kind }
         switch self {
         case .refused, .refusedForAnother: return kind == .response
-        case .stray, .strayBefore: return kind == .response || kind == .notification || kind == .indication
+        case .stray: return kind == .response || kind == .notification || kind == .indication
         case .corrupted, .cutOff: return octets.count > 1
         default: return true
         }
@@ -67,7 +60,7 @@ enum SweptFault: Hashable, Sendable, CustomStringConvertible {
     /// Whether values may come otherwise, or be missing, though all is done as it should be.
     var altersValues: Bool {
         switch self {
-        case .swallowed, .late, .twice, .corrupted, .stray, .strayBefore, .cutOff, .refused, .refusedForAnother: true
+        case .swallowed, .late, .twice, .corrupted, .stray, .cutOff, .refused, .refusedForAnother: true
         default: false
         }
     }
@@ -82,10 +75,8 @@ enum SweptFault: Hashable, Sendable, CustomStringConvertible {
         case .corrupted, .cutOff: "PDU corrupted"
         case .refused, .refusedForAnother: "ATT error"
         case .stray: "stray PDU"
-        case .strayBefore: "PDU beside"
         case .adapter(.absent, _): "controller gone"
         case .adapter: "adapter off"
-        case .peripheralAdapter: "peer's adapter"
         case .outOfRange: "out of range"
         case .cancelled: "cancelled"
         case .consumerGone: "consumer gone"
@@ -104,9 +95,7 @@ enum SweptFault: Hashable, Sendable, CustomStringConvertible {
         case .refused(let code): "answered with \(code)"
         case .refusedForAnother: "answered with an error for another request"
         case .stray(let octets): "replaced by \(octets)"
-        case .strayBefore(let octets): "\(octets) before it"
         case .adapter(let state, let time): "adapter \(state) \(time.map { "for \($0)" } ?? "for good")"
-        case .peripheralAdapter(let state, let time): "the peripheral's adapter \(state) for \(time)"
         case .outOfRange(let time): "out of range \(time.map { "for \($0)" } ?? "for good")"
         default: family
         }
@@ -125,7 +114,6 @@ extension SweptFault {
         case .refused(let code): .replace(filter) { Self.refusal($0, code.rawValue, of: 0) }.times(1)
         case .refusedForAnother: .replace(filter) { Self.refusal($0, 0x0A, of: 0x40) }.times(1)
         case .stray(let octets): .replace(filter, with: octets).times(1)
-        case .strayBefore(let octets): .precede(filter, by: octets).times(1)
         case .cutOff: .replace(filter) { Array($0.prefix(max(1, $0.count / 2))) }.times(1)
         default: nil
         }
