@@ -70,6 +70,13 @@ let package = Package(
             path: "Examples/Sensor"
         ),
 
+        // Nine small programs in one executable: one module to compile and one program to link.
+        .executableTarget(
+            name: "Programs",
+            dependencies: ["BLEDevices", "BLEStreams", "BLESimulator", "Interruption"],
+            path: "Examples/Programs"
+        ),
+
         // What any radio must do, as checks that run on all of them.
         .target(name: "RadioContract", dependencies: ["BLEProtocol", "BLERadio"], path: "Tests/RadioContract"),
 

@@ -12,8 +12,11 @@ public import BLEStreams
 public struct Ruuvi: Hashable, Sendable {
     /// An acceleration in three directions, in units of standard gravity.
     public struct Acceleration: Hashable, Sendable {
+        /// Along the x axis of the sensor.
         public var x: Double
+        /// Along its y axis.
         public var y: Double
+        /// Along its z axis.
         public var z: Double
 
         /// Puts all three together.

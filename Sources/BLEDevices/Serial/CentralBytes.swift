@@ -7,14 +7,15 @@ extension LocalService {
     /// ```swift
     /// let modem = LocalPeripheral(name: "Modem") { LocalService.serialLine() }
     /// try await modem.run { server in
-    ///     for try await change in server.subscriptions(of: SerialService.nordicUART.incoming) where change.isSubscribed {
-    ///         let line = server.bytes(of: .nordicUART, with: change.central)
-    ///         for try await command in line.chunks.assembled(until: .delimiter("\r\n")) {
-    ///             try await line.write(command + Array(": OK\r\n".utf8))
-    ///         }
+    ///     let commands = server.messages(to: SerialService.nordicUART.outgoing, endingWith: .delimiter("\r\n"))
+    ///     for try await command in commands {
+    ///         let line = server.bytes(of: .nordicUART, with: command.central)
+    ///         try await line.write(command.octets + Array(": OK\r\n".utf8))
     ///     }
     /// }
     /// ```
+    ///
+    /// What a central writes before it is iterated is refused, so iterate from the beginning, as here.
     ///
     /// - Parameters:
     ///   - serial: the service and its two characteristics.
@@ -34,7 +35,7 @@ extension PeripheralServer {
     /// The two directions of a serial line with one central: what ``Link/bytes(of:buffer:)`` is at the other end.
     ///
     /// - Parameters:
-    ///   - serial: the service and its two characteristics, as ``BLEProtocol/LocalService/serialLine(_:access:)`` describes them.
+    ///   - serial: the service and its two characteristics, as ``LocalService/serialLine(_:access:)`` describes them.
     ///   - central: who writes, and is written to.
     public func bytes(of serial: SerialService, with central: ConnectedCentral) -> CentralBytes {
         CentralBytes(server: self, central: central, serial: serial)
@@ -43,8 +44,10 @@ extension PeripheralServer {
 
 /// A serial line with a central: octets that come, and octets that are written. See ``PeripheralServer/bytes(of:with:)``.
 ///
-/// What comes is taken while it is iterated, and refused before: begin when the central subscribes, which it does before it
-/// writes. The names of a ``SerialService`` are those of the other end: what is `outgoing` there comes here.
+/// What comes is taken while it is iterated, and refused before: a central that writes as soon as it has subscribed may be
+/// faster than a program that begins then. Where that matters, iterate
+/// ``PeripheralServer/messages(to:endingWith:maximumSize:)`` from the beginning. The names of a ``SerialService`` are
+/// those of the other end: what is `outgoing` there comes here.
 public struct CentralBytes: AsyncSequence, Sendable {
     public typealias Element = UInt8
     public typealias Failure = any Error
@@ -85,8 +88,8 @@ public struct CentralBytes: AsyncSequence, Sendable {
     /// other.
     ///
     /// - Parameter octets: what to write; of none nothing is sent.
-    /// - Throws: as ``PeripheralServer/notify(_:of:to:)``; pieces before the one that failed have been sent. When the task is
-    ///   cancelled, `CancellationError`, after a whole piece.
+    /// - Throws: as ``PeripheralServer/notify(_:of:to:)-(_,BluetoothUUID,_)``; pieces before the one that failed have
+    ///   been sent. When the task is cancelled, `CancellationError`, after a whole piece.
     public func write(_ octets: some Collection<UInt8>) async throws {
         var rest = octets[...]
         while !rest.isEmpty {

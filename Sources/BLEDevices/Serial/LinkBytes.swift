@@ -56,8 +56,8 @@ public struct LinkBytes: AsyncSequence, Sendable {
     /// - Parameters:
     ///   - octets: what to write; of none nothing is sent.
     ///   - timeout: how long each piece may take; without it each request has the 30 s of the specification.
-    /// - Throws: as ``CharacteristicAccess/write(_:to:_:timeout:)``; pieces before the one that failed have been written. When the
-    ///   task is cancelled, `CancellationError`, after a whole piece.
+    /// - Throws: as ``CharacteristicAccess/write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)``; pieces before the one
+    ///   that failed have been written. When the task is cancelled, `CancellationError`, after a whole piece.
     public func write(_ octets: some Collection<UInt8>, timeout: Duration? = nil) async throws {
         let selector = CharacteristicSelector.uuid(serial.outgoing, service: serial.service)
         let found = try await link.characteristic(selector, operation: "write", timeout: timeout)

@@ -1,5 +1,6 @@
 extension SessionState {
-    /// What a program asks of a connection, and what happens to it: what moves a ``ConnectionMachine``.
+    /// What a program asks of a connection, and what happens to it: what moves a session from one ``SessionState`` to
+    /// another.
     public enum Trigger: Sendable {
         // What a program asks for.
 

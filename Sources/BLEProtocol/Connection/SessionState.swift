@@ -1,4 +1,4 @@
-/// Where the connection to one peripheral stands: one state of the hierarchy of ``ConnectionMachine``.
+/// Where the connection to one peripheral stands: one state of the hierarchy that <doc:ConnectionStates> shows.
 public enum SessionState: Sendable {
     /// There is no link.
     case disconnected(Disconnected)
@@ -77,7 +77,12 @@ extension SessionState {
 
     /// The upper level of the hierarchy.
     public enum Phase: String, Hashable, Sendable, CaseIterable {
-        case disconnected, connected, failed
+        /// Without a link.
+        case disconnected
+        /// With a link.
+        case connected
+        /// Given up.
+        case failed
     }
 
     /// Which state it is, whatever it carries.

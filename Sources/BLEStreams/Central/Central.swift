@@ -109,7 +109,7 @@ public final class Central: Sendable {
         scan(for: filters, duplicates: duplicates, mode: mode, buffer: buffer)
     }
 
-    /// As ``scan(for:duplicates:mode:buffer:)-(ScanFilter...)``, with the filters in an array.
+    /// As ``scan(for:duplicates:mode:buffer:)-(ScanFilter...,_,_,_)``, with the filters in an array.
     public func scan(
         for filters: [ScanFilter],
         duplicates: Bool = false,

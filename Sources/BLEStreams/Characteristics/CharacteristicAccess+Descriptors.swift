@@ -30,15 +30,16 @@ extension CharacteristicAccess {
 
     /// Writes the first descriptor of a type of a characteristic, such as a user description.
     ///
-    /// The Client Characteristic Configuration is written by the streams: ``notifications(of:indications:buffer:)``.
+    /// The Client Characteristic Configuration is written by the streams:
+    /// ``notifications(of:indications:buffer:)->BLEStream<Key.Value>``.
     ///
     /// - Parameters:
     ///   - octets: 0 to 512 of them.
     ///   - uuid: the descriptor's type.
     ///   - key: the characteristic.
     ///   - timeout: how long to wait; as for ``read(descriptor:of:timeout:)``.
-    /// - Throws: as ``write(_:to:_:timeout:)``, and ``BLEError/Code/notFound`` where there is no such characteristic or
-    ///   descriptor.
+    /// - Throws: as ``write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)``, and ``BLEError/Code/notFound`` where there is
+    ///   no such characteristic or descriptor.
     public func write(
         _ octets: some Collection<UInt8>,
         toDescriptor uuid: BluetoothUUID,

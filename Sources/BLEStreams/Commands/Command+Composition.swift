@@ -18,7 +18,7 @@ extension Command {
         }
     }
 
-    /// The command, and a ready-made one behind it. See ``then(_:)-(C)``.
+    /// The command, and a ready-made one behind it. See ``then(_:)-(Next)``.
     public func then<Result>(_ next: CommandBlock<Result>) -> CommandBlock<Result> {
         CommandBlock("\(name), \(next.name)", beginsWithAttempts: BLEStreams.beginsWithAttempts(self)) { context in
             _ = try await self.run(in: context)

@@ -32,8 +32,8 @@ extension Command {
     /// The command, ended when it takes longer.
     ///
     /// The time counts from when it begins, not while it waits in a queue: for that see
-    /// ``CommandQueue/run(_:priority:deadline:)``; nor while a queue connects for it, unless it is one that is retried.
-    /// Its work is cancelled; the error comes when that has ended.
+    /// ``CommandQueue/run(_:priority:deadline:)->C.Output``; nor while a queue connects for it, unless it is one that
+    /// is retried. Its work is cancelled; the error comes when that has ended.
     ///
     /// - Throws (when run): ``BLEError/Code/timedOut`` with the name of the command.
     public func timeout(_ limit: Duration) -> CommandBlock<Output> {

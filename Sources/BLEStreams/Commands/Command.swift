@@ -1,8 +1,9 @@
 /// One unit of work with a device, which has the link for itself while it runs.
 ///
-/// A command is a value: it can be kept, composed (``then(_:)-(C)``, ``CommandBlock/group(_:_:)-(_,CommandBlock<Void>...)``, ``retry(_:when:)``,
-/// ``timeout(_:)``), and run any number of times, by a ``CommandQueue`` or by ``Link/run(_:)``. Many are ready-made:
-/// `.read(uuid)`, `.write(octets, to: uuid)`, `.connect`, `.block("blink") { link in … }`. One of your own:
+/// A command is a value: it can be kept, composed (``then(_:)-(Next)``,
+/// ``CommandBlock/group(_:_:)-(_,CommandBlock<Void>...)``, ``retry(_:when:)``,
+/// ``timeout(_:)``), and run any number of times, by a ``CommandQueue`` or by ``Link/run(_:)->C.Output``. Many are
+/// ready-made: `.read(uuid)`, `.write(octets, to: uuid)`, `.connect`, `.block("blink") { link in … }`. One of your own:
 ///
 /// ```swift
 /// struct Blink: Command {

@@ -45,10 +45,16 @@ public struct CommandStep: Sendable {
 
 /// Builds the list of a group.
 @resultBuilder public enum CommandStepsBuilder {
+    /// A command.
     public static func buildExpression(_ command: some Command) -> [CommandStep] { [CommandStep(command)] }
+    /// Commands in the order in which they are written.
     public static func buildBlock(_ parts: [CommandStep]...) -> [CommandStep] { parts.flatMap { $0 } }
+    /// An `if` without `else`.
     public static func buildOptional(_ part: [CommandStep]?) -> [CommandStep] { part ?? [] }
+    /// The first branch of an `if` or a `switch`.
     public static func buildEither(first: [CommandStep]) -> [CommandStep] { first }
+    /// Another branch of an `if` or a `switch`.
     public static func buildEither(second: [CommandStep]) -> [CommandStep] { second }
+    /// A `for` loop.
     public static func buildArray(_ parts: [[CommandStep]]) -> [CommandStep] { parts.flatMap { $0 } }
 }

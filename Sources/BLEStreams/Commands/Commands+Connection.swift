@@ -14,8 +14,8 @@ extension CommandBlock where Output == Void {
 
     /// An exchange of yours by which the device lets you in: a key that is written, a challenge that is answered.
     ///
-    /// It must throw when the device refuses. See ``CommandQueue/authorizing(_:with:)`` for having it done whenever it
-    /// is needed.
+    /// It must throw when the device refuses. See ``CommandQueue/authorizing(_:with:)-(_,Command<()>)`` for having it
+    /// done whenever it is needed.
     public static func authorize(_ exchange: @escaping @Sendable (Link) async throws -> Void) -> CommandBlock {
         CommandBlock("authorize") { try await exchange(try $0.link) }
     }

@@ -35,7 +35,8 @@ extension CommandBlock {
 }
 
 extension CommandBlock where Output == Void {
-    /// Writes octets to a characteristic. See ``CharacteristicAccess/write(_:to:_:timeout:)``.
+    /// Writes octets to a characteristic. See
+    /// ``CharacteristicAccess/write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)``.
     public static func write(
         _ octets: [UInt8],
         to key: some CharacteristicKey,

@@ -13,7 +13,7 @@
 /// print(try await queue.connecting().run(Identify()) ?? "none")
 /// ```
 ///
-/// On a link that is somebody else's, as in ``Session/withLink(timeout:parameters:pairing:_:)``, a flow can't go on when the link is lost:
+/// On a link that is somebody else's, as in ``Session/withLink(timeout:_:)``, a flow can't go on when the link is lost:
 /// run it in ``Session/queue`` or in a queue that connects.
 public protocol Flow<Output>: Command {
     // Again, so that it is inferred from this protocol's function.

@@ -17,10 +17,14 @@ extension Link {
 
     /// Writes a descriptor, such as a user description.
     ///
-    /// The Client Characteristic Configuration is written by the streams: ``CharacteristicAccess/notifications(of:indications:buffer:)``.
+    /// The Client Characteristic Configuration is written by the streams:
+    /// ``CharacteristicAccess/notifications(of:indications:buffer:)->BLEStream<Key.Value>``.
     ///
-    /// - Parameter value: 0 to 512 octets.
-    /// - Throws: as ``CharacteristicAccess/write(_:to:_:timeout:)``.
+    /// - Parameters:
+    ///   - value: 0 to 512 octets.
+    ///   - descriptor: one that was discovered on this link.
+    ///   - timeout: how long it may take; without it the request has the 30 s of the specification.
+    /// - Throws: as ``CharacteristicAccess/write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)``.
     public func write(
         _ value: some Collection<UInt8>,
         to descriptor: Descriptor,

@@ -159,7 +159,9 @@ extension Link {
     /// ``read(handles:timeout:)`` where the peripheral need not be asked in this way.
     /// Source: Core Specification, Vol 3, Part G, 4.8.4.
     ///
-    /// - Parameter handles: 2 to 11 of them.
+    /// - Parameters:
+    ///   - handles: 2 to 11 of them.
+    ///   - timeout: how long it may take; without it the request has the 30 s of the specification.
     /// - Throws: ``BLEError/Code/invalidArgument`` for another number of handles; else as
     ///   ``read(handles:timeout:)``.
     public func readConcatenated(handles: [UInt16], timeout: Duration? = nil) async throws -> CharacteristicValue {

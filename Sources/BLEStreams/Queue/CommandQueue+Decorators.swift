@@ -64,7 +64,7 @@ extension CommandQueue {
     }
 
     /// The same queue, but each command finds that the device has let us in, by a closure. See
-    /// ``authorizing(_:with:)-(_,Command<Void>)``.
+    /// ``authorizing(_:with:)-(_,Command<()>)``.
     ///
     /// ```swift
     /// let (key, mode) = (BluetoothUUID(0xFFF1), BluetoothUUID(0xFFF2))

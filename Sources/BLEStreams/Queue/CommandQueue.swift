@@ -22,7 +22,7 @@ import BLERadio
 ///
 /// ## Decorators
 ///
-/// ``connecting(timeout:then:)``, ``authorizing(_:with:)-(_,Command<Void>)``, ``retrying(_:when:)`` and
+/// ``connecting(timeout:then:)``, ``authorizing(_:with:)-(_,Command<()>)``, ``retrying(_:when:)`` and
 /// ``timingOut(after:)`` give handles of the same queue that do more around each command; leave them out and nothing else
 /// changes. What was added first is outermost. Connecting and authorizing are preparations of the link: they hold at the
 /// beginning of each attempt of a command, wherever the retry stands, and authorizing always comes behind connecting. So

@@ -15,7 +15,7 @@ public final class ConnectedCentral: Sendable {
     public var maximumValueLength: Int { bearer.serve { server, _ in server.maximumValueLength } }
 
     /// How many of its writes were dropped because it wrote faster than the program took them from
-    /// ``PeripheralServer/writes(to:)``.
+    /// ``PeripheralServer/writes(to:)-(BluetoothUUID?)``.
     public var droppedWrites: Int { state.withLock { $0.droppedWrites } }
 
     /// The link's protection now.

@@ -30,7 +30,7 @@ extension LocalCharacteristic {
     ///     `ATTError` to answer.
     ///   - write: takes the value that a central writes, or throws the `ATTError` to answer, which a write without
     ///     response never gets. If a central writes only a part, `read` supplies the rest, and this closure gets the
-    ///     whole value. Without it, the program answers through ``PeripheralServer/writes(to:)``.
+    ///     whole value. Without it, the program answers through ``PeripheralServer/writes(to:)-(BluetoothUUID?)``.
     ///   - descriptors: descriptors in addition to those that are added automatically.
     public init(
         _ uuid: BluetoothUUID,
@@ -63,14 +63,14 @@ extension LocalCharacteristic {
     /// ```
     ///
     /// The closure is called as described at ``init(_:_:access:maximumLength:id:read:write:descriptors:)``. When it
-    /// returns, the value is stored, and then the central is answered; ``PeripheralServer/writes(to:)`` reports the
-    /// write. When it throws, the value stays as it was.
+    /// returns, the value is stored, and then the central is answered;
+    /// ``PeripheralServer/writes(to:)-(BluetoothUUID?)`` reports the write. When it throws, the value stays as it was.
     ///
     /// - Parameters:
     ///   - uuid: the characteristic's type.
     ///   - properties: the operations that clients may use.
-    ///   - value: its initial value; with `.dynamic`, reads arrive at ``PeripheralServer/reads(of:)``, and nothing is
-    ///     stored.
+    ///   - value: its initial value; with `.dynamic`, reads arrive at ``PeripheralServer/reads(of:)-(BluetoothUUID?)``,
+    ///     and nothing is stored.
     ///   - access: the protection that the properties require of a client.
     ///   - maximumLength: the longest value in octets, 0 to 512; a longer write is refused without calling the closure.
     ///   - hasFixedLength: whether the value always has `maximumLength` octets.

@@ -41,7 +41,7 @@ extension LocalCharacteristic {
     ///   - read: computes the value for the central that reads it, or throws the `ATTError` to answer.
     ///   - write: takes the value that a central writes, or throws the `ATTError` to answer; octets that can't be
     ///     decoded are refused with Value Not Allowed. Without it, the program answers through
-    ///     ``PeripheralServer/writes(to:)``.
+    ///     ``PeripheralServer/writes(to:)-(BluetoothUUID?)``.
     public init<Value>(
         _ key: TypedCharacteristic<Value>,
         _ properties: Characteristic.Properties,

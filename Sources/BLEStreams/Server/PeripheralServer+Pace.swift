@@ -87,8 +87,8 @@ extension PeripheralServer {
     /// Sends a notification to one central, without waiting for it.
     ///
     /// - Returns: what is sent, and how many values were dropped for it.
-    /// - Throws: as for all centrals, and as ``notify(_:of:to:)``; with `.fail`, ``BLEError/Code/overflow`` if there is
-    ///   no room, which with `.oldest` only the outcome reports.
+    /// - Throws: as for all centrals, and as ``notify(_:of:to:)-(_,BluetoothUUID,_)``; with `.fail`,
+    ///   ``BLEError/Code/overflow`` if there is no room, which with `.oldest` only the outcome reports.
     @discardableResult
     public func notify(
         _ value: some Collection<UInt8>,

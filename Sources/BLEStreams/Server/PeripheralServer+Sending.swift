@@ -49,7 +49,8 @@ extension PeripheralServer {
     /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` if the characteristic lacks the property
     ///   `notify`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` if several
     ///   characteristics have this UUID; what ended the server's radio; `CancellationError`. It doesn't throw if some
-    ///   centrals fail to get the value: the outcomes tell which, with the errors of ``notify(_:of:to:)``.
+    ///   centrals fail to get the value: the outcomes tell which, with the errors of
+    ///   ``notify(_:of:to:)-(_,BluetoothUUID,_)``.
     @discardableResult
     public func notify(
         _ value: some Collection<UInt8>,
@@ -77,7 +78,7 @@ extension PeripheralServer {
     ///     ``ConnectedCentral/maximumValueLength`` octets of each are sent.
     ///   - central: the recipient; it must have subscribed to all of them.
     /// - Returns: what is sent of all of them.
-    /// - Throws: as ``notify(_:of:to:)``.
+    /// - Throws: as ``notify(_:of:to:)-(_,BluetoothUUID,_)``.
     @discardableResult
     public func notify(
         _ values: KeyValuePairs<BluetoothUUID, [UInt8]>,
@@ -101,8 +102,8 @@ extension PeripheralServer {
     ///   - uuid: the characteristic.
     ///   - central: the recipient.
     /// - Returns: what was sent.
-    /// - Throws: as ``notify(_:of:to:)``; ``BLEError/Code/disconnected`` also if the central has not confirmed within
-    ///   the 30 s of the specification, which ends its link.
+    /// - Throws: as ``notify(_:of:to:)-(_,BluetoothUUID,_)``; ``BLEError/Code/disconnected`` also if the central has
+    ///   not confirmed within the 30 s of the specification, which ends its link.
     @discardableResult
     public func indicate(
         _ value: some Collection<UInt8>,
@@ -137,7 +138,8 @@ extension PeripheralServer {
     /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` if the characteristic lacks the property
     ///   `indicate`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` if several
     ///   characteristics have this UUID; what ended the server's radio; `CancellationError`. It doesn't throw if some
-    ///   centrals fail to confirm: the outcomes tell which, with the errors of ``indicate(_:of:to:)``.
+    ///   centrals fail to confirm: the outcomes tell which, with the errors of
+    ///   ``indicate(_:of:to:)-(_,BluetoothUUID,_)``.
     @discardableResult
     public func indicate(_ value: some Collection<UInt8>, of uuid: BluetoothUUID) async throws -> [PeripheralServer
         .IndicationOutcome]

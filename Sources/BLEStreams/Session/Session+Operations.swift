@@ -17,7 +17,9 @@ extension Session: CharacteristicAccess {
 
     /// Runs the closure with the link, once the session is ready; for everything that has no function here.
     ///
-    /// - Parameter timeout: how long to wait for the session to be ready; `nil`: for as long as it takes.
+    /// - Parameters:
+    ///   - timeout: how long to wait for the session to be ready; `nil`: for as long as it takes.
+    ///   - body: what to do with the link.
     /// - Throws: why the session failed, as far as it has; ``BLEError/Code/timedOut``; what the closure throws.
     public func withLink<Output>(
         timeout: Duration? = nil,

@@ -18,7 +18,8 @@ extension Session {
     /// ``BLEError/Code/notSupported``: the session does that.
     ///
     /// The session's streams go on meanwhile: values arrive, and those who ask see a gap where a link was lost.
-    /// ``CharacteristicAccess/read(_:timeout:)``, ``CharacteristicAccess/write(_:to:_:timeout:)`` and subscriptions that are not on yet wait
+    /// ``CharacteristicAccess/read(_:timeout:)``,
+    /// ``CharacteristicAccess/write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)`` and subscriptions that are not on yet wait
     /// until the command has ended.
     ///
     /// Commands fail with the session's error once it has failed; when the session ends they are cancelled, and fail with

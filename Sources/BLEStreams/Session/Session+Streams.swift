@@ -19,7 +19,8 @@ extension Session {
 extension Session {
     /// The values of all subscriptions of the plan, as they come; each with the characteristic that sent it.
     ///
-    /// End and errors are those of ``CharacteristicAccess/notifications(of:indications:buffer:)``. A plan without
+    /// End and errors are those of
+    /// ``CharacteristicAccess/notifications(of:indications:buffer:)->BLEStream<Key.Value>``. A plan without
     /// subscriptions has none: the stream ends at once.
     public var values: BLEStream<Session.Value> {
         let reference = SessionReference(self)

@@ -37,7 +37,7 @@ extension PeripheralServer {
     ///   mark: it contains the delimiter, it is too long for its length prefix, or data would look like the mark
     ///   however the message is cut, as with a message that consists only of a one-octet mark;
     ///   ``BLEError/Code/overflow`` if the mark doesn't fit into a chunk of MTU − 3 octets, 512 at most; otherwise as
-    ///   ``notify(_:of:to:)``.
+    ///   ``notify(_:of:to:)-(_,BluetoothUUID,_)``.
     public func send(
         _ message: some Collection<UInt8>,
         of uuid: BluetoothUUID,
@@ -130,7 +130,7 @@ extension CharacteristicAccess {
     ///   - onProgress: called after each chunk with the number of octets of the message written so far.
     /// - Throws: ``BLEError/Code/invalidArgument`` and ``BLEError/Code/overflow`` as
     ///   ``PeripheralServer/send(_:of:to:endingWith:onProgress:)``, before anything is sent; otherwise as
-    ///   ``write(_:to:_:timeout:)``.
+    ///   ``write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)``.
     public func send(
         _ message: some Collection<UInt8>,
         to key: some CharacteristicKey,

@@ -13,7 +13,8 @@ extension Link {
     ///
     /// It looks for each declared service, with its characteristics, descriptors and properties. It reads values
     /// declared as readable, and briefly subscribes to those declared to notify or indicate. Access declared to require
-    /// a more secure link must be refused on this link: verify once before ``secure(to:timeout:)`` and once after. If
+    /// a more secure link must be refused on this link: verify once before ``Link/secure(to:answers:timeout:)`` and
+    /// once after. If
     /// pairing answers are set, the first refusal raises the link automatically. Values of characteristics are not
     /// compared. There may be services that are not declared; of several services with the same UUID, the first
     /// declared corresponds to the first found.

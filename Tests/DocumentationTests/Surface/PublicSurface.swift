@@ -42,24 +42,12 @@ private struct SymbolGraph: Decodable {
     static func symbols(of module: String) throws -> [Symbol] {
         let toolchain = try Toolchain()
         return try toolchain.withFolder { folder in
-            let words =
-                ["swift", "symbolgraph-extract", "-module-name", module, "-target", target] + toolchain.searchPaths
-                + ["-module-cache-path", folder.appending(path: "modules").path, "-output-dir", folder.path]
-                + ["-minimum-access-level", "public", "-skip-synthesized-members"]
-            let complaints = try toolchain.run(words, output: folder.appending(path: "output"))
-            guard complaints.isEmpty else { throw Failure(description: complaints) }
+            let complaints = try toolchain.extractSymbols(of: module, into: folder)
+            guard complaints.isEmpty else { throw Toolchain.Failure(description: complaints) }
             let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
             return try files.filter { $0.hasSuffix(".symbols.json") }.flatMap { name in
                 try JSONDecoder().decode(Self.self, from: Data(contentsOf: folder.appending(path: name))).symbols
             }
         }
     }
-
-    private struct Failure: Error, CustomStringConvertible { var description: String }
-
-    #if arch(arm64)
-        private static let target = "aarch64-unknown-linux-gnu"
-    #else
-        private static let target = "x86_64-unknown-linux-gnu"
-    #endif
 }

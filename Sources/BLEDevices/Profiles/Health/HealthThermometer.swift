@@ -12,8 +12,24 @@ public struct TemperatureMeasurement: Hashable, Sendable {
 
     /// Where a temperature is taken.
     public enum Site: UInt8, Hashable, Sendable {
+        /// In an armpit.
         case armpit = 1
-        case body, ear, finger, gastrointestinalTract, mouth, rectum, toe, tympanum
+        /// On the body, wherever.
+        case body
+        /// At an ear lobe.
+        case ear
+        /// On a finger.
+        case finger
+        /// In the gastrointestinal tract.
+        case gastrointestinalTract
+        /// In the mouth.
+        case mouth
+        /// In the rectum.
+        case rectum
+        /// On a toe.
+        case toe
+        /// At the eardrum.
+        case tympanum
     }
 
     /// The temperature, in the unit.
