@@ -67,19 +67,19 @@ extension OperatorPicture {
         OperatorPicture("dropFirst", "a-b-c|", code: ".dropFirst()") { $0[0].dropFirst() },
         OperatorPicture("dropWhile", "1-3-2-3|", code: ".drop { $0 != \"2\" }") { $0[0].drop { $0 != "2" } },
         OperatorPicture("takeUntilElement", "a-b-c|", code: ".take { $0 == \"b\" }") { $0[0].take { $0 == "b" } },
-        OperatorPicture("takeUntil", "a-b-c-d|", "----x", code: "a.take(until: b)") { $0[0].take(until: $0[1]) },
+        OperatorPicture("takeUntil", "a-b-c-d|", "---x", code: "a.take(until: b)") { $0[0].take(until: $0[1]) },
     ]
 
     private static let timing: [OperatorPicture] = [
-        OperatorPicture("throttle", "abcde--f|", code: ".throttle(for: .seconds(3))") {
-            $0[0].throttle(for: .seconds(3))
+        OperatorPicture("throttle", "abcde--f|", code: ".throttle(for: .milliseconds(2500))") {
+            $0[0].throttle(for: .milliseconds(2500))
         },
         OperatorPicture("debounce", "ab---c--|", code: ".debounce(for: .seconds(2))") {
             $0[0].debounce(for: .seconds(2))
         },
         OperatorPicture("timeout", "a-b-----c|", code: ".timeout(.seconds(3))") { $0[0].timeout(.seconds(3)) },
         OperatorPicture("buffered", "abcdef---|", code: ".buffered(.newest(1))", isBusyFor: 3) {
-            $0[0].buffered(.newest(1)).withGaps()
+            $0[0].buffered(.newest(1))
         },
         OperatorPicture("presence", "a-b-b-b-|", code: ".presence(by: { $0 }, timeout: .seconds(3))") {
             $0[0].presence(by: { $0 }, timeout: .seconds(3)).compactMap { event in
@@ -100,11 +100,11 @@ extension OperatorPicture {
         OperatorPicture("combineLatest", "a--b--c|", "-1---2|", code: "a.combineLatest(with: b)") {
             $0[0].combineLatest(with: $0[1]).map { $0.0 + $0.1 }
         },
-        OperatorPicture("flatMapMerging", "a-b|", code: ".flatMap(merging: 2) { values(of: $0) }") { inputs in
-            let upstream = inputs[0]
-            return upstream.flatMap(merging: 2) { name in upstream.map { name + $0 } }
+        OperatorPicture("flatMapMerging", "a-b|", "-1--2|", code: "a.flatMap(merging: 2) { x in b.map { x + $0 } }") {
+            let (names, numbers) = ($0[0], $0[1])
+            return names.flatMap(merging: 2) { x in numbers.map { x + $0 } }
         },
-        OperatorPicture("share", "a-b|", code: "let s = a.share(); s.merge(with: s)") {
+        OperatorPicture("share", "-a-b|", code: "let s = a.share(); s.merge(with: s)") {
             let shared = $0[0].share()
             return shared.merge(with: shared)
         },
