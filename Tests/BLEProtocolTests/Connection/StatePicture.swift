@@ -2,7 +2,7 @@ import BLEProtocol
 
 /// Which state leads to which, as a picture in SVG: the states at the left lead to those above where there is a dot.
 enum StatePicture {
-    private static let (left, top, cell) = (196, 190, 26)
+    private static let (left, top, cell) = (240, 240, 26)
     private static let states = SessionState.Kind.allCases
 
     static var text: String {
