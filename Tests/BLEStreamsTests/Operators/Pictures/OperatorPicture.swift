@@ -82,7 +82,7 @@ extension OperatorPicture {
             $0[0].buffered(.newest(1))
         },
         OperatorPicture("presence", "a-b-b-b-|", code: ".presence(by: { $0 }, timeout: .seconds(3))") {
-            $0[0].presence(by: { $0 }, timeout: .seconds(3)).compactMap { event in
+            $0[0].presence(by: { $0 }, timeout: .seconds(3)).compactMap { event -> String? in
                 switch event {
                 case .enter(let key, _): "+\(key)"
                 case .leave(let key, _): "−\(key)"
