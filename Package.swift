@@ -19,6 +19,10 @@ let hasKernelRadio = Context.environment["BLESTREAMS_BACKEND"] != "none"
 // `Tests/Fuzzing/run` builds the entry points as a program for libFuzzer.
 let isFuzzing = Context.environment["BLESTREAMS_FUZZING"] != nil
 
+let commandDependencies: [Target.Dependency] = [
+    "BLEDevices", "BLERadio", "BLEStreams", "BLESimulator", "CGetopt", "Interruption",
+]
+
 let package = Package(
     name: "BLEStreams",
     products: [
@@ -36,12 +40,10 @@ let package = Package(
         .target(name: "BLEDevices", dependencies: ["BLEProtocol", "BLERadio", "BLEStreams", "CLibrary"]),
         .target(name: "CLibrary"),
 
-        // Programs that use public API only.
-        .executableTarget(
-            name: "ble",
-            dependencies: ["BLEDevices", "BLERadio", "BLEStreams", "BLESimulator", "CGetopt", "Interruption"],
-            path: "Examples/ble"
-        ),
+        // Programs that use public API only. A fuzzer brings its own beginning.
+        isFuzzing
+            ? .target(name: "ble", dependencies: commandDependencies, path: "Examples/ble", exclude: ["BLE.swift"])
+            : .executableTarget(name: "ble", dependencies: commandDependencies, path: "Examples/ble"),
         .systemLibrary(name: "CGetopt", path: "Examples/CGetopt"),
         .executableTarget(
             name: "Transfer",
@@ -111,13 +113,13 @@ let package = Package(
         isFuzzing
             ? .executableTarget(
                 name: "Fuzzer",
-                dependencies: ["BLEDevices", "BLEProtocol", "BLERadio", "BLEStreams"],
+                dependencies: ["ble", "BLEDevices", "BLEProtocol", "BLERadio", "BLEStreams"],
                 path: "Tests/Fuzzing",
                 exclude: ["Corpora", "Replay", "run"]
             )
             : .testTarget(
                 name: "FuzzingTests",
-                dependencies: ["BLEDevices", "BLEProtocol", "BLERadio", "BLEStreams"],
+                dependencies: ["ble", "BLEDevices", "BLEProtocol", "BLERadio", "BLEStreams"],
                 path: "Tests/Fuzzing",
                 exclude: ["Corpora", "Driver", "run"]
             ),

@@ -15,27 +15,10 @@ enum BLE {
 
     /// Runs the command that the words name; how it went.
     private static func run(_ words: [String]) async -> ExitStatus {
-        var name = "ble"
-        do throws(UsageError) {
-            let before = try Arguments(parsing: words, options: Option.common, stopsAtWord: true)
-            guard let word = before.words.first else {
-                if before.has("help") { return show(Help.text) }
-                return complain("ble: a command is missing\n\n\(Help.text)\n")
-            }
-            guard let command = commands.first(where: { $0.name == word }) else {
-                throw UsageError("there is no command '\(word)'")
-            }
-            name += " \(word)"
-            var arguments = try Arguments(
-                parsing: Array(before.words.dropFirst()),
-                options: command.options + Option.common
-            )
-            arguments.add(before)
-            if arguments.has("help") { return show(Help.text(of: command)) }
-            let common = try CommonOptions(arguments)
-            return await perform(try command.init(arguments), common)
-        } catch {
-            return complain("\(name): \(error.message)\nTry `\(name) --help`.\n")
+        switch Invocation(words) {
+        case .help(let text): show(text)
+        case .refused(let text): complain(text)
+        case .command(let command, let common): await perform(command, common)
         }
     }
 
