@@ -12,10 +12,10 @@ extension AdvertisingData {
     public var isLocalNameComplete: Bool { completeLocalNameOctets != nil }
 
     /// The octets of the complete name, as they were received.
-    public var completeLocalNameOctets: ArraySlice<UInt8>? { first(.completeLocalName) }
+    package var completeLocalNameOctets: ArraySlice<UInt8>? { first(.completeLocalName) }
 
     /// The octets of the shortened name, as they were received.
-    public var shortenedLocalNameOctets: ArraySlice<UInt8>? { first(.shortenedLocalName) }
+    package var shortenedLocalNameOctets: ArraySlice<UInt8>? { first(.shortenedLocalName) }
 
     private static func text(_ octets: ArraySlice<UInt8>) -> String {
         var octets = octets.prefix { $0 != 0 }

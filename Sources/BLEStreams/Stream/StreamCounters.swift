@@ -18,7 +18,7 @@ public struct StreamCounters: Hashable, Sendable {
     public var waiting: Int { received - delivered - dropped }
 
     /// All zero.
-    public init() {}
+    package init() {}
 
     /// Counts what happened elsewhere too, as of one stream.
     mutating func add(_ other: StreamCounters) {

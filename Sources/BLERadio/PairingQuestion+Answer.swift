@@ -1,3 +1,5 @@
+public import BLEProtocol
+
 extension PairingQuestion {
     /// An answer to a question of a pairing. Printing, interpolating or dumping it shows no number.
     public enum Answer: Hashable, Sendable {

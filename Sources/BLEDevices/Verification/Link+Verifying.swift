@@ -1,4 +1,5 @@
 import BLEProtocol
+public import BLEStreams
 
 extension Link {
     /// Tests whether the peripheral behaves as declared: for firmware, and for your own server.

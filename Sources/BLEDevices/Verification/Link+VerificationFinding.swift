@@ -1,4 +1,5 @@
 public import BLEProtocol
+public import BLEStreams
 
 extension Link {
     /// A deviation of a peripheral from its declaration, found by ``Link/verify(against:writing:timeout:)``.
@@ -15,8 +16,8 @@ extension Link {
 
         /// The kind of deviation.
         public enum Kind: Hashable, Sendable {
-            /// The declared service, characteristic or descriptor is missing. If the descriptor is 2902, the characteristic
-            /// is declared to notify or indicate but has no descriptor to subscribe with.
+            /// The declared service, characteristic or descriptor is missing. If the descriptor is 2902, the
+            /// characteristic is declared to notify or indicate but has no descriptor to subscribe with.
             case missing
             /// The service doesn't include this other service as declared.
             case missingInclude(BluetoothUUID)

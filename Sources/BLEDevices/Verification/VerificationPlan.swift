@@ -1,6 +1,6 @@
 import BLEProtocol
 
-/// What a service is to be like.
+/// The expectations of a service.
 struct PromisedService {
     let uuid: BluetoothUUID
     let isPrimary: Bool
@@ -8,7 +8,7 @@ struct PromisedService {
     let characteristics: [PromisedCharacteristic]
 }
 
-/// What a characteristic is to be like.
+/// The expectations of a characteristic.
 struct PromisedCharacteristic {
     let uuid: BluetoothUUID
     let properties: Characteristic.Properties
@@ -18,21 +18,21 @@ struct PromisedCharacteristic {
     let descriptors: [PromisedDescriptor]
 }
 
-/// What a descriptor is to be like.
+/// The expectations of a descriptor.
 struct PromisedDescriptor {
     let uuid: BluetoothUUID
     let read: Promise
-    /// The value that it always has; `nil`: any.
+    /// Its constant value; `nil` if it may vary.
     let value: [UInt8]?
 }
 
-/// What is known of what can be done with a value.
+/// What is known of an operation on a value.
 enum Promise {
-    /// It can't be done, or nobody says so.
+    /// It is not possible, or not promised.
     case nothing
-    /// It can be done; what a link must be like for it isn't known.
+    /// It is possible; the required security of the link is unknown.
     case somehow
-    /// It can be done on a link like this.
+    /// It is possible on a link with this security.
     case on(AccessRequirement)
 
     init(_ requirement: AccessRequirement?) { self = requirement.map { .on($0) } ?? .nothing }
@@ -84,7 +84,7 @@ extension PromisedDescriptor {
     fileprivate init(_ declared: LocalDescriptor) {
         uuid = declared.uuid
         read = Promise(declared.permissions.read)
-        // One that is written, or answered by the program, may have any.
+        // A writable or computed descriptor may have any value.
         if case .stored(let octets) = declared.value, declared.permissions.write == nil {
             value = octets
         } else {
@@ -96,7 +96,7 @@ extension PromisedDescriptor {
 // MARK: - Claimed by the peripheral itself
 
 extension [PromisedService] {
-    /// What a peripheral's properties promise, and the descriptors that the specification then asks for.
+    /// The promises of a peripheral's properties, and the descriptors that the specification requires for them.
     init(claimedBy database: GATTDatabase) {
         self = database.services.map { service in
             PromisedService(

@@ -1,14 +1,14 @@
 import BLEProtocol
-import BLERadio
+import BLEStreams
 
-/// One try of everything that a peripheral promises.
+/// One test of everything that a peripheral promises.
 struct Verification {
     private let link: Link
     private let writing: Bool
     private let timeout: Duration?
     private var findings: [Link.VerificationFinding] = []
 
-    /// What is looked at.
+    /// The attribute under test.
     private struct Place {
         var service: BluetoothUUID
         var characteristic: BluetoothUUID?
@@ -16,7 +16,7 @@ struct Verification {
         var handle: UInt16?
     }
 
-    /// The link has not lasted.
+    /// The link was lost.
     private struct Over: Error {}
 
     init(link: Link, writing: Bool, timeout: Duration?) {
@@ -41,7 +41,7 @@ struct Verification {
                 try await verify(service, rest.remove(at: index))
             }
         } catch is Over {
-            // The last finding says so.
+            // The last finding reports it.
         }
         return findings
     }
@@ -58,7 +58,7 @@ struct Verification {
         )
     }
 
-    // MARK: - What is there
+    // MARK: - Presence
 
     private mutating func verify(_ promised: PromisedService, _ found: GATTService) async throws {
         var included = found.includedServices.map(\.uuid)
@@ -93,7 +93,7 @@ struct Verification {
         if promised.properties != found.properties {
             note(.otherProperties(declared: promised.properties, found: found.properties), place)
         }
-        // What it doesn't even claim is known to be missing.
+        // A property that it doesn't even claim is already reported as missing.
         if found.properties.contains(.read) {
             let octets = try await read(promised.read, place)
             if writing, found.properties.contains(.write), let octets { try await write(octets, promised.write, place) }
@@ -136,9 +136,9 @@ struct Verification {
         }
     }
 
-    // MARK: - What it does
+    // MARK: - Behaviour
 
-    /// Reads what can be read; the octets where that came about.
+    /// Reads a value if it is promised to be readable; returns the octets if that succeeds.
     private mutating func read(_ promise: Promise, _ place: Place) async throws -> [UInt8]? {
         guard let handle = place.handle else { return nil }
         let (link, timeout) = (link, timeout)
@@ -155,7 +155,7 @@ struct Verification {
         }
     }
 
-    /// Does what is promised, and notes where that comes out otherwise.
+    /// Attempts a promised operation, and notes a deviation.
     @discardableResult
     private mutating func attempt<Output>(
         _ operation: Link.VerificationFinding.Operation,
@@ -175,14 +175,14 @@ struct Verification {
                 if !isExpected(answer, promise) { note(.refused(operation, answer), place) }
                 return nil
             }
-            // A pairing that failed, or services that became others, are nothing that was asked here.
+            // A failed pairing or changed services are not deviations.
             guard [.disconnected, .timedOut, .protocolViolation].contains(error.code) else { throw error }
             note(.failed(operation, cause: error.cause), place)
             throw Over()
         }
     }
 
-    /// Whether a link like this one is to be refused so.
+    /// Whether this refusal is expected on a link like this one.
     private func isExpected(_ error: ATTError, _ promise: Promise) -> Bool {
         let security = link.security
         switch (error, promise) {
@@ -198,30 +198,8 @@ struct Verification {
     }
 }
 
-extension Link {
-    /// Has values sent and switches that off again.
-    fileprivate func subscribeBriefly(
-        to characteristic: Characteristic,
-        indications: Bool,
-        timeout: Duration?
-    ) async throws {
-        let limit = timeout ?? .seconds(30)
-        let object = "of \(characteristic.uuid) of \(peripheral)"
-        let error: @Sendable () -> any Error = {
-            BLEError.timedOut("subscribe", object: object, after: limit, waitingFor: "no answer came")
-        }
-        let unsubscribe = try await subscribe(
-            .exactly(characteristic),
-            indications: indications,
-            limit: (limit, error),
-            deliver: { _ in }
-        )
-        unsubscribe()
-    }
-}
-
 extension LinkSecurity {
-    /// Whether a link like this is as secure as a server asks for.
+    /// Whether a link like this is as secure as required.
     fileprivate func satisfies(_ requirement: AccessRequirement) -> Bool {
         if requirement.needsEncryption, !isEncrypted || keySize < requirement.minimumKeySize { return false }
         return isAuthenticated || !requirement.needsAuthentication
