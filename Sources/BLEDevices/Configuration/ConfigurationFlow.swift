@@ -2,23 +2,23 @@ public import BLEProtocol
 import BLERadio
 public import BLEStreams
 
-/// Brings the settings of a device to the wished values: all of them, or none.
+/// Writes the settings of a device: all of them, or none.
 ///
-/// Reads each, writes those that differ, in order, reads each back and compares. When one fails, what was written before
-/// is written back, the last one first, also on cancellation.
+/// The flow reads each setting, writes those that differ, in order, and reads each back to compare. If one fails, or on
+/// cancellation, it restores the values written before, the last one first.
 ///
-/// - Throws (when run): ``BLEError/Code/attributeError`` when the device refuses one; ``BLEError/Code/verificationFailed``
-///   when it says another value afterwards; ``BLEError/Code/disconnected``; `CancellationError`. Where the former values
-///   could not be written back, the cause says so.
+/// - Throws (when run): ``BLEError/Code/attributeError`` if the device refuses a value;
+///   ``BLEError/Code/verificationFailed`` if it reads back another one; ``BLEError/Code/disconnected``;
+///   `CancellationError`. If the previous values could not be restored, the cause says so.
 public struct ConfigurationFlow: Flow {
-    /// One setting of a device: a characteristic, and the value that it shall have.
+    /// One setting of a device: a characteristic and its intended value.
     public struct Setting: Hashable, Sendable {
-        /// The characteristic; it can be read and written.
+        /// The characteristic; it must be readable and writable.
         public var characteristic: BluetoothUUID
-        /// The value that it shall have.
+        /// The intended value.
         public var value: [UInt8]
 
-        /// Wishes for a value.
+        /// Describes a setting.
         public init(_ characteristic: BluetoothUUID, _ value: some Collection<UInt8>) {
             self.characteristic = characteristic
             self.value = Array(value)
@@ -29,10 +29,10 @@ public struct ConfigurationFlow: Flow {
 
     private let settings: [Setting]
 
-    /// Lists the settings, in the order in which they are to be written.
+    /// Describes a configuration; the settings are written in the order given.
     public init(_ settings: [Setting]) { self.settings = settings }
 
-    /// - Returns: the settings that had another value before, with that value.
+    /// - Returns: the settings that were changed, each with its previous value.
     public func run(on channel: FlowChannel) async throws -> [Setting] {
         try await channel.reconnect()
         channel.begin("read", total: settings.count)
@@ -47,7 +47,7 @@ public struct ConfigurationFlow: Flow {
         var begun: [Setting] = []
         do {
             for (index, (wished, old)) in changes.enumerated() {
-                // A write that fails may have taken effect all the same.
+                // A failed write may have taken effect nevertheless.
                 begun.append(old)
                 try await channel.write(wished.value, to: wished.characteristic)
                 let value = try await channel.read(wished.characteristic)
@@ -59,17 +59,17 @@ public struct ConfigurationFlow: Flow {
             let lost = await rollBack(begun, on: channel)
             guard !lost.isEmpty, var error = error as? BLEError else { throw error }
             error.cause +=
-                "; its former value could not be written back: \(lost.map { "\($0)" }.joined(separator: ", "))"
+                "; its previous value could not be restored: \(lost.map { "\($0)" }.joined(separator: ", "))"
             throw error
         }
         return changes.map(\.1)
     }
 
-    /// Writes former values back, whatever happens; those for which it wasn't possible.
+    /// Restores previous values, also on cancellation; returns those that could not be restored.
     private func rollBack(_ settings: [Setting], on channel: FlowChannel) async -> [BluetoothUUID] {
         var lost: [BluetoothUUID] = []
         for (index, setting) in settings.reversed().enumerated() {
-            // The last one that was begun need not have changed: the device may refuse its old value as it did the new.
+            // The last one may be unchanged: the device may refuse its old value as it refused the new one.
             if await !channel.restore(setting.value, of: setting.characteristic), index > 0 {
                 lost.append(setting.characteristic)
             }
@@ -83,7 +83,7 @@ public struct ConfigurationFlow: Flow {
             .verificationFailed,
             operation: name,
             object: "of \(setting.characteristic) of \(channel.peripheral)",
-            cause: "the device says another value than was written",
+            cause: "the value read back differs from the one written",
             remedy: "Check which values the device allows."
         )
         error.received = Array(value)

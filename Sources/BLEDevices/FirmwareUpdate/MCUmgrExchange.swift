@@ -15,14 +15,14 @@ final class MCUmgrExchange {
     private var answers: [MCUmgrMessage] = []
     private var lastSequence: UInt8 = 0
 
-    /// The largest request in octets: one write, and no more than the device holds.
+    /// The largest request in octets: one write, and at most the device's buffer.
     private(set) var maximumRequest: Int
 
     /// Subscribes to the answers.
     ///
     /// - Parameters:
     ///   - patience: how long an answer may take.
-    ///   - retry: how often a device that is busy or says nothing is asked again.
+    ///   - retry: how often a request is repeated if the device is busy or does not answer.
     init(on channel: FlowChannel, patience: Duration, retry: RetryPolicy) async throws {
         self.channel = channel
         self.patience = patience
@@ -33,10 +33,10 @@ final class MCUmgrExchange {
         try await channel.subscribe(to: Self.characteristic)
     }
 
-    /// Takes note of how much the device holds.
+    /// Records the size of the device's buffer.
     func limitRequests(to size: Int) { maximumRequest = min(maximumRequest, size) }
 
-    /// Sends a request; the sequence number by which its answer is known.
+    /// Sends a request, and returns the sequence number that its answer will carry.
     func send(_ operation: MCUmgrMessage.Operation, _ command: MCUmgrMessage.Command, _ body: CBORValue) async throws
         -> UInt8
     {
@@ -46,16 +46,16 @@ final class MCUmgrExchange {
         return message.sequence
     }
 
-    /// Whether asking again may help: the device is busy, or has not answered in time.
+    /// Whether a retry may help: the device is busy, or has not answered in time.
     static func isPassing(_ error: any Error) -> Bool {
         if let failure = error as? MCUmgrFailure { return failure.isPassing }
         guard let error = error as? BLEError else { return false }
         return error.code == .timedOut && !error.isFinal
     }
 
-    /// Sends a request and waits for its answer; sends it again, after a pause, to a device that is busy or says nothing.
+    /// Sends a request and waits for its answer; repeats it, after a pause, if the device is busy or does not answer.
     ///
-    /// - Throws: ``MCUmgrFailure`` where the device says that it can't.
+    /// - Throws: ``MCUmgrFailure`` if the device reports a failure.
     func request(
         _ operation: MCUmgrMessage.Operation,
         _ command: MCUmgrMessage.Command,
@@ -75,14 +75,14 @@ final class MCUmgrExchange {
     private func response(to sequence: UInt8, _ command: MCUmgrMessage.Command) async throws -> CBORValue {
         while true {
             let answer = try await answer()
-            // An answer to what nobody waits for any more is let go.
+            // An answer to an abandoned request is ignored.
             guard answer.sequence == sequence, answer.command == command else { continue }
             if let failure = MCUmgrFailure(answer.body) { throw failure }
             return answer.body
         }
     }
 
-    /// The next answer, whatever it is to.
+    /// The next answer, to whichever request.
     func answer(patience: Duration? = nil) async throws -> MCUmgrMessage {
         while answers.isEmpty {
             let (value, source) = try await channel.value(timeout: patience ?? self.patience)
@@ -94,7 +94,7 @@ final class MCUmgrExchange {
                     var violation = BLEError.update(
                         .protocolViolation,
                         channel,
-                        "an answer of the device can't be read: \(error)",
+                        "an answer of the device can't be decoded: \(error)",
                         BLEError.faultyFirmware
                     )
                     violation.received = Array(value)

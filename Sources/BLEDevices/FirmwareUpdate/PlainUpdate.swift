@@ -1,23 +1,23 @@
 import BLEProtocol
 import BLEStreams
 
-/// Which octets of an image go out next, by what the device says; a value without I/O.
+/// Decides which octets of an image to send next, from the device's statuses; a value without I/O.
 struct PlainUpload {
     let size: Int
-    /// What the device has.
+    /// How many octets the device has.
     private(set) var confirmed: Int
-    /// What has been sent.
+    /// How many octets have been sent.
     private(set) var sent: Int
     private var limit: Int
 
-    /// Why a status can't be.
+    /// Why a status is impossible.
     enum Fault: Error, Equatable {
         case wentBack(from: Int, to: Int)
         case beyondTheEnd(offset: Int, size: Int)
         case notSentYet(offset: Int, sent: Int)
     }
 
-    /// Begins where the device is.
+    /// Begins at the device's offset.
     init(size: Int, _ status: PlainUpdateStatus) throws(Fault) {
         self.size = size
         let offset = Int(status.offset)
@@ -27,7 +27,7 @@ struct PlainUpload {
         limit = min(size, offset + Int(status.window))
     }
 
-    /// Takes note of a status.
+    /// Records a status.
     mutating func take(_ status: PlainUpdateStatus) throws(Fault) {
         let offset = Int(status.offset)
         guard offset <= size else { throw .beyondTheEnd(offset: offset, size: size) }
@@ -37,7 +37,7 @@ struct PlainUpload {
         limit = min(size, max(limit, offset + Int(status.window)))
     }
 
-    /// The next octets to send, of so many at most; `nil` while the device wants no more.
+    /// The range of the next octets, up to a maximum length; `nil` while the device accepts no more.
     mutating func next(_ maximum: Int) -> Range<Int>? {
         guard sent < limit, maximum > 0 else { return nil }
         let end = min(limit, sent + maximum)
@@ -46,14 +46,14 @@ struct PlainUpload {
     }
 }
 
-/// The update over the plain protocol. See ``FirmwareUpdateFlow/PlainProfile``.
+/// The update by the plain protocol. See ``FirmwareUpdateFlow/PlainProfile``.
 struct PlainUpdate: Sendable {
     let image: FirmwareImage
     let profile: FirmwareUpdateFlow.PlainProfile
     let model: UInt16?
     let kind: Link.WriteKind?
     let resume: RetryPolicy
-    /// For how long a device may say nothing.
+    /// How long a device may stay silent.
     let patience: Duration
 
     private var size: Int { image.bytes.count }
@@ -63,7 +63,8 @@ struct PlainUpdate: Sendable {
         do {
             try await channel.resuming(resume) { try await transfer(on: channel) }
         } catch let error as BLEError where error.code != .disconnected && error.code != .invalidArgument {
-            // The device need not keep what will never be whole. Best effort: the error that is told is the first one.
+            // The device need not keep an image that will never be complete. Best effort: the first error is the one
+            // reported.
             try? await channel.write([2], to: profile.control)
             throw error
         }
@@ -154,7 +155,7 @@ struct PlainUpdate: Sendable {
         var error = BLEError.update(
             .malformedValue,
             channel,
-            "the device sent a status that can't be read",
+            "the device sent a status that can't be decoded",
             BLEError.faultyFirmware
         )
         error.received = Array(value)
@@ -168,16 +169,16 @@ struct PlainUpdate: Sendable {
             throw BLEError.update(
                 .invalidArgument,
                 channel,
-                "the image has \(size) octets, and the device takes \(status.capacity) at most",
-                "Choose the image that is built for this device."
+                "the image has \(size) octets, but the device accepts at most \(status.capacity)",
+                "Choose the image built for this device."
             )
         }
         guard model == nil || model == status.model else {
             throw BLEError.update(
                 .invalidArgument,
                 channel,
-                "the image is for model \(model ?? 0), and the device is model \(status.model)",
-                "Choose the image that is built for this device."
+                "the image is for model \(model ?? 0), but the device is model \(status.model)",
+                "Choose the image built for this device."
             )
         }
     }
@@ -187,8 +188,8 @@ struct PlainUpdate: Sendable {
         throw BLEError.update(
             .updateFailed,
             channel,
-            "the device says: \(status.failure)",
-            "The device's log may tell more."
+            "the device reports: \(status.failure)",
+            "Check the device's log."
         )
     }
 
@@ -201,9 +202,9 @@ struct PlainUpdate: Sendable {
         } catch {
             let cause =
                 switch error {
-                case .wentBack(let from, let to): "the device had \(from) octets, and now says \(to)"
-                case .beyondTheEnd(let offset, let size): "the device asks for octet \(offset) of \(size)"
-                case .notSentYet(let offset, let sent): "the device says it has \(offset) octets; \(sent) were sent"
+                case .wentBack(let from, let to): "the device had \(from) octets, and now reports \(to)"
+                case .beyondTheEnd(let offset, let size): "the device requests octet \(offset) of \(size)"
+                case .notSentYet(let offset, let sent): "the device reports \(offset) octets, but \(sent) were sent"
                 }
             throw BLEError.update(.protocolViolation, channel, cause, BLEError.faultyFirmware)
         }

@@ -5,14 +5,14 @@ public import BLEStreams
 ///
 /// | characteristic | properties | octets, numbers least significant octet first |
 /// |---|---|---|
-/// | control | write | send from: `01`, first number (4); safe: `02`, last number (4) |
-/// | records | notify | number (4), the record; number `FFFFFFFF` alone: that was all |
+/// | control | write | report from: `01`, first number (4); stored: `02`, last number (4) |
+/// | records | notify | number (4), the record; number `FFFFFFFF` alone: end |
 public struct PlainRecordTransport: RecordTransport {
     private let control: BluetoothUUID
     private let records: BluetoothUUID
     private let patience: Duration
 
-    /// Names the characteristics, and how long the device may say nothing.
+    /// Describes the characteristics, and how long the device may stay silent.
     public init(control: BluetoothUUID, records: BluetoothUUID, patience: Duration = .seconds(20)) {
         self.control = control
         self.records = records
@@ -32,7 +32,7 @@ public struct PlainRecordTransport: RecordTransport {
             guard source == records else { continue }
             var reader = ByteReader(value.bytes)
             guard let number = reader.uint32() else {
-                throw BLEError.record(channel, value, "it has \(value.count) octets, and needs four at least")
+                throw BLEError.record(channel, value, "it has \(value.count) octets; at least four are required")
             }
             if number == .max { return }
             try await take(DeviceRecord(number: Int(number), bytes: Array(reader.rest())))

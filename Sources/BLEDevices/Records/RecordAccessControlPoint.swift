@@ -1,29 +1,29 @@
 public import BLEProtocol
 public import BLEStreams
 
-/// Records by the Record Access Control Point of the Glucose and other services.
+/// Fetches records by the Record Access Control Point, of the Glucose Service and others.
 ///
-/// A report that nobody wants any more, since the flow was cancelled or replaced or can't store a record, is aborted: the
-/// next flow finds a device that is quiet. Its answer is awaited for 5 s at most.
+/// If the flow is cancelled or replaced, or can't store a record, it aborts the report, so that the next flow finds the
+/// device idle. It waits at most 5 s for the answer to the abort.
 ///
 /// Source: GATT Specification Supplement, "Record Access Control Point"; Glucose Service 1.0.1, 3.4.
 public struct RecordAccessControlPoint: RecordTransport {
     private let controlPoint: BluetoothUUID
     private let records: BluetoothUUID
-    /// Where in a record its number stands.
+    /// The offset of the number within a record.
     private let numberOffset: Int
     private let patience: Duration
 
-    /// How long the answer to an abort is awaited: whoever was cancelled wants to leave.
+    /// How long to wait for the answer to an abort: short, since the flow was cancelled.
     private static let abortLimit = Duration.seconds(5)
 
-    /// Describes a service.
+    /// Describes the service's characteristics.
     ///
     /// - Parameters:
     ///   - records: the characteristic that notifies records.
-    ///   - numberOffset: where in a record its sequence number of two octets begins.
-    ///   - controlPoint: the control point, 2A52 unless said otherwise.
-    ///   - patience: how long the device may say nothing.
+    ///   - numberOffset: the offset within a record of its sequence number, two octets.
+    ///   - controlPoint: the control point; by default 2A52.
+    ///   - patience: how long the device may stay silent.
     public init(
         records: BluetoothUUID,
         numberOffset: Int,
@@ -36,7 +36,7 @@ public struct RecordAccessControlPoint: RecordTransport {
         self.patience = patience
     }
 
-    /// The measurements of a glucose meter: 2A18, behind an octet of flags the number.
+    /// The measurements of a glucose meter: 2A18; an octet of flags precedes the number.
     public static let glucose = RecordAccessControlPoint(records: BluetoothUUID(0x2A18), numberOffset: 1)
 
     private enum Octet {
@@ -56,7 +56,7 @@ public struct RecordAccessControlPoint: RecordTransport {
         on channel: FlowChannel,
         _ take: (DeviceRecord) async throws -> Void
     ) async throws {
-        // Numbers have two octets: behind the last one there is none.
+        // Numbers have two octets: none follows the last one.
         if let last, last >= Int(UInt16.max) { return }
         try await channel.subscribe(to: records)
         try await channel.subscribe(to: controlPoint, indications: true)
@@ -67,7 +67,7 @@ public struct RecordAccessControlPoint: RecordTransport {
         do {
             try await channel.write(request(after: last), to: controlPoint)
         } catch let error as CancellationError {
-            // It may have left all the same.
+            // It may have been sent nevertheless.
             await abort(on: channel)
             throw error
         }
@@ -89,14 +89,14 @@ public struct RecordAccessControlPoint: RecordTransport {
         }
     }
 
-    /// Has the device report no more, and waits until it says so.
+    /// Aborts the report, and waits for the device to confirm that.
     private func abort(on channel: FlowChannel) async {
         await channel.conclude([Octet.abortOperation, Octet.null], on: controlPoint, limit: Self.abortLimit) { value in
             value.count >= 3 && value[0] == Octet.response && value[2] == Octet.abortOperation
         }
     }
 
-    /// The control point knows no acknowledgement: records stay until somebody deletes them.
+    /// The control point has no acknowledgement: records stay until they are deleted.
     public func acknowledge(upTo last: Int, on channel: FlowChannel) async throws {}
 
     private func request(after last: Int?) -> [UInt8] {
@@ -116,15 +116,15 @@ public struct RecordAccessControlPoint: RecordTransport {
         return DeviceRecord(number: number, bytes: Array(value))
     }
 
-    /// Whether it says that the report is over, well or not.
+    /// Whether the value ends the report, with success or not.
     private func isAboutReport(_ value: CharacteristicValue, _ channel: FlowChannel) throws -> Bool {
         guard value.count >= 4, value[0] == Octet.response else {
-            throw BLEError.record(channel, value, "it is no answer of the control point")
+            throw BLEError.record(channel, value, "it is not an answer of the control point")
         }
         return value[2] == Octet.reportRecords
     }
 
-    /// What a response code means (GATT Specification Supplement, "Record Access Control Point").
+    /// The meaning of a response code (GATT Specification Supplement, "Record Access Control Point").
     private static func words(for code: UInt8) -> String {
         let words: [UInt8: String] = [
             2: "operation not supported", 3: "invalid operator", 4: "operator not supported", 5: "invalid operand",
@@ -133,7 +133,7 @@ public struct RecordAccessControlPoint: RecordTransport {
         return words[code].map { "\($0) (code \(code))" } ?? "code \(code)"
     }
 
-    /// Throws where the device says that it can't.
+    /// Throws if the device reports a failure.
     private func check(_ code: UInt8, _ channel: FlowChannel) throws {
         guard code != Octet.success, code != Octet.noRecords else { return }
         throw BLEError(
