@@ -22,7 +22,7 @@ struct StreamLimits: Sendable {
     /// How the options are explained.
     static let options = [
         Option("timeout", value: "S", help: "end after S seconds"),
-        Option("count", value: "N", help: "end after N items; it is a failure if the time is over first"),
+        Option("count", value: "N", help: "end after N items; it is a failure if the time runs out before"),
     ]
 }
 

@@ -107,7 +107,7 @@ struct CommandEnvironment: Sendable {
         guard options.isSimulated else {
             return try await body(options.choice)
         }
-        log.say("this is a simulation; leave --simulated out to use a Bluetooth adapter, or name one: --adapter hci0")
+        log.say("this is a simulation; omit --simulated to use a Bluetooth adapter, or select one with --adapter hci0")
         try await DemoAir.run(visitor: visitor, body)
     }
 

@@ -12,9 +12,10 @@ extension CharacteristicAccess {
     /// - Parameters:
     ///   - uuid: the descriptor's type.
     ///   - key: the characteristic.
-    ///   - timeout: how long to wait; without it each request has the 30 s of the specification. A session waits as long,
-    ///     first, until it is ready.
-    /// - Throws: as ``read(_:timeout:)``, and ``BLEError/Code/notFound`` where there is no such characteristic or descriptor.
+    ///   - timeout: how long to wait; without it each request has the 30 s of the specification. A session waits as
+    ///     long, first, until it is ready.
+    /// - Throws: as ``read(_:timeout:)``, and ``BLEError/Code/notFound`` where there is no such characteristic or
+    ///   descriptor.
     public func read(
         descriptor uuid: BluetoothUUID,
         of key: some CharacteristicKey,
@@ -68,7 +69,7 @@ extension Link {
                 operation: operation,
                 object: "descriptor \(uuid) of \(selector) of \(peripheral)",
                 cause: "the characteristic has no such descriptor",
-                remedy: "List what it has with Link.discover()."
+                remedy: "List its services with Link.discover()."
             )
         }
         return descriptor

@@ -1,13 +1,13 @@
 package import BLEProtocol
 
-/// How a characteristic was named by the caller.
+/// How the caller named a characteristic.
 @usableFromInline
 package enum CharacteristicSelector: Hashable, Sendable {
-    /// The first one of that type, in the given service or in any.
+    /// The first one of this type, in the given service or in any.
     case uuid(BluetoothUUID, service: BluetoothUUID?)
     /// The one whose value has this handle.
     case handle(UInt16)
-    /// This one, as it was discovered: laid out otherwise it is another one.
+    /// This one, as discovered; with another layout it is a different one.
     case exactly(Characteristic)
 }
 

@@ -1,6 +1,6 @@
 import BLEProtocol
 
-/// Where what a peer offers is kept between links: only for peers whose address tells who they are.
+/// Stores a peer's services between links, only for peers with a lasting address.
 struct DatabaseMemory: Sendable {
     let store: PeerStore
     let peer: BluetoothAddress

@@ -10,7 +10,7 @@ extension Link: CharacteristicAccess {
         _ body: (Link) async throws -> Output
     ) async throws -> Output { try await body(self) }
 
-    /// Reads a value; what is named by its handle without discovery, and without a look at its properties.
+    /// Reads a value; one named by its handle without discovery, and without checking its properties.
     @usableFromInline
     func octets(of selector: CharacteristicSelector, _ timeout: Duration?) async throws -> CharacteristicValue {
         let octets: [UInt8]

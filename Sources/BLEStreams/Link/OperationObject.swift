@@ -1,6 +1,6 @@
 import BLEProtocol
 
-/// What an operation of a link is about. Only an error puts it into words: `of 2A37 of C4:F2:17:1A:1D:BB`.
+/// The object of a link's operation. Only an error puts it into words: `of 2A37 of C4:F2:17:1A:1D:BB`.
 struct OperationObject: Sendable, CustomStringConvertible {
     enum Relation: String { case of, to }
 
@@ -27,7 +27,7 @@ struct OperationObject: Sendable, CustomStringConvertible {
         attributes = .all(uuid)
     }
 
-    /// So many attributes, named by their handles.
+    /// A number of attributes, named by their handles.
     init(ofHandles count: Int, _ peripheral: BluetoothAddress) {
         self.peripheral = peripheral
         relation = .of

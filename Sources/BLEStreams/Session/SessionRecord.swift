@@ -1,7 +1,7 @@
 import BLEProtocol
 import BLERadio
 
-/// A session as it stands in its peripheral's file: everything of its plan, for the next run of the program.
+/// A session as stored in its peripheral's file: its whole plan, for the next run of the program.
 struct SessionRecord: Codable, Equatable, Sendable {
     struct Subscription: Codable, Equatable, Sendable {
         var uuid: String?
@@ -109,7 +109,7 @@ struct SessionRecord: Codable, Equatable, Sendable {
         }
     }
 
-    /// The plan; `nil` where a UUID in the file is none, or a level of security.
+    /// The plan; `nil` if the file has an invalid UUID or security level.
     func plan(for peer: BluetoothAddress) -> Session.Plan? {
         var plan = Session.Plan(peer)
         plan.isKept = true
@@ -149,7 +149,7 @@ struct SessionRecord: Codable, Equatable, Sendable {
         plan.immediateAttempts = immediateAttempts
         plan.parameters = parameters?.value
         if let security {
-            // A demand that isn't understood is not dropped.
+            // An unknown requirement must not be dropped.
             guard let level = LinkSecurity.Level(rawValue: security) else { return nil }
             plan.security = level
         }
@@ -158,7 +158,7 @@ struct SessionRecord: Codable, Equatable, Sendable {
 }
 
 extension SessionRecord.Parameters {
-    /// The parameters; `nil` where no link can have those in the file.
+    /// The parameters; `nil` if those in the file are impossible.
     fileprivate var value: ConnectionParameters? {
         guard shortestInterval <= longestInterval else { return nil }
         let parameters = try? ConnectionParameters(
@@ -181,7 +181,7 @@ extension SessionRecord.ParameterLimits {
         corrections = limits.corrections
     }
 
-    /// The limits; `nil` where no link can keep to those in the file.
+    /// The limits; `nil` if those in the file are impossible.
     fileprivate var value: ConnectionParameters.Limits? {
         guard shortestInterval <= longestInterval, shortestTimeout <= longestTimeout else { return nil }
         return try? ConnectionParameters.Limits(
@@ -194,10 +194,10 @@ extension SessionRecord.ParameterLimits {
 }
 
 extension Duration {
-    /// A number of seconds, a hundred years at most: whoever edits a file may write any number, and most fit no duration.
+    /// A number of seconds, a hundred years at most: an edited file may contain any number, and most fit no duration.
     fileprivate static func bounded(_ seconds: Double) -> Duration { .seconds(min(max(seconds, 0), 36_525 * 86_400)) }
 
-    /// A number of seconds to the microsecond: 7.5 ms as a binary fraction is a little less.
+    /// A number of seconds rounded to microseconds: 7.5 ms as a binary fraction is slightly less.
     fileprivate static func inSeconds(_ seconds: Double) -> Duration {
         .microseconds(Int64((min(max(seconds, 0), 3600) * 1e6).rounded()))
     }

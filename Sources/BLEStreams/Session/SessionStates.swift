@@ -2,9 +2,9 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// The machine of one session behind a lock, and who watches it.
+/// The machine of one session behind a lock, and its watchers.
 final class SessionStates: Sendable {
-    /// Each says whether a state is the one that it waits for.
+    /// Each returns whether a state is the awaited one.
     private typealias Waiters = Observers<@Sendable (SessionState) -> Bool>
 
     private struct State {
@@ -25,12 +25,12 @@ final class SessionStates: Sendable {
 
     var current: SessionState { state.withLock { $0.machine.state } }
 
-    /// Whether the program has taken leave, and nothing is to begin by itself.
+    /// Whether the program has disconnected, so that nothing begins by itself.
     var isHeld: Bool { state.withLock { $0.machine.isHeld } }
 
-    /// Lets the machine make a transition, and tells everybody who watches; none is merged away.
+    /// Makes a transition, and tells all watchers; none is merged away.
     ///
-    /// - Parameter adjust: changes what the machine knows before it decides.
+    /// - Parameter adjust: updates the machine before it decides.
     @discardableResult
     func handle(
         _ trigger: SessionState.Trigger,
@@ -60,7 +60,7 @@ final class SessionStates: Sendable {
         return effects
     }
 
-    /// Tells the last transition at once, then each that is made, until what is returned is called.
+    /// Passes the last transition immediately, then each one, until the returned closure is called.
     func watch(_ watcher: @escaping @Sendable (SessionStep) -> Void) -> @Sendable () -> Void {
         let id = state.withLock { state in
             watcher(state.last)
@@ -69,8 +69,8 @@ final class SessionStates: Sendable {
         return { _ = self.state.withLock { $0.watchers.remove(id) } }
     }
 
-    /// Asks the closure about the present state, and about each one that follows until it says that it is the one, or
-    /// until what is returned is called.
+    /// Calls the closure with the present state, and with each following one until it returns true, or until the
+    /// returned closure is called.
     func wait(for isWhatItWaitsFor: @escaping @Sendable (SessionState) -> Bool) -> @Sendable () -> Void {
         let (id, now) = state.withLock { state in
             (state.waiters.add(isWhatItWaitsFor), state.machine.state)
