@@ -6,6 +6,9 @@ import Interruption
 
 @main
 enum BLE {
+    /// The version of the package.
+    static let version = "0.1.0"
+
     @MainActor
     static func main() async {
         // A reader that has left is told by write(), not by a signal.
@@ -17,7 +20,8 @@ enum BLE {
     private static func run(_ words: [String]) async -> ExitStatus {
         var name = "ble"
         do throws(UsageError) {
-            let before = try Arguments(parsing: words, options: Option.common, stopsAtWord: true)
+            let before = try Arguments(parsing: words, options: Option.common + [Option.version], stopsAtWord: true)
+            if before.has("version") { return show("ble \(version)") }
             guard let word = before.words.first else {
                 if before.has("help") { return show(Help.text) }
                 return complain("ble: a command is missing\n\n\(Help.text)\n")
@@ -51,15 +55,14 @@ enum BLE {
     private static func perform(_ command: some Command, _ common: CommonOptions) async -> ExitStatus {
         let log = Log(isVerbose: common.isVerbose)
         do {
-            let visitor = type(of: command).visitor
-            try await CommandEnvironment.run(common, log, visitor: visitor) { environment in
-                try await command.run(in: environment)
-            }
+            try await command.run(common, log)
             return .done
         } catch is Interrupted {
             return .interrupted
         } catch is OutputClosed {
             return .done
+        } catch is AlreadyTold {
+            return .failed
         } catch {
             let failure = error as? BLEError ?? BLEError(.systemFailure, operation: "ble", cause: "\(error)")
             log.say(failure.messageText)

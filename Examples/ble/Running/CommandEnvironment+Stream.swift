@@ -65,9 +65,15 @@ extension CommandEnvironment {
             throw error
         }
         try end()
-        if let count = limits.count, let time = limits.time, received < count {
-            throw BLEError.tooFew(received, of: count, limits.operation, time)
-        }
+        try limits.check(received)
+    }
+}
+
+extension StreamLimits {
+    /// Throws where the time was over before there were enough.
+    func check(_ received: Int) throws {
+        guard let count, let time, received < count else { return }
+        throw BLEError.tooFew(received, of: count, operation, time)
     }
 }
 
