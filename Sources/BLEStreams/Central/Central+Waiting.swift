@@ -37,7 +37,14 @@ extension Central {
         let radio = try choice.awaitRadio()
         try await radio.waitUntilOn(timeout, operation: "open")
         return Central(
-            core: CentralCore(radio: radio, store: store, parameters: parameters, pairing: pairing, recovery: recovery)
+            core: CentralCore(
+                radio: radio,
+                store: store,
+                parameters: parameters,
+                pairing: pairing,
+                recovery: recovery,
+                events: choice.events
+            )
         )
     }
 }

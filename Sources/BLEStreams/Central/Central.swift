@@ -39,7 +39,14 @@ public final class Central: Sendable {
         let store = store ?? (choice.isOfThisMachine ? .standard : .inMemory())
         let radio = try choice.makeRadio()
         return Central(
-            core: CentralCore(radio: radio, store: store, parameters: parameters, pairing: pairing, recovery: recovery)
+            core: CentralCore(
+                radio: radio,
+                store: store,
+                parameters: parameters,
+                pairing: pairing,
+                recovery: recovery,
+                events: choice.events
+            )
         )
     }
 
@@ -186,16 +193,20 @@ extension Central {
 public struct AdapterChoice: Sendable {
     /// Whether it is one of this machine's: what is learned of its peers is worth keeping.
     let isOfThisMachine: Bool
+    /// Who hears what happens.
+    let events: [any EventHandler]
     let makeRadio: @Sendable () throws -> any Radio
     /// Makes a radio whose adapter need not be there yet.
     let awaitRadio: @Sendable () throws -> any Radio
 
     init(
         isOfThisMachine: Bool,
+        events: [any EventHandler] = [],
         awaitRadio: (@Sendable () throws -> any Radio)? = nil,
         makeRadio: @escaping @Sendable () throws -> any Radio
     ) {
         self.isOfThisMachine = isOfThisMachine
+        self.events = events
         self.makeRadio = makeRadio
         self.awaitRadio = awaitRadio ?? makeRadio
     }

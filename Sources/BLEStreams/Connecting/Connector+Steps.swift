@@ -58,6 +58,7 @@ extension Connector {
     }
 
     private func answer(_ errand: Errand) {
+        tellEvents(errand)
         for (asker, outcome) in errand.answers {
             switch outcome {
             case .linked:
@@ -69,6 +70,25 @@ extension Connector {
                 guard var error = errand.failure else { continue }
                 error.elapsed = timeline.now - asker.begin
                 asker.answer(.failure(error))
+            }
+        }
+    }
+
+    /// Has the handlers of events hear what those who waited are about to hear; of a link once.
+    private func tellEvents(_ errand: Errand) {
+        guard let (first, outcome) = errand.answers.first, let events = first.peripheral.core.events else { return }
+        if outcome == .linked {
+            return events.tell(.connected(after: timeline.now - first.begin), of: first.peripheral.address)
+        }
+        for (asker, outcome) in errand.answers {
+            let (address, after) = (asker.peripheral.address, timeline.now - asker.begin)
+            switch outcome {
+            case .linked: break
+            case .timedOut(let failures):
+                let error = BLEError.connectTimedOut(asker.peripheral, after: asker.timeout, failures: failures)
+                events.tell(.connectFailed(error, after: after), of: address)
+            case .failed:
+                if let failure = errand.failure { events.tell(.connectFailed(failure, after: after), of: address) }
             }
         }
     }

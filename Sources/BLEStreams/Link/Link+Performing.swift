@@ -94,7 +94,16 @@ extension Link {
             throw BLEError.waitingForItself(operation, "\(object)")
         }
         let wait = OperationWait(self, operation, object, isFound: target.isFound)
-        let success = try await wait.success(of: target, within: timeout)
+        let events = peripheral.core.events
+        let begin = events?.timeline.now ?? .zero
+        let success: GATTSuccess
+        do {
+            success = try await wait.success(of: target, within: timeout)
+        } catch {
+            events?.ended(operation, object, since: begin, throwing: error)
+            throw error
+        }
+        events?.ended(operation, object, since: begin)
         // Here the compiler knows the type, and need not ask.
         if case .octets(let octets) = success, let value = octets as? Success { return value }
         guard let value = success.value(as: Success.self) else { throw wait.error(.procedure(.cancelled)) }

@@ -12,7 +12,7 @@ struct OperationObject: Sendable, CustomStringConvertible {
 
     private var relation: Relation?
     private let attributes: Attributes?
-    private let peripheral: BluetoothAddress
+    let peripheral: BluetoothAddress
 
     init(_ relation: Relation?, _ attribute: CharacteristicSelector?, _ peripheral: BluetoothAddress) {
         self.relation = relation
@@ -43,13 +43,17 @@ struct OperationObject: Sendable, CustomStringConvertible {
 
     var description: String {
         let beginning = relation.map { "\($0) " } ?? ""
-        let middle =
-            switch attributes {
-            case .one(let attribute)?: "\(attribute) of "
-            case .all(let uuid)?: "all \(uuid) of "
-            case .several(let count)?: "\(count) handles of "
-            case nil: ""
-            }
+        let middle = attribute.isEmpty ? "" : "\(attribute) of "
         return beginning + middle + "\(peripheral)"
+    }
+
+    /// The attributes alone; empty where it is about the peripheral.
+    var attribute: String {
+        switch attributes {
+        case .one(let attribute)?: "\(attribute)"
+        case .all(let uuid)?: "all \(uuid)"
+        case .several(let count)?: "\(count) handles"
+        case nil: ""
+        }
     }
 }

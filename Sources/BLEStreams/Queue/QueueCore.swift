@@ -133,6 +133,7 @@ final class QueueCore: Sendable {
             tell(state)
             return id
         }
+        noteDepth()
         return id.map { Place(id: $0, name: name, wish: wish, deadline: deadline.map { ($0, now + $0) }) }
     }
 
@@ -170,9 +171,16 @@ final class QueueCore: Sendable {
             tell(state, ended: item.map { ($0, outcome) })
             return state.items.isEmpty ? state.whenEmpty.take() : nil
         }
+        noteDepth()
         whenEmpty?()
         beginNext()
         startIdleTimer()
+    }
+
+    /// Has the handlers of events hear how many commands there are.
+    private func noteDepth() {
+        guard let peripheral = connection.peripheral, let events = peripheral.core.events else { return }
+        events.tell(.queue(state.withLock { $0.items.count }), of: peripheral.address)
     }
 }
 

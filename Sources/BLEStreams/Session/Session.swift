@@ -46,16 +46,18 @@ public final class Session: Sendable {
     /// What the program does first on each link.
     let initialise: @Sendable (Link) async throws -> Void
 
-    private struct Facts {
+    struct Facts {
         /// To whom to connect: one address, or the two that it may have.
         var addresses: [BluetoothAddress] = []
         var name: String?
         var link: Link?
         /// The last link, which may still be closing.
         var lastLink: Link?
+        /// Since when it is away; kept where somebody hears of events.
+        var lostSince: Duration?
     }
 
-    private let facts: Mutex<Facts>
+    let facts: Mutex<Facts>
 
     /// Held while a trigger is handled together with what must follow before the next one.
     private let handling = Mutex(())
@@ -133,6 +135,7 @@ public final class Session: Sendable {
             }
         }
         let effects = try result.get()
+        if let events = core.events { tell(events, trigger) }
         if effects.contains(.dropCache) { link?.bearer.forgetDatabase() }
         if effects.contains(.closeLink) {
             channels.interrupted(by: trigger.error ?? .interrupted(by: trigger))
