@@ -41,8 +41,7 @@ public struct Peripheral: Sendable {
     ///
     /// A peripheral has one link at a time. If a stream, a session or another `withLink` of this central has one, the
     /// closure runs on that link immediately, and the link is dropped when the last of them has ended. Their operations
-    /// take turns; ``Link/exclusively(_:)`` keeps several together. Its closure must not wait for a stream of the same
-    /// peripheral, which waits until the closure is over.
+    /// take turns; ``Link/exclusively(_:)`` keeps several together.
     ///
     /// - Parameters:
     ///   - timeout: for how long to try, on the radio's clock; 30 s by default.
