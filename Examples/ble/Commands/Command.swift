@@ -33,5 +33,5 @@ extension Command {
 /// All subcommands, in the order in which the help lists them.
 let commands: [any Command.Type] = [
     Scan.self, Info.self, LinkCommand.self, Read.self, Write.self, Notify.self, Transfer.self, Update.self, Serve.self,
-    Verify.self, Advertise.self, Pair.self, Unpair.self, Bonds.self, OutOfBand.self, AdapterCommand.self,
+    Verify.self, Advertise.self, Proxy.self, Pair.self, Unpair.self, Bonds.self, OutOfBand.self, AdapterCommand.self,
 ]
