@@ -19,6 +19,10 @@ let hasKernelRadio = Context.environment["BLESTREAMS_BACKEND"] != "none"
 // `Tests/Fuzzing/run` builds the entry points as a program for libFuzzer.
 let isFuzzing = Context.environment["BLESTREAMS_FUZZING"] != nil
 
+let commandDependencies: [Target.Dependency] = [
+    "BLEDevices", "BLERadio", "BLEStreams", "BLESimulator", "CGetopt", "Interruption",
+]
+
 let package = Package(
     name: "BLEStreams",
     products: [
@@ -36,12 +40,10 @@ let package = Package(
         .target(name: "BLEDevices", dependencies: ["BLEProtocol", "BLERadio", "BLEStreams", "CLibrary"]),
         .target(name: "CLibrary"),
 
-        // Programs that use public API only.
-        .executableTarget(
-            name: "ble",
-            dependencies: ["BLEDevices", "BLERadio", "BLEStreams", "BLESimulator", "CGetopt", "Interruption"],
-            path: "Examples/ble"
-        ),
+        // Programs that use public API only. A fuzzer brings its own beginning.
+        isFuzzing
+            ? .target(name: "ble", dependencies: commandDependencies, path: "Examples/ble", exclude: ["BLE.swift"])
+            : .executableTarget(name: "ble", dependencies: commandDependencies, path: "Examples/ble"),
         .systemLibrary(name: "CGetopt", path: "Examples/CGetopt"),
         .executableTarget(
             name: "Transfer",
@@ -70,6 +72,13 @@ let package = Package(
             path: "Examples/Sensor"
         ),
 
+        // Nine small programs in one executable: one module to compile and one program to link.
+        .executableTarget(
+            name: "Programs",
+            dependencies: ["BLEDevices", "BLEStreams", "BLESimulator", "Interruption"],
+            path: "Examples/Programs"
+        ),
+
         // What any radio must do, as checks that run on all of them.
         .target(name: "RadioContract", dependencies: ["BLEProtocol", "BLERadio"], path: "Tests/RadioContract"),
 
@@ -87,7 +96,9 @@ let package = Package(
         // Whole worlds in virtual time, each drawn from a seed, and the program that runs thousands of them.
         .target(
             name: "SimulatedWorlds",
-            dependencies: ["BLERadio", "BLESimulator", "BLEStreams", "CLibrary", "HeapInUse"],
+            dependencies: [
+                "BLEDevices", "BLEProtocol", "BLERadio", "BLESimulator", "BLEStreams", "CLibrary", "HeapInUse",
+            ],
             path: "Tests/Simulation/Worlds"
         ),
         .target(name: "HeapInUse", path: "Tests/Simulation/Heap"),
@@ -111,13 +122,13 @@ let package = Package(
         isFuzzing
             ? .executableTarget(
                 name: "Fuzzer",
-                dependencies: ["BLEDevices", "BLEProtocol", "BLERadio", "BLEStreams"],
+                dependencies: ["ble", "BLEDevices", "BLEProtocol", "BLERadio", "BLEStreams"],
                 path: "Tests/Fuzzing",
                 exclude: ["Corpora", "Replay", "run"]
             )
             : .testTarget(
                 name: "FuzzingTests",
-                dependencies: ["BLEDevices", "BLEProtocol", "BLERadio", "BLEStreams"],
+                dependencies: ["ble", "BLEDevices", "BLEProtocol", "BLERadio", "BLEStreams"],
                 path: "Tests/Fuzzing",
                 exclude: ["Corpora", "Driver", "run"]
             ),
@@ -142,7 +153,10 @@ let package = Package(
             ]
         ),
         .testTarget(name: "SimulationTests", dependencies: ["BLESimulator", "BLEStreams", "SimulatedWorlds"]),
-        .testTarget(name: "BLECommandTests", dependencies: ["ble", "BLEDevices", "BLEStreams", "BLESimulator"]),
+        .testTarget(
+            name: "BLECommandTests",
+            dependencies: ["ble", "BLEDevices", "BLEStreams", "BLESimulator", "Interruption"]
+        ),
         // Needs what it compiles snippets against, and imports none of it.
         .testTarget(
             name: "DocumentationTests",

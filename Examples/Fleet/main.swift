@@ -5,6 +5,7 @@
 //   swift run Fleet ADDRESS…          these
 //   swift run Fleet --keep ADDRESS…   these; later `swift run Fleet --keep` follows them again
 //   swift run Fleet --simulated       twelve simulated ones that come and go, for half a minute
+//   swift run Fleet --metrics …       the same, and at the end a page of what was counted, as Prometheus reads it
 //
 // Ctrl-C switches off what was switched on, and drops the links, before the program ends.
 
@@ -15,9 +16,12 @@ import Glibc
 import Interruption
 
 let signals = TerminationSignals()
+let page = CommandLine.arguments.contains("--metrics") ? MetricsPage() : nil
 
 /// Follows the sensors with these addresses, those that were kept, or all that are heard, until it is cancelled.
 func follow(on adapter: AdapterChoice, _ addresses: [String] = [], isKept: Bool = false) async throws {
+    let adapter = page.map { adapter.reporting(to: $0) } ?? adapter
+    defer { if let page { print(page.text) } }
     try await Central.with(adapter) { central in
         try await central.withFleet { fleet in
             let table = Table()
@@ -63,7 +67,7 @@ func run(_ words: [String]) async throws {
     if words.contains("--simulated") { return try await simulate() }
     do {
         try await signals.interrupt {
-            try await follow(on: .default, words.filter { $0 != "--keep" }, isKept: words.contains("--keep"))
+            try await follow(on: .default, words.filter { !$0.hasPrefix("--") }, isKept: words.contains("--keep"))
         }
     } catch let error as BLEError where error.code == .adapterNotFound || error.code == .unsupportedSystem {
         print("No adapter: \(error)")

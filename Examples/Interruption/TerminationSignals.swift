@@ -12,11 +12,13 @@ package struct Interrupted: Error {
 /// SIGINT, SIGTERM and SIGHUP, which Ctrl-C, `kill` and a terminal that is closed send, taken as events for as long as
 /// this lives.
 ///
-/// The first one cancels the work in hand; the second one ends the program at once.
+/// The first one cancels the work in hand; the second one, while that ends, ends the program at once.
 package final class TerminationSignals: Sendable {
     private struct State {
         var hasCome = false
-        var tell: (@Sendable () -> Void)?
+        /// Whom it is told: the innermost work, which is the last.
+        var listeners: [(id: Int, tell: @Sendable () -> Void)] = []
+        var nextListener = 0
     }
 
     private let sources: [any DispatchSourceSignal]
@@ -49,6 +51,8 @@ package final class TerminationSignals: Sendable {
 
     /// Does some work, and cancels it at the first signal, also at one that came before.
     ///
+    /// Work within such work has the signals for itself until it has ended.
+    ///
     /// - Returns: what the work returns.
     /// - Throws: what the work throws; ``Interrupted`` when it was interrupted, after it has ended.
     package func interrupt<Output: Sendable>(
@@ -65,6 +69,8 @@ package final class TerminationSignals: Sendable {
             if let output { return output }
             // The work switches off what it has switched on, and drops its link.
             while await group.nextResult() != nil {}
+            // Where it was a part of other work, that goes on, and the next signal is its first one.
+            state.withLock { state in if !state.listeners.isEmpty { state.hasCome = false } }
             throw Interrupted()
         }
     }
@@ -72,19 +78,20 @@ package final class TerminationSignals: Sendable {
     /// The first signal.
     private var stream: BLEStream<Void> {
         BLEStream { feed in
-            let hasCome = self.state.withLock { state in
-                state.tell = { feed.send(()) }
-                return state.hasCome
+            let (id, hasCome) = self.state.withLock { state in
+                defer { state.nextListener += 1 }
+                state.listeners.append((state.nextListener, { feed.send(()) }))
+                return (state.nextListener, state.hasCome)
             }
             if hasCome { feed.send(()) }
-            return { self.state.withLock { $0.tell = nil } }
+            return { self.state.withLock { $0.listeners.removeAll { $0.id == id } } }
         }
     }
 
     private func received() {
         let (isSecond, tell) = state.withLock { state in
             defer { state.hasCome = true }
-            return (state.hasCome, state.tell)
+            return (state.hasCome, state.listeners.last?.tell)
         }
         if isSecond { _exit(Interrupted.exitStatus) }
         tell?()

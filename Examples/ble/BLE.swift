@@ -6,6 +6,9 @@ import Interruption
 
 @main
 enum BLE {
+    /// The version of the package.
+    static let version = "0.1.0"
+
     @MainActor
     static func main() async {
         // A reader that has left is told by write(), not by a signal.
@@ -15,27 +18,10 @@ enum BLE {
 
     /// Runs the command that the words name; how it went.
     private static func run(_ words: [String]) async -> ExitStatus {
-        var name = "ble"
-        do throws(UsageError) {
-            let before = try Arguments(parsing: words, options: Option.common, stopsAtWord: true)
-            guard let word = before.words.first else {
-                if before.has("help") { return show(Help.text) }
-                return complain("ble: a command is missing\n\n\(Help.text)\n")
-            }
-            guard let command = commands.first(where: { $0.name == word }) else {
-                throw UsageError("there is no command '\(word)'")
-            }
-            name += " \(word)"
-            var arguments = try Arguments(
-                parsing: Array(before.words.dropFirst()),
-                options: command.options + Option.common
-            )
-            arguments.add(before)
-            if arguments.has("help") { return show(Help.text(of: command)) }
-            let common = try CommonOptions(arguments)
-            return await perform(try command.init(arguments), common)
-        } catch {
-            return complain("\(name): \(error.message)\nTry `\(name) --help`.\n")
+        switch Invocation(words) {
+        case .help(let text): show(text)
+        case .refused(let text): complain(text)
+        case .command(let command, let common): await perform(command, common)
         }
     }
 
@@ -51,15 +37,14 @@ enum BLE {
     private static func perform(_ command: some Command, _ common: CommonOptions) async -> ExitStatus {
         let log = Log(isVerbose: common.isVerbose)
         do {
-            let visitor = type(of: command).visitor
-            try await CommandEnvironment.run(common, log, visitor: visitor) { environment in
-                try await command.run(in: environment)
-            }
+            try await command.run(common, log)
             return .done
         } catch is Interrupted {
             return .interrupted
         } catch is OutputClosed {
             return .done
+        } catch is AlreadyTold {
+            return .failed
         } catch {
             let failure = error as? BLEError ?? BLEError(.systemFailure, operation: "ble", cause: "\(error)")
             log.say(failure.messageText)

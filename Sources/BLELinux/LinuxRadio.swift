@@ -79,7 +79,7 @@ public final class LinuxRadio: Radio {
     init(on adapter: LinuxAdapter, timeline: any Timeline) throws(BLEError) {
         let isOfThisMachine = adapter.kernel.substitute == nil
         bus = isOfThisMachine ? .standard : SystemBus(address: "unix:path=/nowhere")
-        leftovers = isOfThisMachine ? .ofThisUser : Leftovers(folder: nil, boot: "", of: adapter.kernel)
+        leftovers = .ofThisUser(of: adapter.kernel)
         let loop: EventLoop
         do throws(SystemError) {
             loop = try EventLoop(name: "ble-\(adapter.name)", on: adapter.kernel)

@@ -202,7 +202,8 @@ extension Radio {
             .notSupported,
             operation: isOn ? "switch on" : "switch off",
             object: adapterInfo.name,
-            cause: "this radio can't be switched by a program"
+            cause: "this radio can't be switched by a program",
+            remedy: "Switch the adapter by hand, or use a radio that implements setPowered(_:result:)."
         )
         return timeline.schedule(after: .zero) { result(.failure(error)) }
     }
@@ -213,7 +214,8 @@ extension Radio {
             .notSupported,
             operation: "reset",
             object: adapterInfo.name,
-            cause: "this radio can't be reset by a program"
+            cause: "this radio can't be reset by a program",
+            remedy: "Unplug the adapter and plug it in again, or use a radio that implements reset(result:)."
         )
         return timeline.schedule(after: .zero) { result(.failure(error)) }
     }

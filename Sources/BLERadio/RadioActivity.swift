@@ -45,7 +45,8 @@ public final class RadioActivity: Sendable {
                 BLEError(
                     isOver ? .ended : .notSupported,
                     operation: "advertise",
-                    cause: isOver ? "it no longer advertises" : "this radio can't change an advertisement"
+                    cause: isOver ? "it no longer advertises" : "this radio can't change an advertisement",
+                    remedy: isOver ? "Begin another advertisement." : "End the advertisement, and begin another one."
                 )
             )
         )

@@ -42,10 +42,11 @@ public struct ReceivedPDUs: Sendable {
         }
     }
 
-    // Apart: it mostly is the only one, and then no list of arrays is needed.
+    // Apart, both: it mostly is the only one, and then no list of arrays is needed, and none of places.
     @usableFromInline var first: [UInt8] = []
     @usableFromInline var others: [[UInt8]] = []
-    @usableFromInline var places: [Place] = []
+    @usableFromInline var firstPlace: Place?
+    @usableFromInline var otherPlaces: [Place] = []
 
     /// None yet.
     public init() {}
@@ -57,7 +58,7 @@ public struct ReceivedPDUs: Sendable {
     public init(_ pdu: [UInt8], time: ReceptionTime) { append(pdu, time: time) }
 
     /// Reserves room for this many PDUs.
-    public mutating func reserveCapacity(_ count: Int) { places.reserveCapacity(count) }
+    public mutating func reserveCapacity(_ count: Int) { if count > 1 { otherPlaces.reserveCapacity(count - 1) } }
 
     /// Adds a PDU that has an array of its own.
     public mutating func append(_ pdu: [UInt8], time: ReceptionTime) {
@@ -84,25 +85,32 @@ public struct ReceivedPDUs: Sendable {
     ///   - array: the number that ``add(_:)`` returned.
     @inlinable
     public mutating func append(_ range: Range<Int>, ofArray array: Int, time: ReceptionTime) {
-        places.append(Place(array: array, start: range.lowerBound, end: range.upperBound, time: time))
+        let place = Place(array: array, start: range.lowerBound, end: range.upperBound, time: time)
+        if firstPlace == nil { firstPlace = place } else { otherPlaces.append(place) }
     }
 }
 
 extension ReceivedPDUs: RandomAccessCollection {
     @inlinable public var startIndex: Int { 0 }
-    @inlinable public var endIndex: Int { places.count }
+    @inlinable public var endIndex: Int { firstPlace == nil ? 0 : 1 + otherPlaces.count }
+
+    @inlinable
+    func place(of index: Int) -> Place {
+        if index == 0, let firstPlace { return firstPlace }
+        return otherPlaces[index - 1]
+    }
 
     @inlinable
     public subscript(index: Int) -> ReceivedPDU { ReceivedPDU(bytes: octets(of: index), time: time(of: index)) }
 
     /// When a PDU was received.
     @inlinable
-    public func time(of index: Int) -> ReceptionTime { places[index].time }
+    public func time(of index: Int) -> ReceptionTime { place(of: index).time }
 
     /// The octets of a PDU from an offset on; empty beyond its end.
     @inlinable
     public func octets(of index: Int, from offset: Int = 0) -> ArraySlice<UInt8> {
-        let place = places[index]
+        let place = place(of: index)
         let range = Swift.min(place.start + offset, place.end)..<place.end
         return place.array == 0 ? first[range] : others[place.array - 1][range]
     }
@@ -110,7 +118,7 @@ extension ReceivedPDUs: RandomAccessCollection {
     /// The first three octets of a PDU, which suffice to dispatch nearly all kinds of PDU; `nil` beyond its end.
     @inlinable
     public func head(of index: Int) -> (UInt8?, UInt8?, UInt8?) {
-        let place = places[index]
+        let place = place(of: index)
         return place.array == 0 ? Self.head(of: place, in: first) : Self.head(of: place, in: others[place.array - 1])
     }
 

@@ -18,7 +18,16 @@ struct Child {
     /// - Parameters:
     ///   - sink: where its results go; to a pipe where nothing is said.
     ///   - columns: how wide the terminals are that its standard output and error are; `nil`: they are pipes.
-    init(_ program: String, _ arguments: [String], sink: Int32? = nil, columns: UInt16? = nil) throws {
+    ///   - input: what stands in its standard input; nothing where nothing is said.
+    ///   - environment: what its environment has beside, or in place of, that of the tests.
+    init(
+        _ program: String,
+        _ arguments: [String],
+        sink: Int32? = nil,
+        columns: UInt16? = nil,
+        input: String = "",
+        environment: [String: String] = [:]
+    ) throws {
         (process, output, errors) = try Self.starting.withLock { _ in
             let makeEnds = { try columns.map(Self.makeTerminal) ?? Self.makePipe() }
             let (output, errors) = (try makeEnds(), try makeEnds())
@@ -27,9 +36,29 @@ struct Child {
                 close(errors.writing)
             }
             let words = [program] + arguments
-            let process = try Self.spawn(words, output: sink ?? output.writing, errors: errors.writing)
+            let process = try Self.spawn(
+                words,
+                input: Self.file(with: input),
+                output: sink ?? output.writing,
+                errors: errors.writing,
+                environment: ProcessInfo.processInfo.environment.merging(environment) { $1 }
+            )
             return (process, output.reading, errors.reading)
         }
+    }
+
+    /// A file that nobody else sees, to be read from its beginning.
+    private static func file(with text: String) throws -> Int32 {
+        var name = Array("\(FileManager.default.temporaryDirectory.path)/ble-input-XXXXXX".utf8CString)
+        let file = mkstemp(&name)
+        guard file >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EMFILE) }
+        unlink(name)
+        _ = fcntl(file, F_SETFD, FD_CLOEXEC)
+        let octets = Array(text.utf8)
+        guard write(file, octets, octets.count) == octets.count, lseek(file, 0, SEEK_SET) == 0 else {
+            throw POSIXError(.init(rawValue: errno) ?? .EIO)
+        }
+        return file
     }
 
     private static func makePipe() throws -> (reading: Int32, writing: Int32) {
@@ -53,11 +82,18 @@ struct Child {
         return (reading, writing)
     }
 
-    private static func spawn(_ words: [String], output: Int32, errors: Int32) throws -> pid_t {
+    private static func spawn(
+        _ words: [String],
+        input: Int32,
+        output: Int32,
+        errors: Int32,
+        environment: [String: String]
+    ) throws -> pid_t {
+        defer { close(input) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
         var attributes = posix_spawnattr_t()
@@ -71,9 +107,10 @@ struct Child {
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
         let strings = words.map { strdup($0) }
-        defer { for string in strings { free(string) } }
+        let variables = environment.map { strdup("\($0.key)=\($0.value)") }
+        defer { for string in strings + variables { free(string) } }
         var process = pid_t()
-        let failure = posix_spawn(&process, words[0], &actions, &attributes, strings + [nil], environ)
+        let failure = posix_spawn(&process, words[0], &actions, &attributes, strings + [nil], variables + [nil])
         guard failure == 0 else { throw POSIXError(.init(rawValue: failure) ?? .ENOENT) }
         return process
     }

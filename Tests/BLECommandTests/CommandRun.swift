@@ -40,15 +40,25 @@ final class CommandRun: Sendable {
     ///     this doesn't wait for a thread of the tests.
     ///   - channel: where it says them.
     ///   - columns: how wide the terminals are that its output and errors go to; `nil`: they are pipes.
+    ///   - input: what it reads on its standard input.
+    ///   - environment: what its environment has beside that of the tests.
     init(
         _ arguments: [String],
         simulated: Bool = true,
         of name: String = "ble",
         interruptedAt words: String? = nil,
         in channel: Channel = .errors,
-        columns: UInt16? = nil
+        columns: UInt16? = nil,
+        input: String = "",
+        environment: [String: String] = [:]
     ) throws {
-        let child = try Child(Self.program(name), arguments + (simulated ? ["--simulated"] : []), columns: columns)
+        let child = try Child(
+            Self.program(name),
+            arguments + (simulated ? ["--simulated"] : []),
+            columns: columns,
+            input: input,
+            environment: environment
+        )
         let process = child.process
         self.process = process
         let isInterrupted = Mutex(words == nil)

@@ -1,3 +1,4 @@
+import BLEDevices
 import BLESimulator
 import BLEStreams
 import Foundation

@@ -146,7 +146,7 @@ import Testing
 
     @Test func `verbose speaks on standard error only`() async throws {
         let run = try await CommandRun.run("read", Demo.heartRate, "2A38", "-v")
-        #expect(run.output == ["01"])
+        #expect(run.output == ["01  chest"])
         for word in ["connecting", "connected", "MTU 517", "discovered"] { #expect(run.complaint.contains(word)) }
     }
 }

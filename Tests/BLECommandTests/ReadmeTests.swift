@@ -41,5 +41,6 @@ import Testing
     /// The line without what differs from run to run: signal strengths, values and times.
     static func constant(_ line: String) -> String {
         line.replacing(/-\d+ dBm/, with: "dBm").replacing(/"(value|text|time)":"[^"]*"/) { "\"\($0.output.1)\"" }
+            .replacing(/"beatsPerMinute":\d+/, with: "beatsPerMinute")
     }
 }

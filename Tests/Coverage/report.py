@@ -3,8 +3,10 @@
 import os
 import sys
 
-# Per cent of a module's lines. What needs an adapter or a kernel is measured in the kernel lab and not here.
-GOALS = {"BLEProtocol": 98, "BLEStreams": 97}
+# Per cent of a module's lines. BLELinux runs on a kernel in memory here; what needs the machine's is measured nowhere.
+GOALS = {"BLEProtocol": 98, "BLEStreams": 97, "BLELinux": 85}
+# Per cent of the lines of each file.
+FLOORS = {"BLELinux": 70}
 
 
 def read(lines, sources):
@@ -46,8 +48,10 @@ def main():
         own = {path: hits for path, hits in files.items() if path.split("/")[0] == module}
         for path, hits in sorted(own.items()):
             reached, lines, percent = share([hits])
+            low = percent < FLOORS.get(module, 0)
+            failed = failed or low
             if reached < lines:
-                print(f"{percent:6.1f} %  {reached:5} of {lines:5}  {path}: {ranges(hits)}")
+                print(f"{percent:6.1f} %  {reached:5} of {lines:5}  {path}{' ✗' * low}: {ranges(hits)}")
     print()
     for module in sorted({path.split("/")[0] for path in files}):
         reached, lines, percent = share([hits for path, hits in files.items() if path.split("/")[0] == module])

@@ -48,4 +48,23 @@ struct Toolchain {
         guard process.terminationStatus != 0 else { return "" }
         return "exit status \(process.terminationStatus):\n" + (try String(contentsOf: output, encoding: .utf8))
     }
+
+    /// Writes the description of a module's public declarations, those by which it extends other modules too; what it
+    /// printed where it failed.
+    func extractSymbols(of module: String, into folder: URL, _ options: [String] = []) throws -> String {
+        let words =
+            ["swift", "symbolgraph-extract", "-module-name", module, "-target", Self.target] + searchPaths
+            + ["-module-cache-path", folder.appending(path: "modules").path, "-output-dir", folder.path]
+            + ["-minimum-access-level", "public", "-skip-synthesized-members"] + options
+        return try run(words, output: folder.appending(path: "output"))
+    }
+
+    /// A program of the toolchain has failed.
+    struct Failure: Error, CustomStringConvertible { var description: String }
+
+    #if arch(arm64)
+        private static let target = "aarch64-unknown-linux-gnu"
+    #else
+        private static let target = "x86_64-unknown-linux-gnu"
+    #endif
 }

@@ -64,9 +64,9 @@ import Testing
         Self.arrive(0, in: watch)
         watch.ended(Self.route, at: .seconds(10))
         Self.arrive(1, at: .seconds(40), in: watch)
-        #expect(watch.unwanted.isEmpty)
+        #expect(watch.problems.isEmpty)
         Self.arrive(2, at: .seconds(100), in: watch)
-        #expect(watch.unwanted.count == 1)
+        #expect(watch.problems.count == 1)
     }
 
     /// What a consumer reports that takes these values, with the gaps between them, of the ten that have arrived.

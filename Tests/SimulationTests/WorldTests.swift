@@ -5,7 +5,7 @@ import Testing
 /// Whole worlds, drawn from seeds. `SIMULATION_WORLDS=5000` runs so many; `swift run -c release Simulation` more, on all cores.
 @Suite(.timeLimit(.minutes(30))) struct WorldTests {
     private static let worlds =
-        ProcessInfo.processInfo.environment["SIMULATION_WORLDS"].flatMap { UInt64($0) } ?? 200
+        ProcessInfo.processInfo.environment["SIMULATION_WORLDS"].flatMap { UInt64($0) } ?? 120
 
     @Test func `whatever happens in a world, values are accounted for, everything ends, and nothing is left`()
         async throws

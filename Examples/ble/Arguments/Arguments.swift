@@ -1,5 +1,6 @@
 @preconcurrency import CGetopt
 import Glibc
+import Synchronization
 
 /// What stands behind a command: options with their values, and the words between them.
 struct Arguments {
@@ -12,6 +13,15 @@ struct Arguments {
     ///
     /// - Parameter stopsAtWord: whether everything from the first word on, which is no option, is left as it is.
     init(parsing list: [String], options: [Option], stopsAtWord: Bool = false) throws(UsageError) {
+        self = try Self.turn.withLock { _ throws(UsageError) in
+            try Self(sorting: list, options: options, stopsAtWord: stopsAtWord)
+        }
+    }
+
+    /// The C library keeps its place in variables of the whole program.
+    private static let turn = Mutex(())
+
+    private init(sorting list: [String], options: [Option], stopsAtWord: Bool) throws(UsageError) {
         var strings = (["ble"] + list).map { strdup($0) }
         let names = options.map { strdup($0.name) }
         defer { for string in strings + names { free(string) } }

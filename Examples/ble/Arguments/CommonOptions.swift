@@ -20,6 +20,9 @@ struct CommonOptions: Sendable {
     /// Whether a simulated radio stands in for an adapter.
     let isSimulated: Bool
 
+    /// Where the simulated devices keep what they know; `nil`: nowhere.
+    let simulation: String?
+
     /// Whether results are JSON objects.
     let isJSON: Bool
 
@@ -38,7 +41,8 @@ struct CommonOptions: Sendable {
     /// Reads the options.
     init(_ arguments: Arguments) throws(UsageError) {
         adapter = arguments.last("adapter")
-        isSimulated = arguments.has("simulated")
+        simulation = arguments.last("simulation")
+        isSimulated = arguments.has("simulated") || simulation != nil
         isJSON = arguments.has("json")
         capture = arguments.last("capture")
         isFresh = arguments.has("fresh")
@@ -52,8 +56,10 @@ struct CommonOptions: Sendable {
                 )
             } ?? RecoveryPlan()
         isVerbose = arguments.has("verbose")
+        if simulation == "" { throw UsageError("--simulation needs the name of a folder") }
         if let adapter {
-            guard !isSimulated else { throw UsageError("--adapter and --simulated exclude each other") }
+            let option = simulation == nil ? "--simulated" : "--simulation"
+            guard !isSimulated else { throw UsageError("--adapter and \(option) exclude each other") }
             let number = adapter.dropFirst(3)
             let isName =
                 adapter.hasPrefix("hci") && !number.isEmpty && number.utf8.allSatisfy { (48...57).contains($0) }

@@ -11,14 +11,14 @@ enum Help {
             \(table(rows))
 
             options of every command
-            \(table(Option.common.map { ($0.form, $0.help) }))
+            \(table((Option.common + [.version]).map { ($0.form, $0.help) }))
 
             ADDRESS is written like C4:F2:17:1A:1D:BB, followed by /public or /random if you know the kind.
             CHARACTERISTIC is a UUID like 2A37, or a handle with 0x: 0x0012.
 
             Results go to standard output, everything else to standard error; with --json each line of both that begins
             with { is an object. The exit status is 0 for success, 1 for failure, 2 for incorrect usage, 130 after an
-            interruption. For more, see `ble COMMAND --help`.
+            interruption. For more, see `ble help COMMAND`, and for a manual page `ble help --manual | man -l -`.
             """
     }
 
@@ -35,7 +35,7 @@ enum Help {
             """
     }
 
-    private static func parameters(of command: any Command.Type) -> String {
+    static func parameters(of command: any Command.Type) -> String {
         command.parameters.map { " \($0)" }.joined()
     }
 
@@ -49,7 +49,7 @@ enum Help {
 
 extension Option {
     /// How the option is written: `--timeout S`, `-v, --verbose`.
-    fileprivate var form: String {
+    var form: String {
         (letter.map { "-\($0), " } ?? "    ") + "--\(name)" + (value.map { " \($0)" } ?? "")
     }
 }

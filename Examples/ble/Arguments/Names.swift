@@ -24,10 +24,22 @@ struct CharacteristicName: CharacteristicKey {
     /// The first one of a type, or the attribute with a handle.
     let reference: CharacteristicReference
 
-    /// Reads a handle where the text begins with `0x`, else a UUID.
+    /// The type of one of its descriptors, where that is meant.
+    let descriptor: BluetoothUUID?
+
+    static let descriptorNote = """
+        CHARACTERISTIC/DESCRIPTOR names a descriptor by both UUIDs, like 2A37/2902.
+
+
+        """
+
+    /// Reads a handle where the text begins with `0x`, else a UUID; `/` and the UUID of a descriptor may follow.
     ///
     /// `2A37` alone could be both: so a handle has its `0x`, as `ble info` prints it, and a UUID has none.
-    init(_ text: String) throws(UsageError) {
+    init(_ whole: String, mayBeDescriptor: Bool = false) throws(UsageError) {
+        let parts = whole.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let text = mayBeDescriptor ? parts[0] : whole
+        descriptor = try parts.count == 2 && mayBeDescriptor ? Self.descriptor(parts[1], whole) : nil
         if text.hasPrefix("0x") || text.hasPrefix("0X") {
             let digits = text.dropFirst(2)
             guard digits.count <= 4, digits.allSatisfy(\.isHexDigit), let handle = UInt16(digits, radix: 16), handle > 0
@@ -41,6 +53,13 @@ struct CharacteristicName: CharacteristicKey {
             }
             reference = .uuid(uuid)
         }
+    }
+
+    private static func descriptor(_ text: String, _ whole: String) throws(UsageError) -> BluetoothUUID {
+        guard let uuid = BluetoothUUID(text) else {
+            throw UsageError("CHARACTERISTIC/DESCRIPTOR '\(whole)': for the descriptor, \(UsageError.uuidForm)")
+        }
+        return uuid
     }
 }
 

@@ -26,6 +26,11 @@ extension Option {
     static let common = [
         Option("adapter", value: "hciN", help: "the adapter to use, or all; default: the first that is switched on"),
         Option("simulated", help: "use the demonstration devices of a simulated radio, without an adapter"),
+        Option(
+            "simulation",
+            value: "FOLDER",
+            help: "as --simulated, with bonds and written values that last from command to command in FOLDER"
+        ),
         Option("json", help: "print one JSON object per line"),
         Option("capture", value: "FILE", help: "record ATT traffic and advertisements for btmon and Wireshark"),
         Option(
@@ -36,6 +41,9 @@ extension Option {
         Option("verbose", letter: "v", help: "report connection events on stderr"),
         Option("help", letter: "h", help: "show this help"),
     ]
+
+    /// Stands before a subcommand only.
+    static let version = Option("version", help: "show the version")
 
     /// What is remembered of a device is not to be used.
     static let fresh = Option("fresh", help: "discover the services again instead of using remembered ones")

@@ -15,23 +15,35 @@ protocol Command: Sendable {
     /// More that its help says.
     static var notes: String { get }
 
+    /// What it prints with `--json`.
+    static var records: [Record] { get }
+
     /// Who comes to see it in a simulation; `nil`: nobody.
     static var visitor: (any DemoVisitor)? { get }
 
     /// Reads its parameters and options.
     init(_ arguments: Arguments) throws(UsageError)
 
-    /// Does it.
+    /// Does it with an adapter.
     func run(in environment: CommandEnvironment) async throws
+
+    /// Opens what the options ask for, and does it.
+    func run(_ options: CommonOptions, _ log: Log) async throws
 }
 
 extension Command {
     static var notes: String { "" }
+    static var records: [Record] { [] }
     static var visitor: (any DemoVisitor)? { nil }
+
+    func run(_ options: CommonOptions, _ log: Log) async throws {
+        try await CommandEnvironment.run(options, log, visitor: Self.visitor) { try await run(in: $0) }
+    }
 }
 
 /// All subcommands, in the order in which the help lists them.
 let commands: [any Command.Type] = [
-    Scan.self, Info.self, LinkCommand.self, Read.self, Write.self, Notify.self, Transfer.self, Update.self, Serve.self,
-    Verify.self, Advertise.self, Pair.self, Unpair.self, Bonds.self, OutOfBand.self, AdapterCommand.self,
+    Scan.self, Info.self, LinkCommand.self, Read.self, Write.self, Notify.self, Transfer.self, Update.self, Shell.self,
+    Serve.self, Verify.self, Advertise.self, Proxy.self, Pair.self, Unpair.self, Bonds.self, OutOfBand.self,
+    AdapterCommand.self, Doctor.self, HelpCommand.self, Completions.self,
 ]

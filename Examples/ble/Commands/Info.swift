@@ -1,3 +1,4 @@
+import BLERadio
 import BLEStreams
 
 /// Shows what a device has.
@@ -33,6 +34,8 @@ struct Info: Command {
                 // What is known when a request goes wrong is shown all the same.
                 defer { found = tree }
                 tree.conditions = try await environment.conditions(of: link)
+                let word = environment.log.tellIfItTakesLong("reading \(tree.readableHandles.count) values")
+                defer { word.cancel() }
                 try await tree.readValues(on: link, deadline)
             }
         } catch let error as BLEError {

@@ -1,3 +1,4 @@
+import BLERadio
 import BLEStreams
 
 /// Shows what a link is like, and each change of it.
@@ -77,6 +78,7 @@ extension LinkConditions {
             members.append(("corrections", .number(breach.corrections)))
             members.append(("insists", .bool(breach.isFinal)))
         }
+        members.append(("time", .string(RealTimeline().wallTime.isoText)))
         return .object(members)
     }
 

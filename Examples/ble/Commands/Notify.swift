@@ -1,3 +1,4 @@
+import BLERadio
 import BLEStreams
 import Synchronization
 
@@ -9,8 +10,9 @@ struct Notify: Command {
     static let options =
         [
             Option("reconnect", help: "connect again when a link is lost, for as long as it takes"),
+            Option("plot", help: "draw the number in each value, or its first one, as a point on a scale"),
             Option.fresh,
-        ] + StreamLimits.options + SecurityOptions.options
+        ] + ValueStyle.options + StreamLimits.options + SecurityOptions.options
     static let notes = """
         Without --timeout or --count it runs until Ctrl-C, or until a link is lost. With --reconnect it waits for absent
         devices and adapters, and reports where values are missing; with -v it reports every step.
@@ -22,6 +24,8 @@ struct Notify: Command {
     private let limits: StreamLimits
     private let reconnects: Bool
     private let security: SecurityOptions
+    private let style: ValueStyle
+    private let plots: Bool
 
     init(_ arguments: Arguments) throws(UsageError) {
         var words = arguments.words
@@ -30,6 +34,9 @@ struct Notify: Command {
         for word in words.dropLast() { names.append(try PeripheralName(word)) }
         peripherals = names
         characteristic = try CharacteristicName(words[words.count - 1])
+        style = try ValueStyle(arguments, of: characteristic)
+        plots = arguments.has("plot")
+        if plots, arguments.has("json") { throw UsageError("--plot and --json exclude each other") }
         limits = try StreamLimits(Self.name, arguments)
         reconnects = arguments.has("reconnect")
         security = try SecurityOptions(arguments)
@@ -84,9 +91,10 @@ struct Notify: Command {
             }
             .withGaps()
         }
+        let plot = plots ? Plot() : nil
         try await environment.talkingAbout(peripherals) {
             try await environment.printAll(values, limits, droppedBefore: links.dropped) { item in
-                try print(item.value, from: item.source.address, in: environment)
+                try print(item.value, from: item.source.address, on: plot, in: environment)
             }
         }
     }
@@ -115,8 +123,9 @@ struct Notify: Command {
                 }
                 defer { group.cancelAll() }
                 let values = sessions.merged { $0.notifications(of: characteristic).withGaps() }
+                let plot = plots ? Plot() : nil
                 try await environment.printAll(values, limits, droppedBefore: links.dropped) { item in
-                    try print(item.value, from: item.source.peripheral?.address, in: environment)
+                    try print(item.value, from: item.source.peripheral?.address, on: plot, in: environment)
                 }
             }
         }
@@ -138,6 +147,7 @@ struct Notify: Command {
     private func print(
         _ item: Gapped<CharacteristicValue>,
         from address: BluetoothAddress?,
+        on plot: Plot?,
         in environment: CommandEnvironment
     ) throws -> Bool {
         // One device need not be named with every value.
@@ -145,12 +155,14 @@ struct Notify: Command {
         let name = address.map { "\($0)  " } ?? ""
         switch item {
         case .value(let value):
-            let text = "\(name)\(value.time.clockText)  \(value.readableText)"
-            try environment.output.print(value.json.with(address: address), text)
+            let plain = "\(name)\(value.time.clockText)  \(style.text(of: value))"
+            let text = plot?.line(value, style, named: name) ?? plain
+            try environment.output.print(style.json(of: value).with(address: address), text)
             return true
         case .gap(let gap):
+            try environment.output.flush()
             environment.log.say("\(name)\(gap.text)")
-            try environment.output.print(JSON.object(("gap", gap.json)).with(address: address))
+            try environment.output.print(gap.line.with(address: address))
             return false
         }
     }
@@ -199,8 +211,12 @@ private final class LinkHistory: Sendable {
 }
 
 extension StreamGap {
-    /// What is missing, and why, for a program.
-    fileprivate var json: JSON {
+    /// What is missing, why, and when that was told, for a program.
+    fileprivate var line: JSON {
+        .object(("gap", json), ("time", .string(RealTimeline().wallTime.isoText)))
+    }
+
+    private var json: JSON {
         .object(
             ("duration", .decimal(duration.seconds)),
             ("dropped", .number(dropped)),

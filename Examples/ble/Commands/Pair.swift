@@ -124,7 +124,7 @@ struct Pair: Command {
                 ("wasPaired", outcome.map { .bool($0.wasPaired) }),
                 ("hex", outcome.map { .hex($0.value) })
             ),
-            outcome.map { "\(text)\n\($0.value.readableText)" } ?? text
+            outcome.map { "\(text)\n\($0.value.bytes.readableText)" } ?? text
         )
     }
 }

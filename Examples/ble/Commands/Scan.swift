@@ -1,4 +1,5 @@
 import BLEStreams
+import Glibc
 
 /// Lists who advertises.
 struct Scan: Command {
@@ -11,12 +12,17 @@ struct Scan: Command {
             Option("name-prefix", value: "P", help: "only devices whose name begins with P; may be repeated"),
             Option("rssi", value: "MIN..MAX", help: "only devices received this strongly, in dBm: -80.. or -80..-40"),
             Option("duplicates", help: "print each advertisement instead of each device once"),
+            Option("lines", help: "print a line for each device also at a terminal, instead of a table"),
             Option("passive", help: "only listen, without requesting scan responses"),
         ] + StreamLimits.options
-    static let notes = "Without --timeout or --count it runs until Ctrl-C."
+    static let notes = """
+        Without --timeout or --count it runs until Ctrl-C. At a terminal it shows a table that is kept up to date; --json,
+        --duplicates, --lines or a pipe make it print lines.
+        """
 
     private let filters: [ScanFilter]
     private let reportsDuplicates: Bool
+    private let printsLines: Bool
     private let mode: Central.ScanMode
     private let limits: StreamLimits
 
@@ -27,16 +33,53 @@ struct Scan: Command {
         if let window = try arguments.signalStrengths("rssi") { filters.append(.rssi(window)) }
         self.filters = filters
         reportsDuplicates = arguments.has("duplicates")
+        printsLines = arguments.has("lines")
         mode = arguments.has("passive") ? .passive : .active
         limits = try StreamLimits(Self.name, arguments)
     }
 
     func run(in environment: CommandEnvironment) async throws {
+        if !printsLines, !reportsDuplicates, !environment.output.isJSON, TerminalSize(of: STDOUT_FILENO) != nil {
+            return try await showTable(in: environment)
+        }
         let found = environment.central.scan(for: filters, duplicates: reportsDuplicates, mode: mode)
         try await environment.printAll(found, limits) { discovery in
             try environment.output.print(discovery.json, discovery.text)
             return true
         }
+    }
+
+    // MARK: - At a terminal
+
+    /// How often the table is drawn.
+    private static let period = Duration.milliseconds(250)
+
+    private func showTable(in environment: CommandEnvironment) async throws {
+        let found = environment.central.scan(for: filters, duplicates: true, mode: mode).map { Optional($0) }
+        let events = found.merge(with: BLEStream<Int>.interval(Self.period).map { _ in nil })
+        var table = ScanTable()
+        var screen = LiveScreen(environment.output)
+        let start = ContinuousClock.now
+        func draw() throws {
+            let size = TerminalSize(of: STDOUT_FILENO) ?? TerminalSize(columns: 80, rows: 24)
+            let time = start.duration(to: .now)
+            try screen.show(table.lines(columns: size.columns, rows: size.rows, at: time), on: size)
+        }
+        do {
+            for try await discovery in limits.time.map({ events.prefix(for: $0) }) ?? events {
+                guard let discovery else {
+                    try draw()
+                    continue
+                }
+                table.add(discovery.sighting, at: start.duration(to: .now))
+                if table.count == limits.count { break }
+            }
+        } catch {
+            if !(error is OutputClosed) { try draw() }
+            throw error
+        }
+        try draw()
+        try limits.check(table.count)
     }
 }
 
@@ -59,7 +102,8 @@ extension Discovery {
             ("txPower", .number(advertisement.txPower)),
             ("appearance", .number(advertisement.appearance)),
             ("connectable", .bool(isConnectable)),
-            ("adapter", .string(adapter))
+            ("adapter", .string(adapter)),
+            ("time", .string(time.isoText))
         )
         guard case .object(let known) = members else { return members }
         return .object(known + advertisement.beacons)
@@ -69,11 +113,21 @@ extension Discovery {
         var parts = ["\(address)", address.kind == .random ? "random" : "public"]
         parts.append(rssi.map { ($0 > -100 ? " \($0) dBm" : "\($0) dBm") } ?? "        ")
         if let name { parts.append("\"\(name.harmless)\"") }
-        parts += services.map { "\($0)" }
+        return (parts + details(nameOf: { "\($0)" })).joined(separator: "  ")
+    }
+
+    /// What a table has of it.
+    fileprivate var sighting: ScanTable.Sighting {
+        let details = details(nameOf: { $0.name ?? "\($0)" }).joined(separator: ", ")
+        return ScanTable.Sighting(address: "\(address)", rssi: rssi, name: name, details: details)
+    }
+
+    private func details(nameOf: (BluetoothUUID) -> String) -> [String] {
+        var parts = services.map(nameOf)
         parts += advertisement.beaconTexts
         parts += advertisement.manufacturerData.map { "company \($0.company.handleText):\($0.data.hexText)" }
         if let adapter { parts.append("by \(adapter)") }
         if !isConnectable { parts.append("(not connectable)") }
-        return parts.joined(separator: "  ")
+        return parts
     }
 }

@@ -79,7 +79,7 @@ struct Transfer: Command {
             let (size, time) = (JSON.number(message.count), JSON.string(time.isoText))
             try environment.output.print(.object(("output", .string(file.path)), ("size", size), ("time", time)))
         } else if environment.output.isJSON {
-            try environment.output.print(CharacteristicValue(bytes: message[...], time: time).json)
+            try environment.output.print(CharacteristicValue(bytes: message[...], time: time).json())
         } else {
             try environment.output.write(message)
         }

@@ -66,6 +66,9 @@ struct Update: Command {
             }
         } catch {
             progress.brokenOff()
+            if error is CancellationError {
+                environment.log.say("interrupted; the same command continues where the device says")
+            }
             throw error
         }
         try progress.complete(image.bytes.count)

@@ -1,3 +1,4 @@
+import BLEDevices
 import BLEStreams
 
 /// Tests whether a device behaves as it claims, or as a file describes it.

@@ -3,16 +3,17 @@ import BLEStreams
 /// Writes one value.
 struct Write: Command {
     static let name = "write"
-    static let summary = "write a value: hexadecimal digits, or the contents of a file"
+    static let summary = "write a value: hexadecimal digits, text, or the contents of a file"
     static let parameters = ["ADDRESS", "CHARACTERISTIC", "HEX|@FILE"]
     static let options =
         [
+            Option("text", help: "HEX is text, to be written as UTF-8"),
             Option("without-response", help: "write without waiting for an answer"),
             Option("reliable", help: "have the device echo each part, and compare them before the write takes effect"),
             Option.fresh,
             Option.deadline,
         ] + SecurityOptions.options
-    static let notes = SecurityOptions.notes
+    static let notes = CharacteristicName.descriptorNote + SecurityOptions.notes
 
     private enum Source {
         case octets([UInt8])
@@ -29,12 +30,17 @@ struct Write: Command {
     init(_ arguments: Arguments) throws(UsageError) {
         let words = try arguments.parameters(Self.parameters)
         peripheral = try PeripheralName(words[0])
-        characteristic = try CharacteristicName(words[1])
-        if words[2].hasPrefix("@") {
+        characteristic = try CharacteristicName(words[1], mayBeDescriptor: true)
+        if arguments.has("text") {
+            source = .octets(Array(words[2].utf8))
+        } else if words[2].hasPrefix("@") {
             source = .file(String(words[2].dropFirst()))
         } else {
             guard let octets = [UInt8](hex: words[2]) else {
-                throw UsageError("HEX '\(words[2])': write octets as pairs of hex digits like 00ff, a file as @FILE")
+                throw UsageError(
+                    "HEX '\(words[2])': write octets as pairs of hex digits like 00ff, text with --text, "
+                        + "a file as @FILE"
+                )
             }
             source = .octets(octets)
         }
@@ -56,8 +62,8 @@ struct Write: Command {
         }
         let deadline = limit.map { Deadline(in: $0) }
         try await environment.withLink(to: peripheral, deadline, security: security) { link in
-            if characteristic.reference.handle == nil { _ = try await environment.discover(link, deadline) }
-            try await link.write(value, to: characteristic, kind, timeout: deadline?.remaining)
+            let attribute = try await environment.find(characteristic, on: link, deadline)
+            try await link.write(value, to: attribute, kind, timeout: deadline?.remaining)
         }
         environment.log.detail("wrote \(value.count) octets")
         try environment.output.print(.object(("written", .number(value.count))))

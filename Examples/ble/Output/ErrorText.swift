@@ -5,8 +5,10 @@ extension BLEError {
     /// What went wrong and what to do, for a person.
     var messageText: String { remedy.isEmpty ? failureText : "\(failureText) \(remedyText)" }
 
+    private var remedyText: String { Self.inCommands(remedy, about: object) }
+
     /// What to do, in commands where the library speaks of calls.
-    private var remedyText: String {
+    static func inCommands(_ remedy: String, about object: String) -> String {
         let address = object.firstMatch(of: /([0-9A-F]{2}:){5}[0-9A-F]{2}/).map { String($0.0) } ?? "ADDRESS"
         let commands = [
             (
@@ -42,6 +44,7 @@ extension BLEError {
             (", or drop its link with ConnectedCentral.disconnect()", ""),
             ("by comparing numbers: PairingAnswers", "by comparing numbers"),
             ("Central.bonds", "`ble bonds`"),
+            ("or use the simulated radio", "or try `--simulated`"),
             ("pass replacing: true to Central.adopt(_:replacing:)", "pass --replace"),
             ("Bond.export(_:to:)", "`ble bonds export`"),
             ("Pass the folder with its bonds", "Pass the folder with its bonds: --folder"),

@@ -51,6 +51,12 @@ extension GATTTree {
         return "\(value)"
     }
 
+    /// What a characteristic's value means, where its type is a known one.
+    private func decoded(_ characteristic: Characteristic) -> DecodedValue? {
+        guard case .octets(let octets)? = values[characteristic.valueHandle] else { return nil }
+        return Decoders.decode(octets, of: characteristic.uuid)
+    }
+
     /// The number that a characteristic's value is, where a descriptor says how to read it.
     private func number(in characteristic: Characteristic) -> Double? {
         guard let descriptor = characteristic.descriptor(.characteristicPresentationFormat),
@@ -107,6 +113,7 @@ extension GATTTree {
                 ("properties", .names(of: characteristic.properties))
             )
                 + (number(in: characteristic).map { [("number", .decimal($0))] } ?? [])
+                + (decoded(characteristic).map { [("decoded", $0.json)] } ?? [])
                 + [("descriptors", .array(characteristic.descriptors.map(json(of:))))]
         )
     }
@@ -153,8 +160,9 @@ extension GATTTree {
             for characteristic in service.characteristics {
                 let handle = characteristic.valueHandle
                 lines.append("  \(handle.handleText)  \(title(characteristic.uuid))  (\(characteristic.properties))")
-                if let value = text(of: handle) {
-                    lines.append("          \(value)" + (number(in: characteristic).map { " = \($0)" } ?? ""))
+                if let value = text(of: handle, characteristic.uuid) {
+                    let number = decoded(characteristic) == nil ? number(in: characteristic) : nil
+                    lines.append("          \(value)" + (number.map { " = \($0)" } ?? ""))
                 }
                 for descriptor in characteristic.descriptors {
                     let value =
@@ -168,9 +176,9 @@ extension GATTTree {
 
     private func title(_ uuid: BluetoothUUID) -> String { uuid.name.map { "\(uuid) \($0)" } ?? "\(uuid)" }
 
-    private func text(of handle: UInt16) -> String? {
+    private func text(of handle: UInt16, _ uuid: BluetoothUUID? = nil) -> String? {
         switch values[handle] {
-        case .octets(let octets)?: octets.readableText
+        case .octets(let octets)?: octets.readableText(of: uuid)
         case .refused(let reason, _)?: "refused: \(reason)"
         case nil: nil
         }

@@ -4,6 +4,7 @@ enum JSON: Sendable {
     case number(Int)
     case decimal(Double)
     case bool(Bool)
+    case null
     case array([JSON])
     case object([(String, JSON)])
 
@@ -28,6 +29,7 @@ extension JSON: CustomStringConvertible {
         case .number(let number): "\(number)"
         case .decimal(let number): number.isFinite ? "\(number)" : "0"
         case .bool(let value): "\(value)"
+        case .null: "null"
         case .array(let values): "[\(values.map(\.description).joined(separator: ","))]"
         case .object(let members):
             "{\(members.map { "\"\(Self.escaped($0))\":\($1)" }.joined(separator: ","))}"
@@ -43,9 +45,12 @@ extension JSON: CustomStringConvertible {
             case "\n": result += "\\n"
             case "\t": result += "\\t"
             case "\r": result += "\\r"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            // What a terminal would obey, were it printed there, is the same to a program when it is escaped.
+            case _ where !scalar.isPrintable:
+                for unit in String(scalar).utf16 {
+                    let digits = String(unit, radix: 16)
+                    result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+                }
             default: result.unicodeScalars.append(scalar)
             }
         }

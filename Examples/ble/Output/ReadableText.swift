@@ -21,20 +21,41 @@ extension Collection<UInt8> {
         guard !isEmpty else { return "(empty)" }
         // One octet is a number, whatever letter it may be too.
         guard count > 1, let text = utf8Text, text.unicodeScalars.allSatisfy(\.isPrintable) else { return hexText }
-        return "\(hexText)  \"\(text)\""
+        return "\(hexText)  \"\(text.harmless)\""
+    }
+
+    /// The same, and what the octets mean where they are of a type that is known: `0648  beats per minute 72`.
+    func readableText(of uuid: BluetoothUUID?) -> String {
+        guard let decoded = uuid.flatMap({ Decoders.decode(self, of: $0) }), !decoded.isText || count == 1 else {
+            return readableText
+        }
+        return "\(hexText)  \(decoded.text)"
     }
 }
 
 extension String {
-    /// The text without anything that could move a terminal's cursor or change its colours: a device may call itself
-    /// whatever it likes.
+    /// The text without anything that could move a terminal's cursor, change its colours, turn the direction of what
+    /// follows, or grow out of its line: a device may call itself whatever it likes.
     var harmless: String {
-        unicodeScalars.map { $0.isPrintable ? "\($0)" : "\\u{\(String($0.value, radix: 16))}" }.joined()
+        var text = ""
+        var marks = 0
+        for scalar in unicodeScalars {
+            marks = scalar.columns == 0 ? marks + 1 : 0
+            // No script puts more of them upon one letter.
+            if marks > 3 { continue }
+            if scalar.isPrintable {
+                text.unicodeScalars.append(scalar)
+            } else {
+                text += "\\u{\(String(scalar.value, radix: 16))}"
+            }
+        }
+        return text
     }
 }
 
 extension Unicode.Scalar {
-    fileprivate var isPrintable: Bool {
+    /// Whether it stands for itself in a line.
+    var isPrintable: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
         default: true
@@ -43,11 +64,13 @@ extension Unicode.Scalar {
 }
 
 extension CharacteristicValue {
-    /// The value as an object: `value`, `text` where it is UTF-8, `time`.
-    var json: JSON {
-        .object(("value", .hex(bytes)), ("text", .string(text)), ("time", .string(time.isoText)))
+    /// The value as an object: `value`, `text` where it is UTF-8, `time`, and `decoded` where its type is known.
+    func json(of uuid: BluetoothUUID? = nil) -> JSON {
+        .object(
+            ("value", .hex(bytes)),
+            ("text", .string(text)),
+            ("time", .string(time.isoText)),
+            ("decoded", uuid.flatMap { Decoders.decode(bytes, of: $0)?.json })
+        )
     }
-
-    /// The value for a person.
-    var readableText: String { bytes.readableText }
 }

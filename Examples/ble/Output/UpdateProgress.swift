@@ -1,3 +1,4 @@
+import BLERadio
 import BLEStreams
 import Glibc
 import Synchronization
@@ -53,7 +54,9 @@ final class UpdateProgress: Sendable {
         let rate = Int(Double(size) / max(elapsed.seconds, 0.001))
         log.say("\(size) octets, \(elapsed.secondsText), \(rate) octets a second")
         guard !isTerminal, !state.withLock({ $0.isClosed }) else { return }
-        try output.write(Array("\(JSON.object(("phase", .string("done")), ("total", .number(size))))\n".utf8))
+        let time = JSON.string(RealTimeline().wallTime.isoText)
+        let end = JSON.object(("phase", .string("done")), ("total", .number(size)), ("time", time))
+        try output.write(Array("\(end)\n".utf8))
     }
 
     /// The update has failed.
@@ -87,7 +90,7 @@ final class UpdateProgress: Sendable {
     private static let shortestBar = 10
     private static let longestBar = 30
 
-    /// `{"phase":"upload","percent":64,"completed":164000,"total":256000,"rate":41200.0,"timeLeft":2.24}`.
+    /// `{"phase":"upload","percent":64,"completed":164000,"total":256000,"rate":41200.0,"timeLeft":2.24,"time":…}`.
     static func json(_ progress: CommandProgress) -> JSON {
         .object(
             ("phase", .string(progress.phase)),
@@ -95,7 +98,8 @@ final class UpdateProgress: Sendable {
             ("completed", .number(progress.completed)),
             ("total", .number(progress.total)),
             ("rate", progress.rate.map { .decimal($0.rounded()) }),
-            ("timeLeft", progress.timeLeft.map { .decimal(($0.seconds * 100).rounded() / 100) })
+            ("timeLeft", progress.timeLeft.map { .decimal(($0.seconds * 100).rounded() / 100) }),
+            ("time", .string(RealTimeline().wallTime.isoText))
         )
     }
 }

@@ -1,3 +1,4 @@
+import BLERadio
 import BLEStreams
 
 extension CommandEnvironment {
@@ -11,8 +12,12 @@ extension CommandEnvironment {
     ) async throws -> Output {
         let peripheral = try peripheral(name)
         peripheral.allowPairing(security?.answers(about: name.text))
+        let limit = deadline.forConnecting
+        let word = log.tellIfItTakesLong("waiting at most \(limit.secondsText) for \(name.text) to accept a connection")
+        defer { word.cancel() }
         return try await talkingAbout(peripheral) {
-            try await peripheral.withLink(timeout: deadline.forConnecting, parameters: parameters) { link in
+            try await peripheral.withLink(timeout: limit, parameters: parameters) { link in
+                word.cancel()
                 log.detail("connected to \(link.peripheral.address) (\(link.peripheral.address.kind)), MTU \(link.mtu)")
                 defer {
                     let count = link.ignoredPDUs
@@ -65,5 +70,30 @@ extension CommandEnvironment {
                 + "\(database.services.map(\.characteristics.count).reduce(0, +)) characteristics"
         )
         return database
+    }
+
+    /// The attribute of that name: the services are discovered unless a handle says all.
+    func find(
+        _ name: CharacteristicName,
+        on link: Link,
+        _ deadline: Deadline?
+    ) async throws -> CharacteristicReference {
+        if name.descriptor == nil, name.reference.handle != nil { return name.reference }
+        let database = try await discover(link, deadline)
+        guard let wanted = name.descriptor else { return name.reference }
+        let reference = name.reference
+        let characteristic =
+            reference.handle.map { database.characteristic(valueHandle: $0) }
+            ?? reference.uuid.map { database.characteristic($0) } ?? nil
+        guard let descriptor = characteristic?.descriptor(wanted) else {
+            throw BLEError(
+                .notFound,
+                operation: "find",
+                object: "descriptor \(wanted) of \(name) on \(link.peripheral)",
+                cause: "the \(characteristic == nil ? "device" : "characteristic") does not have it",
+                remedy: "Run `ble info \(link.peripheral.address)` to see what it has."
+            )
+        }
+        return .handle(descriptor.handle)
     }
 }

@@ -22,7 +22,7 @@ struct StreamLimits: Sendable {
     /// How the options are explained.
     static let options = [
         Option("timeout", value: "S", help: "end after S seconds"),
-        Option("count", value: "N", help: "end after N items; it is a failure if the time is over first"),
+        Option("count", value: "N", help: "end after N items; it is a failure if the time runs out before"),
     ]
 }
 
@@ -32,15 +32,15 @@ extension CommandEnvironment {
     /// - Parameters:
     ///   - limits: when it ends.
     ///   - droppedBefore: how many values were lost before they came to the stream.
-    ///   - take: prints a value; whether it counts as one.
-    ///   - after: what is done with it then, where more are wanted.
+    ///   - take: prints a value; whether it counts as one. What has come together leaves in one write.
+    ///   - after: what is done with it then, where more are wanted; each value is by itself then.
     /// - Throws: what the stream throws; a `BLEError` when the time was over before there were enough.
     func printAll<Element>(
         _ stream: BLEStream<Element>,
         _ limits: StreamLimits,
         droppedBefore: @autoclosure () -> Int = 0,
         take: (Element) throws -> Bool,
-        after: (Element) async throws -> Void = { _ in }
+        after: ((Element) async throws -> Void)? = nil
     ) async throws {
         var received = 0
         var dropped = 0
@@ -49,12 +49,17 @@ extension CommandEnvironment {
             if dropped > 0 { log.say("\(dropped) values were dropped") }
         }
         do {
-            for try await value in limits.time.map({ stream.take(until: .tick(after: $0)) }) ?? stream {
-                if try take(value) { received += 1 }
+            let limited = limits.time.map { stream.take(until: .tick(after: $0)) } ?? stream
+            for try await batch in limited.batched(atMost: after == nil ? 256 : 1) {
+                try output.together {
+                    for value in batch where received != limits.count {
+                        if try take(value) { received += 1 }
+                    }
+                }
                 // Before the stream is closed: what waits then is of no interest any more, and not lost.
                 dropped = stream.counters.dropped + droppedBefore()
                 if received == limits.count { break }
-                try await after(value)
+                if let after, let last = batch.last { try await after(last) }
             }
         } catch is CancellationError {
             try end()
@@ -65,9 +70,15 @@ extension CommandEnvironment {
             throw error
         }
         try end()
-        if let count = limits.count, let time = limits.time, received < count {
-            throw BLEError.tooFew(received, of: count, limits.operation, time)
-        }
+        try limits.check(received)
+    }
+}
+
+extension StreamLimits {
+    /// Throws where the time was over before there were enough.
+    func check(_ received: Int) throws {
+        guard let count, let time, received < count else { return }
+        throw BLEError.tooFew(received, of: count, operation, time)
     }
 }
 

@@ -11,10 +11,13 @@ struct CommandEnvironment: Sendable {
     let adapter: AdapterChoice
 
     /// Where results go.
-    let output: Output
+    var output: Output
 
     /// Where everything else goes.
     let log: Log
+
+    /// Ctrl-C and its like, which end the command; a part of it may take them for itself.
+    let signals: TerminationSignals
 
     /// Whether one adapter was named.
     let hasChosenAdapter: Bool
@@ -38,7 +41,9 @@ struct CommandEnvironment: Sendable {
             peripheral = central.peripheral(identity)
         }
         if isFresh { peripheral.forgetServices() }
-        peripherals.all.withLock { $0.append(peripheral) }
+        peripherals.all.withLock { all in
+            if !all.contains(where: { $0.address == peripheral.address }) { all.append(peripheral) }
+        }
         return peripheral
     }
 
@@ -64,12 +69,14 @@ struct CommandEnvironment: Sendable {
             try await withAdapter(options, log, visitor) { adapter in
                 let choice = capture.map { adapter.captured(in: $0) } ?? adapter
                 // Within the rest: a simulated device must live until the command has left it properly.
-                try await Central.with(choice, recovery: options.recovery) { central in
+                let store = options.simulation.map { PeerStore(folder: "\($0)/central") }
+                try await Central.with(choice, store: store, recovery: options.recovery) { central in
                     let environment = CommandEnvironment(
                         central: central,
                         adapter: choice,
                         output: output,
                         log: log,
+                        signals: signals,
                         hasChosenAdapter: options.adapter != nil && options.adapter != CommonOptions.allAdapters,
                         isFresh: options.isFresh
                     )
@@ -107,8 +114,8 @@ struct CommandEnvironment: Sendable {
         guard options.isSimulated else {
             return try await body(options.choice)
         }
-        log.say("this is a simulation; leave --simulated out to use a Bluetooth adapter, or name one: --adapter hci0")
-        try await DemoAir.run(visitor: visitor, body)
+        log.say("this is a simulation; omit --simulated to use a Bluetooth adapter, or select one with --adapter hci0")
+        try await DemoAir.run(in: options.simulation, visitor: visitor, body)
     }
 
     /// Whatever becomes of the body, what was recorded until then is in the file.

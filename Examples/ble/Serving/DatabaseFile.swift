@@ -107,7 +107,9 @@ struct AttributeEntry: Decodable {
     /// What a read was answered with instead of the value.
     var error: ATTError?
 
-    static let members = ["handle", "uuid", "name", "value", "text", "meaning", "access", "error", "attError"]
+    static let members = [
+        "handle", "uuid", "name", "value", "text", "decoded", "meaning", "access", "error", "attError",
+    ]
 
     init(from decoder: any Decoder) throws { try self.init(Members(decoder, known: Self.members)) }
 

@@ -26,7 +26,7 @@ extension ServedDatabase {
             }
             group.addTask {
                 for await id in changes {
-                    if let octets = server.value(of: id) { try await tell(octets, id, server) }
+                    if let octets = server.value(of: .id(id)) { try await tell(octets, id, server) }
                 }
             }
             for (id, source) in sources where told[id] != nil || source.grows {
@@ -82,8 +82,8 @@ extension ServedDatabase {
 
     private func tell(_ octets: [UInt8], _ id: String, _ server: PeripheralServer) async throws {
         guard let properties = told[id] else { return }
-        if properties.contains(.notify) { try await server.notify(octets, of: id) }
-        if properties.contains(.indicate) { try await server.indicate(octets, of: id) }
+        if properties.contains(.notify) { try await server.notify(octets, of: .id(id)) }
+        if properties.contains(.indicate) { try await server.indicate(octets, of: .id(id)) }
     }
 }
 

@@ -1,27 +1,37 @@
 import BLESimulator
 import BLEStreams
+import Glibc
 
 /// The simulated radio behind `--simulated`: an adapter, and devices to try the commands with.
 ///
-/// The devices live as long as the command runs; what is written to them is gone afterwards.
+/// The devices live as long as the command runs; what is written to them is gone afterwards, unless they have a folder.
 enum DemoAir {
     /// Lets the devices live while the closure runs, with the adapter that hears them.
     ///
-    /// - Parameter visitor: a central that comes to see what the command serves.
-    static func run(visitor: (any DemoVisitor)? = nil, _ body: (AdapterChoice) async throws -> Void) async throws {
+    /// - Parameters:
+    ///   - folder: where the devices keep their bonds and values; `nil`: nowhere.
+    ///   - visitor: a central that comes to see what the command serves.
+    static func run(
+        in folder: String? = nil,
+        visitor: (any DemoVisitor)? = nil,
+        _ body: (AdapterChoice) async throws -> Void
+    ) async throws {
         let air = SimulatedAir()
         // As fast as a real radio can be made to go, and as patient as the library makes one.
         var timing = LinkTiming.fast
         timing.supervisionTimeout = .seconds(5)
         let adapter = air.adapter(name: "simulated", settings: AdapterSettings(linkTiming: timing))
+        if let folder, mkdir(folder, 0o700) != 0, errno != EEXIST { throw BLEError.file("make", folder, errno) }
+        let devices = try devices(in: folder)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (device, distance) in devices {
                 let settings = AdapterSettings(pairing: device.pairing)
                 let radio = air.adapter(name: device.peripheral.name, address: device.address, settings: settings)
                 air.setSignal(.metres(distance, jitter: 2), between: adapter, and: radio)
+                let store = folder.map { PeerStore(folder: "\($0)/\(device.address.fileName)", warning: { _ in }) }
                 group.addTask {
                     // What goes wrong with them is no business of who tries the commands.
-                    try await device.peripheral.run(on: radio, warning: { _ in }) { server in
+                    try await device.peripheral.run(on: .radio(radio), store: store, warning: { _ in }) { server in
                         try await device.live(server)
                     }
                 }
@@ -32,14 +42,34 @@ enum DemoAir {
                     try await visitor.live(try await Central.open(.radio(radio)).peripheral(adapter.address))
                 }
             }
-            defer { group.cancelAll() }
-            try await body(.radio(adapter))
+            do {
+                try await body(.radio(adapter))
+            } catch {
+                try await leave(&group, devices, folder)
+                throw error
+            }
+            try await leave(&group, devices, folder)
         }
     }
 
-    private static let devices: [(any DemoDevice, Double)] = [
-        (DemoHeartRate(), 1), (DemoTransfer(), 3), (DemoValues(), 5), (DemoTrouble(), 12), (DemoUpdate(), 2),
-    ]
+    /// Ends the devices; those that have a folder write what they know first.
+    private static func leave(
+        _ group: inout ThrowingTaskGroup<Void, any Error>,
+        _ devices: [(any DemoDevice, Double)],
+        _ folder: String?
+    ) async throws {
+        group.cancelAll()
+        guard folder != nil else { return }
+        while await group.nextResult() != nil {}
+        for (device, _) in devices { try device.save() }
+    }
+
+    private static func devices(in folder: String?) throws -> [(any DemoDevice, Double)] {
+        [
+            (DemoHeartRate(), 1), (DemoTransfer(), 3), (try DemoValues.restored(in: folder), 5), (DemoTrouble(), 12),
+            (DemoUpdate(), 2),
+        ]
+    }
 }
 
 /// A central of the simulation, which comes to see what the command serves.
@@ -61,21 +91,30 @@ protocol DemoDevice: Sendable {
 
     /// What it does, until it is cancelled.
     func live(_ server: PeripheralServer) async throws
+
+    /// Writes what is to last to its file, once it has ended.
+    func save() throws
 }
 
 extension DemoDevice {
     /// Just Works.
     var pairing: PairingManner { .justWorks }
+
+    /// Nothing.
+    func save() throws {}
 }
 
 extension BluetoothAddress {
+    /// The address as the name of a file.
+    fileprivate var fileName: String { "\(self)".replacing(":", with: "-") }
+
     /// The addresses of the demonstration devices differ in the last octet only.
     static func demo(_ last: UInt8, _ kind: Kind = .random) -> BluetoothAddress {
         BluetoothAddress(rawValue: 0xC4F2_171A_1D00 | UInt64(last), kind: kind)
     }
 }
 
-extension BluetoothUUID {
+extension CharacteristicKey where Self == BluetoothUUID {
     /// The UUIDs of the demonstration devices differ in one number only; those of the example Transfer are 1 and 2.
     static func demo(_ number: UInt16) -> BluetoothUUID {
         BluetoothUUID(high: 0x7A1C_0000_5F2B_4C8E | UInt64(number) << 32, low: 0x9D3A_6B70_E14F_2C55)

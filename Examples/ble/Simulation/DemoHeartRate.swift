@@ -27,6 +27,6 @@ struct DemoHeartRate: DemoDevice {
     }
 }
 
-extension BluetoothUUID {
-    fileprivate static let measurement = BluetoothUUID(0x2A37)
+extension CharacteristicKey where Self == BluetoothUUID {
+    fileprivate static var measurement: Self { BluetoothUUID(0x2A37) }
 }

@@ -1,26 +1,61 @@
 import BLEStreams
+import Glibc
+import Synchronization
 
 /// Values to read and write: short and long ones, one that can only be read, one that asks for encryption.
-struct DemoValues: DemoDevice {
+///
+/// Where it has a folder, what is written lasts from command to command.
+final class DemoValues: DemoDevice {
     // Public, unlike the others.
     let address = BluetoothAddress.demo(0xBD, .public)
+    let peripheral: LocalPeripheral
 
-    let peripheral = LocalPeripheral(name: "Demo values") {
-        LocalService(.demo(0x10)) {
-            LocalCharacteristic(.demo(0x11), [.read, .write, .writeWithoutResponse], value: .stored([1, 2, 3, 4, 5])) {
-                LocalDescriptor.userDescription("A short value")
+    /// Its file: a line for each value, with its number and its octets in hexadecimal.
+    private let file: String?
+    /// What the values were when it ended.
+    private let last = Mutex<[UInt16: [UInt8]]>([:])
+
+    /// What it has before anybody writes.
+    private static let values: [UInt16: [UInt8]] = [
+        0x11: [1, 2, 3, 4, 5], 0x12: (0..<400).map { UInt8($0 & 0xFF) }, 0x14: Array("secret".utf8),
+    ]
+
+    /// The device with what was written to it in a folder.
+    static func restored(in folder: String?) throws -> DemoValues {
+        guard let folder else { return DemoValues() }
+        let file = "\(folder)/values"
+        return DemoValues(file: file, written: try read(file))
+    }
+
+    init(file: String? = nil, written: [UInt16: [UInt8]] = [:]) {
+        self.file = file
+        let values = Self.values.merging(written) { $1 }
+        func stored(_ number: UInt16) -> [UInt8] { values[number] ?? [] }
+        peripheral = LocalPeripheral(name: "Demo values") {
+            LocalService(.demo(0x10)) {
+                LocalCharacteristic(
+                    .demo(0x11),
+                    [.read, .write, .writeWithoutResponse],
+                    value: .stored(stored(0x11))
+                ) {
+                    LocalDescriptor.userDescription("A short value")
+                }
+                LocalCharacteristic(.demo(0x12), [.read, .write], value: .stored(stored(0x12))) {
+                    LocalDescriptor.userDescription("A long value")
+                }
+                LocalCharacteristic(.demo(0x13), [.read], value: .text("read me"))
+                LocalCharacteristic(.demo(0x14), [.read, .write], value: .stored(stored(0x14)), access: .encrypted)
+                LocalCharacteristic(.demo(0x15), [.indicate])
             }
-            LocalCharacteristic(.demo(0x12), [.read, .write], value: .stored((0..<400).map { UInt8($0 & 0xFF) })) {
-                LocalDescriptor.userDescription("A long value")
-            }
-            LocalCharacteristic(.demo(0x13), [.read], value: .text("read me"))
-            LocalCharacteristic(.demo(0x14), [.read, .write], value: .text("secret"), access: .encrypted)
-            LocalCharacteristic(.demo(0x15), [.indicate])
         }
     }
 
     /// Counts up in indications, each after the one before was confirmed.
     func live(_ server: PeripheralServer) async throws {
+        defer {
+            let values = Self.values.keys.map { ($0, server.value(of: .demo($0)) ?? []) }
+            last.withLock { $0 = Dictionary(uniqueKeysWithValues: values) }
+        }
         for try await change in server.subscriptions(of: .demo(0x15)) where change.isSubscribed {
             do {
                 for number in UInt8.min...UInt8.max {
@@ -30,5 +65,31 @@ struct DemoValues: DemoDevice {
                 // It has left; the next one is waited for.
             }
         }
+    }
+
+    func save() throws {
+        let values = last.withLock { $0 }
+        guard let file, !values.isEmpty else { return }
+        let lines = values.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.hexText)\n" }
+        try MessageFile(file).commit(Array(lines.joined().utf8))
+    }
+
+    /// What was saved; nothing where there is no file yet.
+    private static func read(_ file: String) throws -> [UInt16: [UInt8]] {
+        let octets: [UInt8]
+        do {
+            octets = try readFile(file)
+        } catch let error as BLEError where error.systemError == ENOENT {
+            return [:]
+        }
+        var values: [UInt16: [UInt8]] = [:]
+        for line in String(decoding: octets, as: UTF8.self).split(separator: "\n") {
+            let parts = line.split(separator: " ", omittingEmptySubsequences: false)
+            guard parts.count == 2, let number = UInt16(parts[0]), let value = [UInt8](hex: String(parts[1])) else {
+                throw BLEError.file("read", file, EINVAL)
+            }
+            values[number] = value
+        }
+        return values
     }
 }

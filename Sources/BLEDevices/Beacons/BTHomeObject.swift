@@ -1,7 +1,7 @@
 import BLEProtocol
 
 extension BTHome {
-    /// What a value is of, by the number that the format gives it.
+    /// The quantity of a value, by its number in the format.
     public struct Object: RawRepresentable, Hashable, Sendable {
         /// The octet on air.
         public let rawValue: UInt8
@@ -29,20 +29,21 @@ extension BTHome {
         public static let voltage = Object(rawValue: 0x0C)
         /// The carbon dioxide in ppm.
         public static let carbonDioxide = Object(rawValue: 0x12)
-        /// Whether it is open: 1.
+        /// Whether it is open: 1 for open.
         public static let opening = Object(rawValue: 0x11)
-        /// Whether something moves: 1.
+        /// Whether something moves: 1 for motion.
         public static let motion = Object(rawValue: 0x21)
         /// A button event: 0 none, 1 a press, 2 a double press, 3 a triple press, 4 a long press, 5 a long double
         /// press, 6 a long triple press, 128 it is held.
         public static let button = Object(rawValue: 0x3A)
 
-        /// How a value is written.
+        /// How a value is encoded.
         struct Form {
             let name: String
             let octets: Int
             let isSigned: Bool
-            /// What the number is divided by to have the value, after it was multiplied: so few values are inexact.
+            /// The divisor from the number to the value, applied after the multiplication, so that few values are
+            /// inexact.
             let divisor: Double
             let multiplier: Double
             let unit: String
@@ -55,7 +56,7 @@ extension BTHome.Object {
     /// another width or step has its number appended: `temperature 0x45`.
     public var name: String? { form.map(\.name) }
 
-    /// The unit of its values: `°C`; empty for a number, a state or an event; `nil` where this library doesn't know it.
+    /// The unit of its values: `°C`; empty for a number, a state or an event; `nil` if unknown to this library.
     public var unit: String? { form.map(\.unit) }
 
     /// The steps of its values.
@@ -72,7 +73,7 @@ extension BTHome.Object {
 
     var form: Form? { Self.forms[rawValue] }
 
-    /// Text and raw data say themselves how long they are.
+    /// Text and raw data contain their length.
     var isOfAnyLength: Bool { rawValue == 0x53 || rawValue == 0x54 }
 
     func refusal(_ cause: String, _ remedy: String) -> BLEError {
@@ -142,7 +143,7 @@ extension BTHome.Object {
         0xF0: unsigned("device type", 2), 0xF1: unsigned("firmware", 4), 0xF2: unsigned("firmware 0xF2", 3),
     ]
 
-    /// What is 0 or 1.
+    /// The objects with the values 0 and 1.
     private static let states: [UInt8: String] = [
         0x0F: "generic", 0x10: "power state", 0x11: "opening", 0x15: "battery low", 0x16: "battery charging",
         0x17: "carbon monoxide", 0x18: "cold", 0x19: "connectivity", 0x1A: "door", 0x1B: "garage door", 0x1C: "gas",
@@ -153,7 +154,7 @@ extension BTHome.Object {
 }
 
 extension BTHome.Object.Form {
-    /// The numbers that there is room for.
+    /// The range of the encoded number.
     var range: ClosedRange<Double> {
         let count = Double(UInt64(1) << UInt64(8 * octets))
         return isSigned ? -count / 2...count / 2 - 1 : 0...count - 1
@@ -161,7 +162,7 @@ extension BTHome.Object.Form {
 
     func value(_ number: Double) -> Double { number * multiplier / divisor }
 
-    /// A value that was rounded to the steps, and fits.
+    /// Encodes a value that is rounded to the steps and in range.
     func octets(of value: Double) -> [UInt8] {
         let number = Int64((value * divisor / multiplier).rounded())
         return (0..<octets).map { UInt8(truncatingIfNeeded: number >> Int64(8 * $0)) }

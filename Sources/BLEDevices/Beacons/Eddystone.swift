@@ -1,30 +1,30 @@
 public import BLEProtocol
 
-/// A beacon of Google's open format: an identifier, a URL, or how the beacon is.
+/// A beacon in Google's open format: an identifier, a URL, or telemetry.
 ///
-/// A beacon that says more than one of them advertises them in turn. Source: Eddystone Protocol Specification, 2018;
-/// encrypted frames (EID, encrypted telemetry) are not read.
+/// A beacon with several of them advertises them in turn. Source: Eddystone Protocol Specification, 2018; encrypted
+/// frames (EID, encrypted telemetry) are not decoded.
 public enum Eddystone: Hashable, Sendable {
     /// An identifier: ten octets for all beacons of one owner, six for this one; and the power received at 0 m, in dBm,
     /// −100 to 20.
     case identifier(namespace: [UInt8], instance: [UInt8], power: Int8)
-    /// A web address, and with what power the beacon would be received at 0 m, in dBm, −100 to 20.
+    /// A web address, and the power received at 0 m, in dBm, −100 to 20.
     case url(String, power: Int8)
-    /// How the beacon is.
+    /// The state of the beacon.
     case telemetry(Telemetry)
 
-    /// How a beacon is.
+    /// The state of a beacon.
     public struct Telemetry: Hashable, Sendable {
-        /// The voltage of its battery in mV; 0 where it has none.
+        /// The battery's voltage in mV; 0 if it has no battery.
         public var batteryMillivolts: UInt16
-        /// Its temperature in °C, in steps of 1/256; `nil` where it doesn't know.
+        /// Its temperature in °C, in steps of 1/256; `nil` if unknown.
         public var temperature: Double?
         /// How often it has advertised since it was switched on.
         public var advertisementCount: UInt32
         /// How long it has been on, in steps of 0.1 s.
         public var uptime: Duration
 
-        /// Describes how a beacon is.
+        /// Creates telemetry from its values.
         public init(
             batteryMillivolts: UInt16 = 0,
             temperature: Double? = nil,
@@ -38,7 +38,7 @@ public enum Eddystone: Hashable, Sendable {
         }
     }
 
-    /// Reads the frame that an advertisement is; `nil` where it is none, or an encrypted one.
+    /// Decodes an advertisement; `nil` if it is not such a beacon, or encrypted.
     public init?(_ advertisement: AdvertisingData) {
         guard let frame = advertisement.serviceData(for: Self.service).map(Array.init), let kind = frame.first else {
             return nil
@@ -99,7 +99,7 @@ public enum Eddystone: Hashable, Sendable {
 }
 
 extension Eddystone.Telemetry {
-    /// What stands for a temperature that isn't known.
+    /// The number for an unknown temperature.
     private static let unknown: UInt16 = 0x8000
 
     fileprivate init?(_ frame: [UInt8]) {
@@ -117,7 +117,7 @@ extension Eddystone.Telemetry {
 
     fileprivate var frame: [UInt8] {
         let steps = temperature.map { Int16(max(-32767, min(32767, ($0.isNaN ? 0 : $0 * 256).rounded()))) }
-        // Rounded: the quotient of two durations may be a little less than the whole number that it stands for.
+        // Rounded: the quotient of two durations may be slightly less than the integer it represents.
         let tenths = max(0, min(Double(UInt32.max), (uptime / .milliseconds(100)).rounded()))
         return [0x20, 0] + batteryMillivolts.bigEndianOctets
             + (steps.map(UInt16.init(bitPattern:)) ?? Self.unknown).bigEndianOctets + advertisementCount.bigEndianOctets
@@ -125,11 +125,11 @@ extension Eddystone.Telemetry {
     }
 }
 
-/// How a URL is shortened.
+/// The encoding of a shortened URL.
 private enum EddystoneURL {
     private static let schemes = ["http://www.", "https://www.", "http://", "https://"]
     private static let endings = ["com", "org", "edu", "net", "info", "biz", "gov"]
-    /// In the order of their octets; those with a slash come first, and are longer.
+    /// In the order of their octets; the longer ones, with a slash, come first.
     private static let expansions = endings.map { ".\($0)/" } + endings.map { ".\($0)" }
     private static let limit = 17
 
@@ -150,7 +150,7 @@ private enum EddystoneURL {
 
     static func octets(_ url: String) throws -> [UInt8] {
         guard let scheme = schemes.firstIndex(where: url.hasPrefix) else {
-            throw refusal(url, "it doesn't begin with http:// or https://", "Write it out: https://example.org.")
+            throw refusal(url, "it doesn't begin with http:// or https://", "Write the scheme: https://example.org.")
         }
         var rest = url.dropFirst(schemes[scheme].count)
         var octets = [UInt8(scheme)]
@@ -162,8 +162,8 @@ private enum EddystoneURL {
                 guard let octet = character.asciiValue, isPrintable(octet) else {
                     throw refusal(
                         url,
-                        "it has a character that is not printable ASCII",
-                        "Write that in percent encoding."
+                        "it contains a character that is not printable ASCII",
+                        "Percent-encode that character."
                     )
                 }
                 octets.append(octet)
@@ -173,14 +173,14 @@ private enum EddystoneURL {
         guard octets.count <= limit + 1 else {
             throw refusal(
                 url,
-                "shortened it has \(octets.count - 1) octets, and there is room for \(limit)",
+                "it has \(octets.count - 1) octets after shortening, but only \(limit) fit",
                 "Use an address that is shorter by \(octets.count - 1 - limit) octets."
             )
         }
         return octets
     }
 
-    /// The octets up to 0x20 and from 0x7F on are reserved.
+    /// The octets up to 0x20 and from 0x7F are reserved.
     private static func isPrintable(_ octet: UInt8) -> Bool { (0x21...0x7E).contains(octet) }
 
     private static func refusal(_ url: String, _ cause: String, _ remedy: String) -> BLEError {

@@ -1,6 +1,6 @@
 public import BLEProtocol
 
-/// A beacon as Apple describes it: a UUID for all of a company's beacons, and two numbers.
+/// A beacon in Apple's format: a UUID for all of a company's beacons, and two numbers.
 ///
 /// ```swift
 /// for try await device in central.scan() {
@@ -10,16 +10,16 @@ public import BLEProtocol
 ///
 /// Source: Apple, Proximity Beacon Specification, release R1.
 public struct IBeacon: Hashable, Sendable {
-    /// Which beacons it belongs to.
+    /// The set of beacons it belongs to.
     public var uuid: BluetoothUUID
-    /// The group among them.
+    /// The group within the set.
     public var major: UInt16
-    /// The one in the group.
+    /// The beacon within the group.
     public var minor: UInt16
-    /// With what power it is received at 1 m, in dBm.
+    /// The power received at 1 m, in dBm.
     public var measuredPower: Int8
 
-    /// Describes a beacon.
+    /// Creates a beacon from its values.
     public init(uuid: BluetoothUUID, major: UInt16, minor: UInt16, measuredPower: Int8 = -59) {
         self.uuid = uuid
         self.major = major
@@ -27,11 +27,11 @@ public struct IBeacon: Hashable, Sendable {
         self.measuredPower = measuredPower
     }
 
-    /// Reads the beacon that an advertisement is; `nil` where it is none.
+    /// Decodes an advertisement; `nil` if it is not such a beacon.
     public init?(_ advertisement: AdvertisingData) {
         for entry in advertisement.manufacturerData where entry.company == Self.company {
             let octets = Array(entry.data)
-            // The octets of the number run the other way than everywhere else in an advertisement.
+            // Unlike elsewhere in an advertisement, the most significant octet comes first.
             guard octets.count == 23, Array(octets.prefix(2)) == Self.kind,
                 let uuid = BluetoothUUID(littleEndian: octets[2..<18].reversed())
             else { continue }

@@ -1,22 +1,22 @@
-/// Why octets are no data item. Source: RFC 8949, appendix F.
+/// Why octets are not a data item. Source: RFC 8949, appendix F.
 package enum CBORError: Error, Hashable {
-    /// The octets end before the item does.
+    /// The octets end within the item.
     case truncated
-    /// There is something behind the item.
+    /// Octets follow the item.
     case trailing(Int)
-    /// An initial octet that means nothing, or nothing at this place.
+    /// An initial octet that is undefined, or not allowed here.
     case malformed(UInt8)
-    /// A text that is no UTF-8.
+    /// A text that is not UTF-8.
     case invalidText
-    /// Items within items within items: more than anybody needs.
+    /// Items are nested too deeply.
     case tooDeep
 }
 
 extension CBORValue {
-    /// How deep items may lie within one another.
+    /// How deeply items may be nested.
     package static let maximumDepth = 32
 
-    /// Reads one item, which the octets are as a whole.
+    /// Decodes one item, which must take up all octets.
     package init(decoding octets: some Collection<UInt8>) throws(CBORError) {
         var reader = CBORReader(Array(octets)[...])
         self = try reader.item(depth: 0)
@@ -24,7 +24,7 @@ extension CBORValue {
     }
 }
 
-/// Reads items. What it allocates is bounded by the octets that there are, whatever lengths they claim.
+/// Decodes items. Allocations are bounded by the octets present, whatever lengths they claim.
 private struct CBORReader {
     var octets: ArraySlice<UInt8>
 
@@ -53,7 +53,7 @@ private struct CBORReader {
         case 3: return .text(try Self.text(try string(argument)))
         case 4:
             var items: [CBORValue] = []
-            // Each item takes an octet at least.
+            // Each item takes at least one octet.
             guard argument <= UInt64(octets.count) else { throw .truncated }
             for _ in 0..<argument { items.append(try item(depth: depth + 1)) }
             return .array(items)
@@ -131,7 +131,7 @@ private struct CBORReader {
         case 0..<20: return .simple(information)
         case 24:
             let value = UInt8(truncatingIfNeeded: try number(1))
-            // Those below 32 have no second form.
+            // Values below 32 must not use the two-octet form.
             guard value >= 32 else { throw .malformed(initial) }
             return .simple(value)
         case 25: return .double(Self.half(UInt16(truncatingIfNeeded: try number(2))))

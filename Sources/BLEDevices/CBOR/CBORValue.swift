@@ -1,7 +1,7 @@
 /// A data item of the Concise Binary Object Representation.
 ///
-/// What management protocols need of it: integers, octets, text, arrays, maps with text keys and simple values; floating
-/// point numbers are read. Source: RFC 8949.
+/// Limited to what management protocols use: integers, octets, text, arrays, maps with text keys and simple values;
+/// floating-point numbers are only decoded. Source: RFC 8949.
 package enum CBORValue: Hashable, Sendable {
     case unsigned(UInt64)
     /// The number −1 − n, for n up to 2⁶⁴ − 1.
@@ -9,7 +9,7 @@ package enum CBORValue: Hashable, Sendable {
     case bytes([UInt8])
     case text(String)
     case array([CBORValue])
-    /// In the order in which they stand; a key that occurs twice is no error here.
+    /// In their order in the encoding; a repeated key is not an error.
     case map([Member])
     indirect case tagged(UInt64, CBORValue)
     case bool(Bool)
@@ -42,13 +42,13 @@ extension CBORValue {
         value >= 0 ? .unsigned(UInt64(value)) : .negative(UInt64(bitPattern: Int64(-1 - value)))
     }
 
-    /// The value of a text key, of a map.
+    /// The value of a text key, if this is a map.
     package subscript(_ key: String) -> CBORValue? {
         guard case .map(let members) = self else { return nil }
         return members.first { $0.key == .text(key) }?.value
     }
 
-    /// The number, of an integer that fits.
+    /// The number, if this is an integer that fits.
     package var integer: Int? {
         switch self {
         case .unsigned(let value): Int(exactly: value)
@@ -57,15 +57,15 @@ extension CBORValue {
         }
     }
 
-    /// The octets, of a string of octets.
+    /// The octets, if this is a byte string.
     package var bytes: [UInt8]? { if case .bytes(let bytes) = self { bytes } else { nil } }
 
-    /// The text, of a text.
+    /// The text, if this is a text string.
     package var text: String? { if case .text(let text) = self { text } else { nil } }
 
-    /// The truth, of a truth value.
+    /// The value, if this is a Boolean.
     package var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
 
-    /// The items, of an array.
+    /// The items, if this is an array.
     package var array: [CBORValue]? { if case .array(let items) = self { items } else { nil } }
 }

@@ -1,26 +1,26 @@
-public import BLEProtocol
+import BLEProtocol
 import BLERadio
 public import BLEStreams
 
-/// Brings the settings of a device to the wished values: all of them, or none.
+/// Writes the settings of a device: all of them, or none.
 ///
-/// Reads each, writes those that differ, in order, reads each back and compares. When one fails, what was written before
-/// is written back, the last one first, also on cancellation.
+/// The flow reads each setting, writes those that differ, in order, and reads each back to compare. If one fails, or on
+/// cancellation, it restores the values written before, the last one first.
 ///
 /// - Throws (when run): ``BLEError/Code/attributeError`` when the device refuses one; ``BLEError/Code/verificationFailed``
 ///   when it says another value afterwards; ``BLEError/Code/disconnected``; `CancellationError`. Where the former values
 ///   could not be written back, the cause says so.
-public struct ConfigurationFlow: Flow {
+public struct ConfigurationFlow: Command {
     /// One setting of a device: a characteristic, and the value that it shall have.
     public struct Setting: Hashable, Sendable {
         /// The characteristic; it can be read and written.
-        public var characteristic: BluetoothUUID
+        public var characteristic: CharacteristicReference
         /// The value that it shall have.
         public var value: [UInt8]
 
         /// Wishes for a value.
-        public init(_ characteristic: BluetoothUUID, _ value: some Collection<UInt8>) {
-            self.characteristic = characteristic
+        public init(_ characteristic: some CharacteristicKey, _ value: some Collection<UInt8>) {
+            self.characteristic = characteristic.reference
             self.value = Array(value)
         }
     }
@@ -29,60 +29,60 @@ public struct ConfigurationFlow: Flow {
 
     private let settings: [Setting]
 
-    /// Lists the settings, in the order in which they are to be written.
+    /// Describes a configuration; the settings are written in the order given.
     public init(_ settings: [Setting]) { self.settings = settings }
 
     /// - Returns: the settings that had another value before, with that value.
-    public func run(on channel: FlowChannel) async throws -> [Setting] {
-        try await channel.reconnect()
-        channel.begin("read", total: settings.count)
+    public func run(in context: CommandContext) async throws -> [Setting] {
+        try await context.reconnect()
+        context.begin("read", total: settings.count)
         var former: [Setting] = []
         for (index, setting) in settings.enumerated() {
-            let value = try await channel.read(setting.characteristic)
+            let value = try await context.read(setting.characteristic)
             former.append(Setting(setting.characteristic, value))
-            channel.progress(index + 1, of: settings.count)
+            context.progress(index + 1, of: settings.count)
         }
         let changes = zip(settings, former).filter { $0.value != $1.value }
-        channel.begin("write", total: changes.count)
+        context.begin("write", total: changes.count)
         var begun: [Setting] = []
         do {
             for (index, (wished, old)) in changes.enumerated() {
-                // A write that fails may have taken effect all the same.
+                // A failed write may have taken effect nevertheless.
                 begun.append(old)
-                try await channel.write(wished.value, to: wished.characteristic)
-                let value = try await channel.read(wished.characteristic)
-                guard Array(value) == wished.value else { throw mismatch(wished, value, channel) }
-                channel.progress(index + 1, of: changes.count)
+                try await context.write(wished.value, to: wished.characteristic)
+                let value = try await context.read(wished.characteristic)
+                guard Array(value) == wished.value else { throw mismatch(wished, value, context) }
+                context.progress(index + 1, of: changes.count)
             }
         } catch {
-            channel.begin("roll back", total: begun.count)
-            let lost = await rollBack(begun, on: channel)
+            context.begin("roll back", total: begun.count)
+            let lost = await rollBack(begun, in: context)
             guard !lost.isEmpty, var error = error as? BLEError else { throw error }
             error.cause +=
-                "; its former value could not be written back: \(lost.map { "\($0)" }.joined(separator: ", "))"
+                "; its previous value could not be restored: \(lost.map { "\($0)" }.joined(separator: ", "))"
             throw error
         }
         return changes.map(\.1)
     }
 
     /// Writes former values back, whatever happens; those for which it wasn't possible.
-    private func rollBack(_ settings: [Setting], on channel: FlowChannel) async -> [BluetoothUUID] {
-        var lost: [BluetoothUUID] = []
+    private func rollBack(_ settings: [Setting], in context: CommandContext) async -> [CharacteristicReference] {
+        var lost: [CharacteristicReference] = []
         for (index, setting) in settings.reversed().enumerated() {
             // The last one that was begun need not have changed: the device may refuse its old value as it did the new.
-            if await !channel.restore(setting.value, of: setting.characteristic), index > 0 {
+            if await !context.restore(setting.value, of: setting.characteristic), index > 0 {
                 lost.append(setting.characteristic)
             }
-            channel.progress(index + 1, of: settings.count)
+            context.progress(index + 1, of: settings.count)
         }
         return lost
     }
 
-    private func mismatch(_ setting: Setting, _ value: CharacteristicValue, _ channel: FlowChannel) -> BLEError {
+    private func mismatch(_ setting: Setting, _ value: CharacteristicValue, _ context: CommandContext) -> BLEError {
         var error = BLEError(
             .verificationFailed,
             operation: name,
-            object: "of \(setting.characteristic) of \(channel.peripheral)",
+            object: "of \(setting.characteristic) of \(context.peripheral)",
             cause: "the device says another value than was written",
             remedy: "Check which values the device allows."
         )

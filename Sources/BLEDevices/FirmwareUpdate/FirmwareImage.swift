@@ -1,7 +1,7 @@
 import BLEProtocol
 import CLibrary
 
-/// Firmware to be sent to a device: its octets, and what can be told from them.
+/// Firmware for a device: its octets, and what they reveal.
 public struct FirmwareImage: Sendable {
     /// All octets; at least one.
     public let bytes: [UInt8]
@@ -9,25 +9,25 @@ public struct FirmwareImage: Sendable {
     /// The SHA-256 of all octets: 32 octets.
     public let sha256: [UInt8]
 
-    /// The version that an image for the boot loader MCUboot tells; `nil` where it isn't one.
+    /// The version in the header of an image for the boot loader MCUboot; `nil` for other images.
     public let version: String?
 
-    /// The hash by which MCUboot and MCUmgr know the image; `nil` where it has none.
+    /// The hash by which MCUboot and MCUmgr identify the image; `nil` if it has none.
     public let bootHash: [UInt8]?
 
     /// Whether it is an image for the boot loader MCUboot.
     public var isForMCUboot: Bool { version != nil }
 
-    /// Takes octets.
+    /// Creates an image from octets.
     ///
-    /// - Throws: ``BLEError/Code/invalidArgument`` when there are none.
+    /// - Throws: ``BLEError/Code/invalidArgument`` if there are none.
     public init(_ bytes: some Collection<UInt8>) throws { try self.init(Array(bytes), named: "image") }
 
     /// Reads a file.
     ///
-    /// - Throws: ``BLEError/Code/systemFailure`` with the `errno` when it can't be read;
-    ///   ``BLEError/Code/invalidArgument`` when it is empty, larger than 1 GiB, no ordinary file, or gets shorter while
-    ///   it is read.
+    /// - Throws: ``BLEError/Code/systemFailure`` with the `errno` if it can't be read;
+    ///   ``BLEError/Code/invalidArgument`` if it is empty, larger than 1 GiB, not a regular file, or shrinks while it
+    ///   is read.
     public init(file path: String) throws {
         try self.init(
             Self.read(path) { descriptor, buffer in CLibrary.read(descriptor, buffer.baseAddress, buffer.count) },
@@ -37,7 +37,7 @@ public struct FirmwareImage: Sendable {
 
     init(_ bytes: [UInt8], named name: String) throws {
         guard !bytes.isEmpty else {
-            throw BLEError.image(name, "it is empty", "Check that it was built and copied whole.")
+            throw BLEError.image(name, "it is empty", "Check that it was built and copied completely.")
         }
         self.bytes = bytes
         sha256 = SHA256.hash(bytes)
@@ -46,7 +46,7 @@ public struct FirmwareImage: Sendable {
         bootHash = image?.hash
     }
 
-    /// Reads a whole file, by the given way of reading a part of it.
+    /// Reads a whole file with the given function, which reads a part.
     static func read(_ path: String, _ part: (Int32, UnsafeMutableRawBufferPointer) -> Int) throws -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw BLEError.unreadable(path, errno) }
@@ -54,13 +54,13 @@ public struct FirmwareImage: Sendable {
         var facts = stat()
         guard fstat(descriptor, &facts) == 0 else { throw BLEError.unreadable(path, errno) }
         guard facts.st_mode & S_IFMT == S_IFREG else {
-            throw BLEError.image(path, "it is no ordinary file", "Choose the file that the build produced.")
+            throw BLEError.image(path, "it is not a regular file", "Choose the file that the build produced.")
         }
         guard facts.st_size <= 1 << 30 else {
             throw BLEError.image(
                 path,
                 "it has \(facts.st_size) octets",
-                "No device takes an image of that size: choose the image itself."
+                "No device accepts an image of that size: choose the firmware image itself."
             )
         }
         var octets = [UInt8](repeating: 0, count: Int(facts.st_size))
@@ -74,8 +74,8 @@ public struct FirmwareImage: Sendable {
             guard count > 0 else {
                 throw BLEError.image(
                     path,
-                    "it had \(octets.count) octets, and ended after \(position) while it was read",
-                    "Something writes to it: wait until the build is done."
+                    "it had \(octets.count) octets, but ended after \(position) while being read",
+                    "Another program is writing to it: wait until the build has finished."
                 )
             }
             position += count
@@ -95,7 +95,7 @@ extension BLEError {
             operation: "read firmware",
             object: path,
             cause: String(cString: strerror(number)),
-            remedy: "Check that the path is right, and that you may read it."
+            remedy: "Check that the path is correct and the file is readable."
         )
         error.systemError = number
         error.isFinal = true

@@ -1,7 +1,7 @@
 import BLEProtocol
 public import BLEStreams
 
-/// Brings new firmware into a device.
+/// Updates a device's firmware.
 ///
 /// ```swift
 /// let image = try FirmwareImage(file: "app_update.bin")
@@ -10,19 +10,21 @@ public import BLEStreams
 /// }
 /// ```
 ///
-/// Parts are as large as the MTU allows, and sent without response where the device can: the socket and the window that
-/// the device grants pace them, so the link is kept full and no fuller. When the link is lost, and the queue may make
-/// another one, the upload goes on at the octet that the device says; a device on MCUmgr that is busy, or leaves a request
-/// unanswered, is asked again after a pause: see ``FirmwareUpdateFlow/MCUmgrOptions/retry``. In the end the device has checked the hash.
+/// Parts are as large as the MTU allows, and sent without response if the device permits that; the socket and the
+/// device's window pace them, so that the link is used fully but never flooded. If the link is lost and the queue may
+/// reconnect, the upload continues at the octet that the device requests. With MCUmgr, a request that a busy device
+/// rejects or leaves unanswered is repeated after a pause: see ``FirmwareUpdateFlow/MCUmgrOptions/retry``. At the end
+/// the device has verified the hash.
 ///
-/// Phases of its progress: `prepare`, `upload` (in octets), `verify`, and with MCUmgr `test`, `reset`, `restart`, `confirm`.
+/// The phases of its progress: `prepare`, `upload` (in octets), `verify`, and with MCUmgr `test`, `reset`, `restart`,
+/// `confirm`.
 ///
 /// - Throws (when run): ``BLEError/Code/invalidArgument`` before anything is sent, when the image is too large or not for
 ///   the device; ``BLEError/Code/updateFailed`` with the device's words; ``BLEError/Code/timedOut`` when it stalls;
 ///   ``BLEError/Code/protocolViolation`` when it says what can't be; ``BLEError/Code/disconnected`` when the link can't be
 ///   made again; ``BLEError/Code/notSupported`` when the device can't be updated this way; `CancellationError`. After an
 ///   error the device has its former firmware, and listens to nothing any more.
-public struct FirmwareUpdateFlow: Flow {
+public struct FirmwareUpdateFlow: Command {
     /// How a device takes its firmware.
     public struct Method: Sendable {
         enum Kind: Sendable {
@@ -33,10 +35,10 @@ public struct FirmwareUpdateFlow: Flow {
 
         let kind: Kind
 
-        /// Whichever of the two the device has; MCUmgr where it has both.
+        /// Whichever protocol the device supports; MCUmgr if it supports both.
         public static let automatic = Method(kind: .automatic(FirmwareUpdateFlow.MCUmgrOptions()))
 
-        /// Whichever of the two the device has, with options for MCUmgr.
+        /// Whichever protocol the device supports, with options for MCUmgr.
         public static func automatic(_ options: FirmwareUpdateFlow.MCUmgrOptions) -> Method {
             Method(kind: .automatic(options))
         }
@@ -52,8 +54,8 @@ public struct FirmwareUpdateFlow: Flow {
         ///
         /// - Parameters:
         ///   - profile: its UUIDs.
-        ///   - model: the model that the image is for; another one is refused. `nil`: whatever the device is.
-        ///   - kind: how the image is written; `nil`: without response where the device can.
+        ///   - model: the model that the image is for; other models are refused. `nil` accepts any model.
+        ///   - kind: how to write the image; `nil`: without response if the device permits that.
         public static func plain(
             _ profile: FirmwareUpdateFlow.PlainProfile = .standard,
             model: UInt16? = nil,
@@ -75,9 +77,9 @@ public struct FirmwareUpdateFlow: Flow {
     ///
     /// - Parameters:
     ///   - image: the firmware.
-    ///   - method: how the device takes it.
-    ///   - resume: how often in a row, without getting on, and after what pause a lost link is made again.
-    ///   - patience: how long a device that speaks the plain protocol may say nothing.
+    ///   - method: how the device receives it.
+    ///   - resume: how often in a row, without progress, and after what pause to reconnect when the link is lost.
+    ///   - patience: how long a device with the plain protocol may stay silent.
     public init(
         _ image: FirmwareImage,
         over method: Method = .automatic,
@@ -90,22 +92,22 @@ public struct FirmwareUpdateFlow: Flow {
         self.patience = patience
     }
 
-    public func run(on channel: FlowChannel) async throws {
+    public func run(in context: CommandContext) async throws {
         switch method.kind {
-        case .mcumgr(let options): try await mcumgr(options).run(on: channel)
-        case .plain(let profile, let model, let kind): try await plain(profile, model, kind).run(on: channel)
+        case .mcumgr(let options): try await mcumgr(options).run(in: context)
+        case .plain(let profile, let model, let kind): try await plain(profile, model, kind).run(in: context)
         case .automatic(let options):
-            channel.begin("prepare")
-            let hasMCUmgr = try await channel.resuming(resume) {
-                let hasMCUmgr = try await channel.hasService(MCUmgrExchange.service)
-                let hasPlain = try await channel.hasService(FirmwareUpdateFlow.PlainProfile.standard.service)
-                guard hasMCUmgr || hasPlain else { throw BLEError.cannotUpdate(channel) }
+            context.begin("prepare")
+            let hasMCUmgr = try await context.resuming(resume) {
+                let hasMCUmgr = try await context.hasService(MCUmgrExchange.service)
+                let hasPlain = try await context.hasService(FirmwareUpdateFlow.PlainProfile.standard.service)
+                guard hasMCUmgr || hasPlain else { throw BLEError.cannotUpdate(context) }
                 return hasMCUmgr
             }
             if hasMCUmgr {
-                try await mcumgr(options).run(on: channel)
+                try await mcumgr(options).run(in: context)
             } else {
-                try await plain(.standard, nil, nil).run(on: channel)
+                try await plain(.standard, nil, nil).run(in: context)
             }
         }
     }
@@ -122,12 +124,12 @@ public struct FirmwareUpdateFlow: Flow {
 }
 
 extension BLEError {
-    fileprivate static func cannotUpdate(_ channel: FlowChannel) -> BLEError {
+    fileprivate static func cannotUpdate(_ context: CommandContext) -> BLEError {
         .update(
             .notSupported,
-            channel,
+            context,
             "the device has neither the service of MCUmgr nor that of the plain protocol",
-            "List what it has with Link.discover(); it may have to be put into its update mode first."
+            "List its services with Link.discover(); the device may have to be put into its update mode first."
         )
     }
 }

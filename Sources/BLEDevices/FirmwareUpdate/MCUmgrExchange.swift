@@ -7,7 +7,7 @@ final class MCUmgrExchange {
     static let service = BluetoothUUID(high: 0x8D53_DC1D_1DB7_4CD3, low: 0x868B_8A52_7460_AA84)
     static let characteristic = BluetoothUUID(high: 0xDA2E_7828_FBCE_4E01, low: 0xAE9E_2611_7499_7C48)
 
-    private let channel: FlowChannel
+    private let context: CommandContext
     private let kind: Link.WriteKind
     private let patience: Duration
     private let retry: RetryPolicy
@@ -15,7 +15,7 @@ final class MCUmgrExchange {
     private var answers: [MCUmgrMessage] = []
     private var lastSequence: UInt8 = 0
 
-    /// The largest request in octets: one write, and no more than the device holds.
+    /// The largest request in octets: one write, and at most the device's buffer.
     private(set) var maximumRequest: Int
 
     /// Subscribes to the answers.
@@ -23,45 +23,45 @@ final class MCUmgrExchange {
     /// - Parameters:
     ///   - patience: how long an answer may take.
     ///   - retry: how often a device that is busy or says nothing is asked again.
-    init(on channel: FlowChannel, patience: Duration, retry: RetryPolicy) async throws {
-        self.channel = channel
+    init(in context: CommandContext, patience: Duration, retry: RetryPolicy) async throws {
+        self.context = context
         self.patience = patience
         self.retry = retry
-        maximumRequest = channel.maximumWriteLength
-        let properties = try await channel.properties(of: Self.characteristic)
+        maximumRequest = context.maximumWriteLength
+        let properties = try await context.properties(of: Self.characteristic)
         kind = properties.contains(.writeWithoutResponse) ? .withoutResponse : .withResponse
-        try await channel.subscribe(to: Self.characteristic)
+        try await context.subscribe(to: Self.characteristic)
     }
 
-    /// Takes note of how much the device holds.
+    /// Records the size of the device's buffer.
     func limitRequests(to size: Int) { maximumRequest = min(maximumRequest, size) }
 
-    /// Sends a request; the sequence number by which its answer is known.
+    /// Sends a request, and returns the sequence number that its answer will carry.
     func send(_ operation: MCUmgrMessage.Operation, _ command: MCUmgrMessage.Command, _ body: CBORValue) async throws
         -> UInt8
     {
         lastSequence &+= 1
         let message = MCUmgrMessage(operation, command, sequence: lastSequence, body: body)
-        try await channel.write(message.encoded, to: Self.characteristic, kind)
+        try await context.write(message.encoded, to: Self.characteristic, kind)
         return message.sequence
     }
 
-    /// Whether asking again may help: the device is busy, or has not answered in time.
+    /// Whether a retry may help: the device is busy, or has not answered in time.
     static func isPassing(_ error: any Error) -> Bool {
         if let failure = error as? MCUmgrFailure { return failure.isPassing }
         guard let error = error as? BLEError else { return false }
         return error.code == .timedOut && !error.isFinal
     }
 
-    /// Sends a request and waits for its answer; sends it again, after a pause, to a device that is busy or says nothing.
+    /// Sends a request and waits for its answer; repeats it, after a pause, if the device is busy or does not answer.
     ///
-    /// - Throws: ``MCUmgrFailure`` where the device says that it can't.
+    /// - Throws: ``MCUmgrFailure`` if the device reports a failure.
     func request(
         _ operation: MCUmgrMessage.Operation,
         _ command: MCUmgrMessage.Command,
         _ body: CBORValue = .map([])
     ) async throws -> CBORValue {
-        var persistence = Persistence(retry, on: channel.timeline)
+        var persistence = Persistence(retry, on: context.timeline)
         while true {
             do {
                 return try await response(to: try await send(operation, command, body), command)
@@ -75,25 +75,25 @@ final class MCUmgrExchange {
     private func response(to sequence: UInt8, _ command: MCUmgrMessage.Command) async throws -> CBORValue {
         while true {
             let answer = try await answer()
-            // An answer to what nobody waits for any more is let go.
+            // An answer to an abandoned request is ignored.
             guard answer.sequence == sequence, answer.command == command else { continue }
             if let failure = MCUmgrFailure(answer.body) { throw failure }
             return answer.body
         }
     }
 
-    /// The next answer, whatever it is to.
+    /// The next answer, to whichever request.
     func answer(patience: Duration? = nil) async throws -> MCUmgrMessage {
         while answers.isEmpty {
-            let (value, source) = try await channel.value(timeout: patience ?? self.patience)
-            guard source == Self.characteristic else { continue }
+            let (value, source) = try await context.value(timeout: patience ?? self.patience)
+            guard source == Self.characteristic.reference else { continue }
             for message in reassembler.append(value) {
                 switch message {
                 case .success(let message): answers.append(message)
                 case .failure(let error):
                     var violation = BLEError.update(
                         .protocolViolation,
-                        channel,
+                        context,
                         "an answer of the device can't be read: \(error)",
                         BLEError.faultyFirmware
                     )

@@ -4,13 +4,13 @@ import BLEStreams
 
 extension MCUmgrUpdate {
     /// Sends the image, from the octet that the device names.
-    func upload(_ exchange: MCUmgrExchange, _ window: Int, _ channel: FlowChannel) async throws {
+    func upload(_ exchange: MCUmgrExchange, _ window: Int, _ context: CommandContext) async throws {
         var upload = MCUmgrUpload(size: image.bytes.count, window: window)
-        var persistence = Persistence(options.retry, on: channel.timeline)
-        channel.begin("upload", total: upload.size)
+        var persistence = Persistence(options.retry, on: context.timeline)
+        context.begin("upload", total: upload.size)
         while !upload.isComplete {
             if let offset = upload.nextOffset {
-                // A whole first part, again, where the device had nothing: its answer may have been lost.
+                // If the device has nothing, the first part is sent whole again: its answer may have been lost.
                 let body = part(offset, exchange.maximumRequest, isFirst: offset == 0)
                 let sequence = try await exchange.send(.write, .imageUpload, body.value)
                 upload.sent(sequence, count: body.count)
@@ -21,15 +21,15 @@ extension MCUmgrUpdate {
                 // Only the first part waits for a slot to be erased.
                 let isErasing = upload.confirmed == 0 && !persistence.hasPaused
                 let patience = isErasing ? options.erasePatience : options.patience
-                try take(try await exchange.answer(patience: patience), &upload, channel)
+                try take(try await exchange.answer(patience: patience), &upload, context)
             } catch let error where MCUmgrExchange.isPassing(error) {
                 if !(error is MCUmgrFailure) { upload.timedOut() }
                 persistence.note(error)
             }
             if upload.farthest > before {
                 persistence.succeeded()
-                channel.achieved()
-                channel.progress(upload.confirmed, of: upload.size)
+                context.achieved()
+                context.progress(upload.confirmed, of: upload.size)
             }
             if upload.needsPause {
                 try await persistence.pause()
@@ -38,10 +38,10 @@ extension MCUmgrUpdate {
         }
     }
 
-    /// Takes an answer; one that nobody waits for any more is let go.
+    /// Handles an answer; one to an abandoned request is ignored.
     ///
     /// - Throws: ``MCUmgrFailure`` where the device refuses a part; the upload knows of it where that may be sent again.
-    private func take(_ answer: MCUmgrMessage, _ upload: inout MCUmgrUpload, _ channel: FlowChannel) throws {
+    private func take(_ answer: MCUmgrMessage, _ upload: inout MCUmgrUpload, _ context: CommandContext) throws {
         guard answer.command == .imageUpload else { return }
         let failure = MCUmgrFailure(answer.body)
         if let failure, !failure.isPassing { throw failure }
@@ -52,12 +52,12 @@ extension MCUmgrUpdate {
                 ? try upload.answered(answer.sequence, offset: answer.body["off"]?.integer)
                 : try upload.refused(answer.sequence)
         } catch {
-            throw BLEError.fault(error, channel)
+            throw BLEError.fault(error, context)
         }
         guard isOurs else { return }
         if let failure { throw failure }
         if upload.isComplete, answer.body["match"]?.bool == false {
-            throw BLEError.update(.updateFailed, channel, "the image that arrived has another hash", "Try again.")
+            throw BLEError.update(.updateFailed, context, "the image that arrived has another hash", "Try again.")
         }
     }
 
@@ -73,7 +73,7 @@ extension MCUmgrUpdate {
             members.append(.init(.text("data"), .bytes(data)))
             return .map(members)
         }
-        // The length of the data takes up to three octets, of which the empty one has one.
+        // The length of the data takes up to three octets; the empty one already includes one.
         let overhead = MCUmgrMessage.headerSize + body([]).encoded.count + 2
         let count = min(max(1, maximum - overhead), image.bytes.count - offset)
         return (body(Array(image.bytes[offset..<offset + count])), count)
@@ -81,16 +81,16 @@ extension MCUmgrUpdate {
 }
 
 extension BLEError {
-    fileprivate static func fault(_ fault: MCUmgrUpload.Fault, _ channel: FlowChannel) -> BLEError {
+    fileprivate static func fault(_ fault: MCUmgrUpload.Fault, _ context: CommandContext) -> BLEError {
         let cause =
             switch fault {
-            case .missingOffset: "the device does not say which octet it wants"
-            case .beyondTheEnd(let offset, let size): "the device asks for octet \(offset) of \(size)"
-            case .stuck(let offset): "the device goes back to octet \(offset) again and again"
+            case .missingOffset: "the device does not say which octet it expects"
+            case .beyondTheEnd(let offset, let size): "the device requests octet \(offset) of \(size)"
+            case .stuck(let offset): "the device repeatedly returns to octet \(offset)"
             }
-        return .update(.protocolViolation, channel, cause, faultyFirmware)
+        return .update(.protocolViolation, context, cause, faultyFirmware)
     }
 
-    /// The remedy where a device doesn't keep to the protocol of its own update.
-    static let faultyFirmware = "The device's firmware is at fault: report this to its maker."
+    /// The remedy if a device violates the protocol of its own update.
+    static let faultyFirmware = "The device's firmware is faulty: report this to its manufacturer."
 }

@@ -3,35 +3,35 @@ import BLERadio
 public import BLEStreams
 
 extension FirmwareUpdateFlow {
-    /// How a device on MCUmgr is updated.
+    /// How to update a device with MCUmgr.
     public struct MCUmgrOptions: Hashable, Sendable {
-        /// What is done with an image that has been uploaded.
+        /// What to do with the uploaded image.
         public enum Mode: String, Hashable, Sendable, CaseIterable {
-            /// Nothing: it lies in its slot.
+            /// Nothing: leave it in its slot.
             case upload
-            /// It is marked for one trial, and the device reset: unless it confirms itself, the former one returns.
+            /// Mark it for one trial and reset the device; unless the image confirms itself, the previous one returns.
             case test
-            /// It is marked for one trial, the device reset, and the image confirmed once it runs.
+            /// Mark it for one trial, reset the device, and confirm the image once it runs.
             case testAndConfirm
-            /// It is marked for good, and the device reset. A broken one may leave the device useless.
+            /// Mark it as permanent and reset the device. A broken image may leave the device unusable.
             case confirm
         }
 
-        /// What is done with the image.
+        /// What to do with the uploaded image.
         public var mode: Mode
-        /// How many requests are under way at once; `nil`: as many as the device says, or one where it doesn't.
+        /// How many requests to send without waiting; `nil`: as many as the device reports, or one if it reports none.
         public var window: Int?
         /// How long an answer may take.
         public var patience: Duration
         /// How long the first answer may take, while the device erases its slot.
         public var erasePatience: Duration
-        /// How long the device may take until it can be connected to again after its reset.
+        /// How long the device may take after its reset until it can be connected to.
         public var resetPatience: Duration
-        /// How often in a row, and after what pause, a device that is busy or leaves a request unanswered is asked again; one
-        /// that gets on is counted afresh.
+        /// How often in a row, and after what pause, a request is repeated if the device is busy or does not answer;
+        /// progress restarts the count.
         public var retry: RetryPolicy
 
-        /// Chooses options; the image is tried and confirmed unless said otherwise.
+        /// Sets the options; by default, the image is tried and then confirmed.
         public init(
             mode: Mode = .testAndConfirm,
             window: Int? = nil,
@@ -50,7 +50,7 @@ extension FirmwareUpdateFlow {
     }
 }
 
-/// The update over the Simple Management Protocol. Source: Zephyr documentation, "Device Management".
+/// The update by the Simple Management Protocol. Source: Zephyr documentation, "Device Management".
 struct MCUmgrUpdate: Sendable {
     let image: FirmwareImage
     let options: FirmwareUpdateFlow.MCUmgrOptions
@@ -65,116 +65,116 @@ struct MCUmgrUpdate: Sendable {
         var isPending = false
     }
 
-    func run(on channel: FlowChannel) async throws {
+    func run(in context: CommandContext) async throws {
         guard let hash = image.bootHash, image.isForMCUboot else {
             throw BLEError.update(
                 .invalidArgument,
-                channel,
+                context,
                 "the file is no whole image for the boot loader MCUboot",
                 "Choose the signed binary of the build: zephyr.signed.bin, or app_update.bin."
             )
         }
         do {
-            let outcome = try await channel.resuming(resume) { try await install(hash, on: channel) }
+            let outcome = try await context.resuming(resume) { try await install(hash, in: context) }
             guard options.mode == .testAndConfirm, outcome != .settled else { return }
             if outcome == .isRestarting {
-                channel.begin("restart")
-                try await waitForReset(channel)
+                context.begin("restart")
+                try await waitForReset(context)
             }
-            try await confirm(hash, on: channel)
+            try await confirm(hash, in: context)
         } catch let failure as MCUmgrFailure {
-            throw error(of: failure, channel)
+            throw error(of: failure, context)
         }
     }
 
-    /// How far the image is.
+    /// The state of the image.
     private enum Outcome {
-        /// Nothing is left to be done.
+        /// Nothing remains to be done.
         case settled
-        /// It runs, and would be gone after a reset.
+        /// It runs, but a reset would revert it.
         case isOnTrial
         /// The device resets itself, to run it.
         case isRestarting
     }
 
     /// Uploads and marks the image, and resets the device, as far as that is still to be done.
-    private func install(_ hash: [UInt8], on channel: FlowChannel) async throws -> Outcome {
-        channel.begin("prepare")
-        let exchange = try await MCUmgrExchange(on: channel, patience: options.patience, retry: options.retry)
-        defer { channel.unsubscribe(from: MCUmgrExchange.characteristic) }
+    private func install(_ hash: [UInt8], in context: CommandContext) async throws -> Outcome {
+        context.begin("prepare")
+        let exchange = try await MCUmgrExchange(in: context, patience: options.patience, retry: options.retry)
+        defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
         var slots = try await slots(exchange)
         if let running = slots.first(where: { $0.isActive && $0.hash == hash }) {
-            // After a reset that took the link with it, or since long ago.
+            // Since a reset that dropped the link, or since an earlier update.
             return running.isConfirmed ? .settled : .isOnTrial
         }
         if !slots.contains(where: { $0.hash == hash }) {
-            let window = try await negotiate(exchange, channel)
-            try await upload(exchange, window, channel)
-            channel.begin("verify")
+            let window = try await negotiate(exchange, context)
+            try await upload(exchange, window, context)
+            context.begin("verify")
             slots = try await self.slots(exchange)
         }
         guard let stored = slots.first(where: { $0.hash == hash }) else {
             throw BLEError.update(
                 .updateFailed,
-                channel,
+                context,
                 "the device does not list the image that was uploaded",
                 "Check that the image is signed with the key of the device's boot loader."
             )
         }
         guard options.mode != .upload else { return .settled }
         if !stored.isPending {
-            channel.begin(options.mode == .confirm ? "confirm" : "test")
+            context.begin(options.mode == .confirm ? "confirm" : "test")
             let state = CBORValue.map(["hash": .bytes(hash), "confirm": .bool(options.mode == .confirm)])
             _ = try await exchange.request(.write, .imageState, state)
         }
-        channel.begin("reset")
+        context.begin("reset")
         do {
             _ = try await exchange.request(.write, .reset)
         } catch let error as BLEError where error.code == .disconnected {
-            // It may leave before it has answered.
+            // It may reset before it has answered.
         }
         return .isRestarting
     }
 
     /// Connects as soon as the device can be connected to again, looks whether it runs the image, and makes it stay.
-    private func confirm(_ hash: [UInt8], on channel: FlowChannel) async throws {
-        if channel.hasNextLink { try await reconnect(on: channel) }
-        try await channel.resuming(resume) {
-            let exchange = try await MCUmgrExchange(on: channel, patience: options.patience, retry: options.retry)
-            defer { channel.unsubscribe(from: MCUmgrExchange.characteristic) }
+    private func confirm(_ hash: [UInt8], in context: CommandContext) async throws {
+        if context.hasNextLink { try await reconnect(in: context) }
+        try await context.resuming(resume) {
+            let exchange = try await MCUmgrExchange(in: context, patience: options.patience, retry: options.retry)
+            defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
             let slots = try await slots(exchange)
             guard let running = slots.first(where: { $0.isActive }), running.hash == hash else {
                 throw BLEError.update(
                     .updateFailed,
-                    channel,
+                    context,
                     "the device does not run the new image after its reset",
                     "Its boot loader refused it, or it crashed: the device's log may tell."
                 )
             }
             guard !running.isConfirmed else { return }
-            channel.begin("confirm")
+            context.begin("confirm")
             _ = try await exchange.request(.write, .imageState, .map(["hash": .bytes(hash), "confirm": .bool(true)]))
         }
     }
 
     /// Connects to the device once it can be connected to again; an attempt to connect takes its own time, so it is not by their
     /// number that the device is given up.
-    private func reconnect(on channel: FlowChannel) async throws {
-        let end = channel.timeline.now + options.resetPatience
+    private func reconnect(in context: CommandContext) async throws {
+        let end = context.timeline.now + options.resetPatience
         while true {
             do {
-                return try await channel.reconnect(.constant(.zero, attempts: 0))
-            } catch let error as BLEError where !error.isFinal && channel.timeline.now + .seconds(1) < end {
-                try await pause(for: .seconds(1), on: channel.timeline)
+                return try await context.reconnect(.constant(.zero, attempts: 0))
+            } catch let error as BLEError where !error.isFinal && context.timeline.now + .seconds(1) < end {
+                try await pause(for: .seconds(1), on: context.timeline)
             }
         }
     }
 
     /// Waits until the device has taken its link down.
-    private func waitForReset(_ channel: FlowChannel) async throws {
-        guard channel.isConnected else { return }
+    private func waitForReset(_ context: CommandContext) async throws {
+        guard context.isConnected else { return }
         while true {
-            guard case .linkLost = try await channel.next(timeout: options.resetPatience) else { continue }
+            guard case .linkLost = try await context.next(timeout: options.resetPatience) else { continue }
             return
         }
     }
@@ -182,7 +182,7 @@ struct MCUmgrUpdate: Sendable {
     // MARK: - Steps
 
     /// What the device tells about itself: refuses an image that is too large, and finds the window.
-    private func negotiate(_ exchange: MCUmgrExchange, _ channel: FlowChannel) async throws -> Int {
+    private func negotiate(_ exchange: MCUmgrExchange, _ context: CommandContext) async throws -> Int {
         if let answer = try await optional({ try await exchange.request(.read, .slotInfo) }) {
             let images = answer["images"]?.array ?? []
             let first = images.first { ($0["image"]?.integer ?? 0) == 0 }
@@ -190,7 +190,7 @@ struct MCUmgrUpdate: Sendable {
             if let room = first?["max_image_size"]?.integer ?? sizes.max(), image.bytes.count > room {
                 throw BLEError.update(
                     .invalidArgument,
-                    channel,
+                    context,
                     "the image has \(image.bytes.count) octets, and the device takes \(room) at most",
                     "Choose the image that is built for this device."
                 )
@@ -200,11 +200,11 @@ struct MCUmgrUpdate: Sendable {
             return options.window ?? 1
         }
         if let size = answer["buf_size"]?.integer, size >= 64 { exchange.limitRequests(to: size) }
-        // One buffer is needed for the answer.
+        // One buffer is reserved for the answer.
         return options.window ?? max(1, min(64, (answer["buf_count"]?.integer ?? 2) - 1))
     }
 
-    /// The answer; `nil` where the device doesn't know the request.
+    /// The answer; `nil` if the device does not support the request.
     private func optional(_ request: () async throws -> CBORValue) async throws -> CBORValue? {
         do { return try await request() } catch let failure as MCUmgrFailure where failure.isUnsupported { return nil }
     }
@@ -224,18 +224,18 @@ struct MCUmgrUpdate: Sendable {
 
     // MARK: - Errors
 
-    private func error(of failure: MCUmgrFailure, _ channel: FlowChannel) -> BLEError {
-        .update(.updateFailed, channel, "the device says: \(failure)", Self.remedy(for: failure))
+    private func error(of failure: MCUmgrFailure, _ context: CommandContext) -> BLEError {
+        .update(.updateFailed, context, "the device says: \(failure)", Self.remedy(for: failure))
     }
 
     private static func remedy(for failure: MCUmgrFailure) -> String {
-        if failure.isTooLarge || failure.isWrongImage { return "Choose the image that is built for this device." }
-        if failure.isPassing { return "Try again when the device has finished what it is doing now." }
+        if failure.isTooLarge || failure.isWrongImage { return "Choose the image built for this device." }
+        if failure.isPassing { return "Try again when the device has finished its current operation." }
         return switch failure.slotInUse {
         case .none: "Reset the device, and try again."
-        case .pending: "Reset the device, so that it runs the image that waits; or erase that image, then try again."
+        case .pending: "Reset the device so that it runs the pending image, or erase that image; then try again."
         case .taken:
-            "Free a slot, then try again: confirm the image that runs, by updating to the same image in the mode "
+            "Free a slot, then try again: confirm the running image, by updating to the same image in the mode "
                 + "testAndConfirm, or erase the other slot with the command image erase of MCUmgr."
         }
     }

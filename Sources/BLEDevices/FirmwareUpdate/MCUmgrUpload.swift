@@ -1,44 +1,44 @@
 import BLEProtocol
 
-/// Which parts of an image go out next, with several requests under way; a value without I/O.
+/// Decides which parts of an image to send next, with several requests in flight; a value without I/O.
 ///
-/// A device that got no memory, or a part at the wrong place, says with success which octet it wants: the upload goes
-/// back there once everything under way is answered. One that is busy, or leaves requests unanswered, is asked with a
-/// single request which octet it wants, after a pause.
+/// A device that is out of memory, or received a part at the wrong offset, reports success with the octet it expects:
+/// the upload returns there once all requests in flight are answered. If the device is busy or does not answer, a
+/// single request after a pause finds out which octet it expects.
 struct MCUmgrUpload {
     let size: Int
     let window: Int
-    /// What the device has.
+    /// How many octets the device has.
     private(set) var confirmed = 0
-    /// The most that it ever had: only what goes beyond is progress.
+    /// The most octets it ever had: only more is progress.
     private(set) var farthest = 0
-    /// Whether a pause is due before the next request; none is under way then.
+    /// Whether a pause is due before the next request; none is in flight then.
     private(set) var needsPause = false
     private var next = 0
     private var underWay: [Request] = []
-    /// Where to go on when everything under way is answered.
+    /// Where to continue when all requests in flight are answered.
     private var rewind: Int?
-    /// Whether one of the requests under way was refused for now.
+    /// Whether one of the requests in flight was refused temporarily.
     private var wasRefused = false
-    /// Whether the next request stands alone: its answer says how much the device has already.
+    /// Whether the next request is sent alone: its answer says how much the device already has.
     private var isProbing = true
-    /// How often in a row the device went back without having got on.
+    /// How often in a row the device went back without progress.
     private var setbacks = 0
 
     private struct Request {
         var sequence: UInt8
-        /// Behind its last octet; `nil` for one that stands alone, which may be answered with any offset.
+        /// The offset after its last octet; `nil` for one sent alone, which may be answered with any offset.
         var end: Int?
     }
 
-    /// Why an answer can't be.
+    /// Why an answer is impossible.
     enum Fault: Error, Equatable {
         case missingOffset
         case beyondTheEnd(offset: Int, size: Int)
         case stuck(at: Int)
     }
 
-    /// More setbacks in a row than a device that is well can have.
+    /// More setbacks in a row than a working device can have.
     private static let patience = 8
 
     init(size: Int, window: Int) {
@@ -48,19 +48,19 @@ struct MCUmgrUpload {
 
     var isComplete: Bool { confirmed == size && underWay.isEmpty }
 
-    /// Where the next request begins; `nil` while it has to wait for answers or for a pause.
+    /// Where the next request begins; `nil` while it must wait for answers or a pause.
     var nextOffset: Int? {
         guard rewind == nil, !wasRefused, !needsPause, next < size, underWay.count < window else { return nil }
         return isProbing && !underWay.isEmpty ? nil : next
     }
 
-    /// A request was sent, with so many octets.
+    /// Records a sent request with this many octets.
     mutating func sent(_ sequence: UInt8, count: Int) {
         underWay.append(Request(sequence: sequence, end: isProbing ? nil : next + count))
         next += count
     }
 
-    /// An answer came; whether it belongs to the upload.
+    /// Handles an answer; returns whether it belongs to the upload.
     mutating func answered(_ sequence: UInt8, offset: Int?) throws(Fault) -> Bool {
         guard let request = take(sequence) else { return false }
         guard let offset else { throw .missingOffset }
@@ -76,7 +76,7 @@ struct MCUmgrUpload {
         return true
     }
 
-    /// The device can't take this request now; whether it belongs to the upload.
+    /// Handles a temporary refusal; returns whether the request belongs to the upload.
     mutating func refused(_ sequence: UInt8) throws(Fault) -> Bool {
         guard take(sequence) != nil else { return false }
         wasRefused = true
@@ -84,13 +84,13 @@ struct MCUmgrUpload {
         return true
     }
 
-    /// What is under way is not answered any more.
+    /// Records that the requests in flight will not be answered.
     mutating func timedOut() {
         underWay = []
         startOver()
     }
 
-    /// The pause is over.
+    /// Ends the pause.
     mutating func paused() { needsPause = false }
 
     private mutating func take(_ sequence: UInt8) -> Request? {
@@ -104,7 +104,7 @@ struct MCUmgrUpload {
         (farthest, setbacks) = (offset, 0)
     }
 
-    /// Goes back where that is due, once everything under way is answered.
+    /// Goes back if necessary, once all requests in flight are answered.
     private mutating func settle() throws(Fault) {
         guard underWay.isEmpty else { return }
         if wasRefused {
@@ -116,7 +116,7 @@ struct MCUmgrUpload {
         }
     }
 
-    /// Asks the device, after a pause, which octet it wants.
+    /// Asks the device, after a pause, which octet it expects.
     private mutating func startOver() {
         (next, rewind) = (confirmed, nil)
         (wasRefused, isProbing, needsPause) = (false, true, true)

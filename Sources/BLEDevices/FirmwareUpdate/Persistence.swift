@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 import BLEStreams
 
-/// Asks a device again that can't answer now, as often in a row and after such pauses as a policy says.
+/// Repeats requests to a device that can't answer now, as often in a row and after such pauses as a policy allows.
 struct Persistence {
     private let policy: RetryPolicy
     private let timeline: any Timeline
@@ -17,15 +17,15 @@ struct Persistence {
     /// Whether there was a pause since the last success.
     var hasPaused: Bool { failures > 0 }
 
-    /// Takes note of why there will be a pause.
+    /// Records the reason for the next pause.
     mutating func note(_ error: any Error) { last = error }
 
-    /// Counts afresh.
+    /// Restarts the count.
     mutating func succeeded() { failures = 0 }
 
-    /// Lets the time pass until it is worth asking again.
+    /// Waits until the next attempt is due.
     ///
-    /// - Throws: what was noted last, when the policy allows no further attempt; `CancellationError`.
+    /// - Throws: the last reason recorded, if the policy allows no further attempt; `CancellationError`.
     mutating func pause() async throws {
         failures += 1
         guard let delay = policy.delay(afterFailure: failures, random: timeline.randomBits()) else {

@@ -1,23 +1,23 @@
 import BLEProtocol
 import BLEStreams
 
-/// Which octets of an image go out next, by what the device says; a value without I/O.
+/// Decides which octets of an image to send next, from the device's statuses; a value without I/O.
 struct PlainUpload {
     let size: Int
-    /// What the device has.
+    /// How many octets the device has.
     private(set) var confirmed: Int
-    /// What has been sent.
+    /// How many octets have been sent.
     private(set) var sent: Int
     private var limit: Int
 
-    /// Why a status can't be.
+    /// Why a status is impossible.
     enum Fault: Error, Equatable {
         case wentBack(from: Int, to: Int)
         case beyondTheEnd(offset: Int, size: Int)
         case notSentYet(offset: Int, sent: Int)
     }
 
-    /// Begins where the device is.
+    /// Begins at the device's offset.
     init(size: Int, _ status: PlainUpdateStatus) throws(Fault) {
         self.size = size
         let offset = Int(status.offset)
@@ -27,7 +27,7 @@ struct PlainUpload {
         limit = min(size, offset + Int(status.window))
     }
 
-    /// Takes note of a status.
+    /// Records a status.
     mutating func take(_ status: PlainUpdateStatus) throws(Fault) {
         let offset = Int(status.offset)
         guard offset <= size else { throw .beyondTheEnd(offset: offset, size: size) }
@@ -37,7 +37,7 @@ struct PlainUpload {
         limit = min(size, max(limit, offset + Int(status.window)))
     }
 
-    /// The next octets to send, of so many at most; `nil` while the device wants no more.
+    /// The range of the next octets, up to a maximum length; `nil` while the device accepts no more.
     mutating func next(_ maximum: Int) -> Range<Int>? {
         guard sent < limit, maximum > 0 else { return nil }
         let end = min(limit, sent + maximum)
@@ -46,41 +46,41 @@ struct PlainUpload {
     }
 }
 
-/// The update over the plain protocol. See ``FirmwareUpdateFlow/PlainProfile``.
+/// The update by the plain protocol. See ``FirmwareUpdateFlow/PlainProfile``.
 struct PlainUpdate: Sendable {
     let image: FirmwareImage
     let profile: FirmwareUpdateFlow.PlainProfile
     let model: UInt16?
     let kind: Link.WriteKind?
     let resume: RetryPolicy
-    /// For how long a device may say nothing.
+    /// How long a device may stay silent.
     let patience: Duration
 
     private var size: Int { image.bytes.count }
     private var identity: [UInt8] { Array(image.sha256.prefix(4)) }
 
-    func run(on channel: FlowChannel) async throws {
+    func run(in context: CommandContext) async throws {
         do {
-            try await channel.resuming(resume) { try await transfer(on: channel) }
+            try await context.resuming(resume) { try await transfer(in: context) }
         } catch let error as BLEError where error.code != .disconnected && error.code != .invalidArgument {
             // The device need not keep what will never be whole. Best effort: the error that is told is the first one.
-            try? await channel.write([2], to: profile.control)
+            try? await context.write([2], to: profile.control)
             throw error
         }
     }
 
-    private func transfer(on channel: FlowChannel) async throws {
-        channel.begin("prepare")
-        var status = try await readStatus(on: channel)
-        try check(status, on: channel)
-        try await channel.subscribe(to: profile.status)
-        if status.state == .complete, status.image == identity { return channel.unsubscribe(from: profile.status) }
+    private func transfer(in context: CommandContext) async throws {
+        context.begin("prepare")
+        var status = try await readStatus(in: context)
+        try check(status, in: context)
+        try await context.subscribe(to: profile.status)
+        if status.state == .complete, status.image == identity { return context.unsubscribe(from: profile.status) }
         if status.state != .receiving || status.image != identity {
-            try await channel.write(announcement(status), to: profile.control)
-            repeat { status = try await nextStatus(on: channel) } while status.state == .idle
+            try await context.write(announcement(status), to: profile.control)
+            repeat { status = try await nextStatus(in: context) } while status.state == .idle
         }
-        try await send(status, on: channel)
-        channel.unsubscribe(from: profile.status)
+        try await send(status, in: context)
+        context.unsubscribe(from: profile.status)
     }
 
     private func announcement(_ status: PlainUpdateStatus) -> [UInt8] {
@@ -92,68 +92,68 @@ struct PlainUpdate: Sendable {
         return writer.bytes
     }
 
-    private func send(_ first: PlainUpdateStatus, on channel: FlowChannel) async throws {
-        try refuseFailure(first, channel)
-        var upload = try faults(on: channel) { () throws(PlainUpload.Fault) in try PlainUpload(size: size, first) }
-        let kind = try await writeKind(on: channel)
-        channel.begin("upload", total: size, completed: upload.confirmed)
+    private func send(_ first: PlainUpdateStatus, in context: CommandContext) async throws {
+        try refuseFailure(first, context)
+        var upload = try faults(in: context) { () throws(PlainUpload.Fault) in try PlainUpload(size: size, first) }
+        let kind = try await writeKind(in: context)
+        context.begin("upload", total: size, completed: upload.confirmed)
         var isComplete = first.state == .complete
         while !isComplete {
             var news: [PlainUpdateStatus] = []
-            if let range = upload.next(channel.maximumWriteLength) {
-                try await channel.write(Array(image.bytes[range]), to: profile.data, kind)
-                while let event = channel.available() {
-                    if let status = try status(of: event, channel) { news.append(status) }
+            if let range = upload.next(context.maximumWriteLength) {
+                try await context.write(Array(image.bytes[range]), to: profile.data, kind)
+                while let event = context.available() {
+                    if let status = try status(of: event, context) { news.append(status) }
                 }
             } else {
-                if upload.confirmed == size { channel.begin("verify") }
-                news.append(try await nextStatus(on: channel))
+                if upload.confirmed == size { context.begin("verify") }
+                news.append(try await nextStatus(in: context))
             }
             for status in news {
-                try refuseFailure(status, channel)
+                try refuseFailure(status, context)
                 let before = upload.confirmed
-                try faults(on: channel) { () throws(PlainUpload.Fault) in try upload.take(status) }
+                try faults(in: context) { () throws(PlainUpload.Fault) in try upload.take(status) }
                 if upload.confirmed > before {
-                    channel.achieved()
-                    channel.progress(upload.confirmed, of: size)
+                    context.achieved()
+                    context.progress(upload.confirmed, of: size)
                 }
                 isComplete = status.state == .complete && upload.confirmed == size
             }
         }
     }
 
-    private func writeKind(on channel: FlowChannel) async throws -> Link.WriteKind {
+    private func writeKind(in context: CommandContext) async throws -> Link.WriteKind {
         if let kind { return kind }
-        return try await channel.properties(of: profile.data).contains(.writeWithoutResponse)
+        return try await context.properties(of: profile.data).contains(.writeWithoutResponse)
             ? .withoutResponse : .withResponse
     }
 
     // MARK: - Statuses
 
-    private func readStatus(on channel: FlowChannel) async throws -> PlainUpdateStatus {
-        try decode(try await channel.read(profile.status), channel)
+    private func readStatus(in context: CommandContext) async throws -> PlainUpdateStatus {
+        try decode(try await context.read(profile.status), context)
     }
 
-    private func nextStatus(on channel: FlowChannel) async throws -> PlainUpdateStatus {
+    private func nextStatus(in context: CommandContext) async throws -> PlainUpdateStatus {
         while true {
-            let (value, source) = try await channel.value(timeout: patience)
-            if source == profile.status { return try decode(value, channel) }
+            let (value, source) = try await context.value(timeout: patience)
+            if source == profile.status.reference { return try decode(value, context) }
         }
     }
 
-    private func status(of event: FlowEvent, _ channel: FlowChannel) throws -> PlainUpdateStatus? {
+    private func status(of event: CommandContext.Event, _ context: CommandContext) throws -> PlainUpdateStatus? {
         switch event {
-        case .received(let value, profile.status): try decode(value, channel)
+        case .received(let value, profile.status.reference): try decode(value, context)
         case .linkLost(let error): throw error
         default: nil
         }
     }
 
-    private func decode(_ value: CharacteristicValue, _ channel: FlowChannel) throws -> PlainUpdateStatus {
+    private func decode(_ value: CharacteristicValue, _ context: CommandContext) throws -> PlainUpdateStatus {
         if let status = PlainUpdateStatus(value) { return status }
         var error = BLEError.update(
             .malformedValue,
-            channel,
+            context,
             "the device sent a status that can't be read",
             BLEError.faultyFirmware
         )
@@ -163,11 +163,11 @@ struct PlainUpdate: Sendable {
 
     // MARK: - Refusals
 
-    private func check(_ status: PlainUpdateStatus, on channel: FlowChannel) throws {
+    private func check(_ status: PlainUpdateStatus, in context: CommandContext) throws {
         guard size <= Int(status.capacity) else {
             throw BLEError.update(
                 .invalidArgument,
-                channel,
+                context,
                 "the image has \(size) octets, and the device takes \(status.capacity) at most",
                 "Choose the image that is built for this device."
             )
@@ -175,25 +175,25 @@ struct PlainUpdate: Sendable {
         guard model == nil || model == status.model else {
             throw BLEError.update(
                 .invalidArgument,
-                channel,
+                context,
                 "the image is for model \(model ?? 0), and the device is model \(status.model)",
                 "Choose the image that is built for this device."
             )
         }
     }
 
-    private func refuseFailure(_ status: PlainUpdateStatus, _ channel: FlowChannel) throws {
+    private func refuseFailure(_ status: PlainUpdateStatus, _ context: CommandContext) throws {
         guard status.state == .failed else { return }
         throw BLEError.update(
             .updateFailed,
-            channel,
+            context,
             "the device says: \(status.failure)",
             "The device's log may tell more."
         )
     }
 
     private func faults<Output>(
-        on channel: FlowChannel,
+        in context: CommandContext,
         _ body: () throws(PlainUpload.Fault) -> Output
     ) throws -> Output {
         do throws(PlainUpload.Fault) {
@@ -201,17 +201,17 @@ struct PlainUpdate: Sendable {
         } catch {
             let cause =
                 switch error {
-                case .wentBack(let from, let to): "the device had \(from) octets, and now says \(to)"
-                case .beyondTheEnd(let offset, let size): "the device asks for octet \(offset) of \(size)"
-                case .notSentYet(let offset, let sent): "the device says it has \(offset) octets; \(sent) were sent"
+                case .wentBack(let from, let to): "the device had \(from) octets, and now reports \(to)"
+                case .beyondTheEnd(let offset, let size): "the device requests octet \(offset) of \(size)"
+                case .notSentYet(let offset, let sent): "the device reports \(offset) octets, but \(sent) were sent"
                 }
-            throw BLEError.update(.protocolViolation, channel, cause, BLEError.faultyFirmware)
+            throw BLEError.update(.protocolViolation, context, cause, BLEError.faultyFirmware)
         }
     }
 }
 
 extension BLEError {
-    static func update(_ code: Code, _ channel: FlowChannel, _ cause: String, _ remedy: String = "") -> BLEError {
-        BLEError(code, operation: "update", object: "\(channel.peripheral)", cause: cause, remedy: remedy)
+    static func update(_ code: Code, _ context: CommandContext, _ cause: String, _ remedy: String = "") -> BLEError {
+        BLEError(code, operation: "update", object: "\(context.peripheral)", cause: cause, remedy: remedy)
     }
 }

@@ -6,22 +6,22 @@ extension FirmwareUpdateFlow {
     /// | characteristic | properties | octets, numbers least significant octet first |
     /// |---|---|---|
     /// | status | read, notify | ``PlainUpdateStatus``: 20 octets |
-    /// | control | write | begin: `01`, size (4), model (2), SHA-256 (32); give up: `02` |
+    /// | control | write | begin: `01`, size (4), model (2), SHA-256 (32); abandon: `02` |
     /// | data | write, write without response | the next octets of the image |
     ///
-    /// The device notifies its status when it has begun, whenever it grants more room, and at the end. It keeps what it has
-    /// when the link is lost, and goes on where it was when the same image comes again.
+    /// The device notifies its status at the beginning, whenever it grants more room, and at the end. If the link is
+    /// lost it keeps what it has, and continues there when the same image is sent again.
     public struct PlainProfile: Hashable, Sendable {
         /// The service.
         public var service: BluetoothUUID
-        /// Tells how far the device is.
+        /// Reports the device's progress.
         public var status: BluetoothUUID
-        /// Begins and gives up.
+        /// Begins and abandons an update.
         public var control: BluetoothUUID
-        /// Takes the image.
+        /// Receives the image.
         public var data: BluetoothUUID
 
-        /// Names the UUIDs of a device that speaks the protocol under others.
+        /// Describes a device that uses the protocol with other UUIDs.
         public init(service: BluetoothUUID, status: BluetoothUUID, control: BluetoothUUID, data: BluetoothUUID) {
             self.service = service
             self.status = status
@@ -29,7 +29,7 @@ extension FirmwareUpdateFlow {
             self.data = data
         }
 
-        /// The UUIDs of this package.
+        /// The default UUIDs, defined by this package.
         public static let standard = FirmwareUpdateFlow.PlainProfile(
             service: uuid(0),
             status: uuid(1),
@@ -43,33 +43,33 @@ extension FirmwareUpdateFlow {
     }
 }
 
-/// What a device says of its update.
+/// A device's report on its update.
 public struct PlainUpdateStatus: Hashable, Sendable {
-    /// How far it is.
+    /// The stage of an update.
     public enum State: UInt8, Hashable, Sendable {
-        /// It waits for an image.
+        /// It is ready for an image.
         case idle = 0
-        /// It takes one.
+        /// It is receiving one.
         case receiving = 1
-        /// It has one, whole and verified.
+        /// It has one, complete and verified.
         case complete = 2
-        /// It could not take the last one; see ``PlainUpdateStatus/failure``.
+        /// It could not accept the last one; see ``PlainUpdateStatus/failure``.
         case failed = 3
     }
 
-    /// Why it could not take an image.
+    /// Why it could not accept an image.
     public struct Failure: RawRepresentable, Hashable, Sendable {
         public let rawValue: UInt8
         /// Makes a failure from its octet.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// There was none.
+        /// No failure.
         public static let none = Failure(rawValue: 0)
         /// It is too large.
         public static let tooLarge = Failure(rawValue: 1)
         /// It is for another model.
         public static let wrongModel = Failure(rawValue: 2)
-        /// Its octets don't have the hash that was announced.
+        /// Its octets don't match the announced hash.
         public static let wrongHash = Failure(rawValue: 3)
         /// It could not be stored.
         public static let storage = Failure(rawValue: 4)
@@ -77,17 +77,17 @@ public struct PlainUpdateStatus: Hashable, Sendable {
 
     /// How far it is.
     public var state: State
-    /// Why the last image was not taken.
+    /// Why the last image was not accepted.
     public var failure: Failure
-    /// Which model the device is.
+    /// The device's model.
     public var model: UInt16
-    /// The largest image that it takes, in octets.
+    /// The largest image that it accepts, in octets.
     public var capacity: UInt32
-    /// The first four octets of the SHA-256 of the image that it takes or has; zeros without one.
+    /// The first four octets of the SHA-256 of the image that it is receiving or has; zeros if there is none.
     public var image: [UInt8]
-    /// The octet of the image that it wants next: it has all before.
+    /// The next octet of the image that it expects; it has all before.
     public var offset: UInt32
-    /// How many octets from there on may be sent before the next status.
+    /// How many octets may be sent from there before the next status.
     public var window: UInt32
 
     /// Describes a status.
@@ -122,7 +122,7 @@ public struct PlainUpdateStatus: Hashable, Sendable {
         return writer.bytes
     }
 
-    /// Reads the 20 octets; `nil` for anything else.
+    /// Decodes the 20 octets; `nil` for anything else.
     public init?(_ octets: some Collection<UInt8>) {
         var reader = ByteReader(Array(octets))
         guard let state = reader.uint8().flatMap(State.init), let failure = reader.uint8(), let model = reader.uint16(),
@@ -148,7 +148,7 @@ extension PlainUpdateStatus.Failure: CustomStringConvertible {
         case .none: "no failure"
         case .tooLarge: "the image is too large"
         case .wrongModel: "the image is for another model"
-        case .wrongHash: "the image that arrived is not the one that was announced"
+        case .wrongHash: "the received image does not match the announced hash"
         case .storage: "the image could not be stored"
         default: "failure \(rawValue)"
         }

@@ -1,17 +1,17 @@
 import BLEProtocol
 
-/// What the header and trailer of an image for the boot loader MCUboot tell. Source: MCUboot documentation, "Design".
+/// The header and trailer of an image for the boot loader MCUboot. Source: MCUboot documentation, "Design".
 package struct MCUbootImage: Hashable, Sendable {
     /// `1.2.3` or `1.2.3+4`.
     package var version: String
-    /// The hash by which the boot loader and the device know the image; `nil` where the trailer has none.
+    /// The hash by which the boot loader and the device identify the image; `nil` if the trailer has none.
     package var hash: [UInt8]?
 
     private static let magic: UInt32 = 0x96F3_B83D
     private static let trailerMagics: Set<UInt16> = [0x6907, 0x6908]
     private static let hashType: UInt16 = 0x10
 
-    /// Reads the header and the trailer; `nil` where the octets aren't such an image, or not all of one.
+    /// Decodes the header and the trailer; `nil` if the octets are not a complete image of this kind.
     package init?(_ octets: [UInt8]) {
         var reader = ByteReader(octets)
         guard reader.uint32() == Self.magic, reader.uint32() != nil, let headerSize = reader.uint16(),

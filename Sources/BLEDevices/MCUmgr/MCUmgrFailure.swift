@@ -3,10 +3,10 @@
 /// Source: Zephyr documentation, "SMP Protocol Specification" and "Application/software image management group";
 /// `mgmt_defines.h` and `img_mgmt.h` of Zephyr for the numbers.
 package struct MCUmgrFailure: Error, Hashable, Sendable {
-    /// The group whose numbers `code` is one of; `nil`: those of the protocol itself.
+    /// The group that defines `code`; `nil` if the protocol itself does.
     package var group: Int?
     package var code: Int
-    /// Why, in the device's words.
+    /// The reason, as worded by the device.
     package var reason: String?
 
     package init(group: Int? = nil, code: Int, reason: String? = nil) {
@@ -15,7 +15,7 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
         self.reason = reason
     }
 
-    /// The failure in the body of an answer; `nil` where it says that all went well.
+    /// The failure in the body of an answer; `nil` if it reports success.
     package init?(_ body: CBORValue) {
         if let error = body["err"] {
             guard let code = error["rc"]?.integer, code != 0 else { return nil }
@@ -26,11 +26,10 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
         }
     }
 
-    /// Whether the device doesn't know the command.
+    /// Whether the device does not support the command.
     package var isUnsupported: Bool { group == nil && code == 8 }
 
-    /// Whether the same may succeed after a while: the device is busy, has run out of time, or has the memory for an
-    /// upload in use.
+    /// Whether a retry may succeed: the device is busy, timed out, or has the memory for an upload in use.
     package var isPassing: Bool {
         switch group {
         case nil, 0: code == 10 || code == 4
@@ -39,15 +38,15 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
         }
     }
 
-    /// What keeps a device from taking another image.
+    /// Why a device can't accept another image.
     package enum SlotUse: Hashable, Sendable {
-        /// Every slot has an image that runs, was confirmed or waits.
+        /// Every slot holds an image that is running, confirmed or pending.
         case taken
-        /// An image waits for the reset that makes it run.
+        /// An image is pending: it runs after the next reset.
         case pending
     }
 
-    /// What is in the image's place; `nil` where that isn't the reason.
+    /// What occupies the image's place; `nil` if the failure has another reason.
     package var slotInUse: SlotUse? {
         switch (group, code) {
         case (1, 9): .taken
@@ -59,7 +58,7 @@ package struct MCUmgrFailure: Error, Hashable, Sendable {
     /// Whether the image does not fit into the device.
     package var isTooLarge: Bool { group == 1 && (code == 30 || code == 31) || group == nil && code == 2 }
 
-    /// Whether the device does not take this image at all.
+    /// Whether the device rejects this image in principle.
     package var isWrongImage: Bool { group == 1 && [22, 23, 25, 27, 29].contains(code) }
 
     private static let general = [

@@ -1,16 +1,16 @@
-/// A message of the Simple Management Protocol: what MCUmgr speaks with devices on Zephyr, Mynewt and others.
+/// A message of the Simple Management Protocol, which MCUmgr uses with devices on Zephyr, Mynewt and others.
 ///
 /// Eight octets of header, most significant octet first, then one CBOR map.
 /// Source: Zephyr documentation, "SMP Protocol Specification".
 package struct MCUmgrMessage: Hashable, Sendable {
-    /// Who asks for what.
+    /// The kind of request or answer.
     package enum Operation: UInt8, Hashable, Sendable {
         case read = 0
         case readResponse = 1
         case write = 2
         case writeResponse = 3
 
-        /// What answers it.
+        /// The kind of its answer.
         package var response: Operation? {
             switch self {
             case .read: .readResponse
@@ -20,7 +20,7 @@ package struct MCUmgrMessage: Hashable, Sendable {
         }
     }
 
-    /// A group of commands and one of them.
+    /// A command and its group.
     package struct Command: Hashable, Sendable {
         package var group: UInt16
         package var id: UInt8
@@ -32,11 +32,11 @@ package struct MCUmgrMessage: Hashable, Sendable {
 
         /// Resets the device.
         package static let reset = Command(group: 0, id: 5)
-        /// Tells how many requests of what size the device holds.
+        /// Reports how many requests of what size the device can buffer.
         package static let parameters = Command(group: 0, id: 6)
-        /// Lists images and their states, or changes one.
+        /// Lists the images and their states, or changes a state.
         package static let imageState = Command(group: 1, id: 0)
-        /// Takes a part of an image.
+        /// Uploads a part of an image.
         package static let imageUpload = Command(group: 1, id: 1)
         /// Erases a slot.
         package static let imageErase = Command(group: 1, id: 5)
@@ -50,7 +50,7 @@ package struct MCUmgrMessage: Hashable, Sendable {
     /// 0 for the original protocol, 1 for "version 2".
     package var version: UInt8
     package var command: Command
-    /// Told back in the answer.
+    /// Repeated in the answer.
     package var sequence: UInt8
     package var body: CBORValue
 
@@ -73,7 +73,7 @@ package struct MCUmgrMessage: Hashable, Sendable {
         ] + payload
     }
 
-    /// Reads one message, which the octets are as a whole.
+    /// Decodes one message, which must take up all octets.
     package init(decoding octets: some Collection<UInt8>) throws(MCUmgrDecodingError) {
         let octets = Array(octets)
         guard octets.count >= Self.headerSize else { throw .truncated }
@@ -97,20 +97,20 @@ package struct MCUmgrMessage: Hashable, Sendable {
     }
 }
 
-/// Why octets are no message.
+/// Why octets are not a message.
 package enum MCUmgrDecodingError: Error, Hashable {
     case truncated
     case unknownOperation(UInt8)
     case body(CBORError)
 }
 
-/// Puts messages together from the parts in which a characteristic notifies them.
+/// Reassembles messages from the notifications that carry them.
 package struct MCUmgrReassembler: Sendable {
     private var octets: [UInt8] = []
 
     package init() {}
 
-    /// Takes a part; the messages that are complete now. A message has 65,543 octets at most, so memory is bounded.
+    /// Adds a part and returns the messages it completes. A message has at most 65,543 octets, so memory is bounded.
     package mutating func append(_ part: some Collection<UInt8>) -> [Result<MCUmgrMessage, MCUmgrDecodingError>] {
         octets += part
         var messages: [Result<MCUmgrMessage, MCUmgrDecodingError>] = []

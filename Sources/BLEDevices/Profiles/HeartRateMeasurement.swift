@@ -6,7 +6,7 @@ public struct HeartRateMeasurement: Hashable, Sendable {
     /// The heart rate, in beats per minute.
     public var beatsPerMinute: Int
 
-    /// Whether the sensor touches skin; `nil` where it can't tell.
+    /// Whether the sensor has skin contact; `nil` if it can't detect that.
     public var hasContact: Bool?
 
     /// The energy spent since the sensor was reset, in kilojoules.
@@ -15,7 +15,7 @@ public struct HeartRateMeasurement: Hashable, Sendable {
     /// The times between beats, oldest first, in steps of 1/1024 s.
     public var intervals: [Duration]
 
-    /// When it was received.
+    /// The time of reception.
     public var time: ReceptionTime
 }
 

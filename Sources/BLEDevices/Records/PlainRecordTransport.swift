@@ -1,46 +1,50 @@
-public import BLEProtocol
+import BLEProtocol
 public import BLEStreams
 
 /// Records over two plain characteristics.
 ///
 /// | characteristic | properties | octets, numbers least significant octet first |
 /// |---|---|---|
-/// | control | write | send from: `01`, first number (4); safe: `02`, last number (4) |
-/// | records | notify | number (4), the record; number `FFFFFFFF` alone: that was all |
+/// | control | write | report from: `01`, first number (4); stored: `02`, last number (4) |
+/// | records | notify | number (4), the record; number `FFFFFFFF` alone: end |
 public struct PlainRecordTransport: RecordTransport {
-    private let control: BluetoothUUID
-    private let records: BluetoothUUID
+    private let control: CharacteristicReference
+    private let records: CharacteristicReference
     private let patience: Duration
 
     /// Names the characteristics, and how long the device may say nothing.
-    public init(control: BluetoothUUID, records: BluetoothUUID, patience: Duration = .seconds(20)) {
-        self.control = control
-        self.records = records
+    public init(
+        control: some CharacteristicKey,
+        records: some CharacteristicKey,
+        patience: Duration = .seconds(20)
+    ) {
+        self.control = control.reference
+        self.records = records.reference
         self.patience = patience
     }
 
     public func fetch(
         after last: Int?,
-        on channel: FlowChannel,
+        in context: CommandContext,
         _ take: (DeviceRecord) async throws -> Void
     ) async throws {
-        try await channel.subscribe(to: records)
-        defer { channel.unsubscribe(from: records) }
-        try await channel.write(Self.command(1, UInt32(clamping: last.map { $0 + 1 } ?? 0)), to: control)
+        try await context.subscribe(to: records)
+        defer { context.unsubscribe(from: records) }
+        try await context.write(Self.command(1, UInt32(clamping: last.map { $0 + 1 } ?? 0)), to: control)
         while true {
-            let (value, source) = try await channel.value(timeout: patience)
+            let (value, source) = try await context.value(timeout: patience)
             guard source == records else { continue }
             var reader = ByteReader(value.bytes)
             guard let number = reader.uint32() else {
-                throw BLEError.record(channel, value, "it has \(value.count) octets, and needs four at least")
+                throw BLEError.record(context, value, "it has \(value.count) octets, and needs four at least")
             }
             if number == .max { return }
             try await take(DeviceRecord(number: Int(number), bytes: Array(reader.rest())))
         }
     }
 
-    public func acknowledge(upTo last: Int, on channel: FlowChannel) async throws {
-        try await channel.write(Self.command(2, UInt32(clamping: last)), to: control)
+    public func acknowledge(upTo last: Int, in context: CommandContext) async throws {
+        try await context.write(Self.command(2, UInt32(clamping: last)), to: control)
     }
 
     private static func command(_ code: UInt8, _ number: UInt32) -> [UInt8] {
@@ -52,11 +56,11 @@ public struct PlainRecordTransport: RecordTransport {
 }
 
 extension BLEError {
-    static func record(_ channel: FlowChannel, _ value: CharacteristicValue, _ cause: String) -> BLEError {
+    static func record(_ context: CommandContext, _ value: CharacteristicValue, _ cause: String) -> BLEError {
         var error = BLEError(
             .malformedValue,
             operation: "synchronization",
-            object: "of a record of \(channel.peripheral)",
+            object: "of a record of \(context.peripheral)",
             cause: cause,
             remedy: "Check that the peripheral follows the specification of this characteristic."
         )

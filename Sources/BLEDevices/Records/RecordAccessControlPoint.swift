@@ -1,42 +1,42 @@
 public import BLEProtocol
 public import BLEStreams
 
-/// Records by the Record Access Control Point of the Glucose and other services.
+/// Fetches records by the Record Access Control Point, of the Glucose Service and others.
 ///
-/// A report that nobody wants any more, since the flow was cancelled or replaced or can't store a record, is aborted: the
-/// next flow finds a device that is quiet. Its answer is awaited for 5 s at most.
+/// If the flow is cancelled or replaced, or can't store a record, it aborts the report, so that the next flow finds the
+/// device idle. It waits at most 5 s for the answer to the abort.
 ///
 /// Source: GATT Specification Supplement, "Record Access Control Point"; Glucose Service 1.0.1, 3.4.
 public struct RecordAccessControlPoint: RecordTransport {
-    private let controlPoint: BluetoothUUID
-    private let records: BluetoothUUID
+    private let controlPoint: CharacteristicReference
+    private let records: CharacteristicReference
     /// Where in a record its number stands.
     private let numberOffset: Int
     private let patience: Duration
 
-    /// How long the answer to an abort is awaited: whoever was cancelled wants to leave.
+    /// How long to wait for the answer to an abort: short, since the flow was cancelled.
     private static let abortLimit = Duration.seconds(5)
 
-    /// Describes a service.
+    /// Describes the service's characteristics.
     ///
     /// - Parameters:
     ///   - records: the characteristic that notifies records.
-    ///   - numberOffset: where in a record its sequence number of two octets begins.
-    ///   - controlPoint: the control point, 2A52 unless said otherwise.
-    ///   - patience: how long the device may say nothing.
+    ///   - numberOffset: the offset within a record of its sequence number, two octets.
+    ///   - controlPoint: the control point; by default 2A52.
+    ///   - patience: how long the device may stay silent.
     public init(
-        records: BluetoothUUID,
+        records: some CharacteristicKey,
         numberOffset: Int,
-        controlPoint: BluetoothUUID = BluetoothUUID(0x2A52),
+        controlPoint: some CharacteristicKey = BluetoothUUID(0x2A52),
         patience: Duration = .seconds(20)
     ) {
-        self.controlPoint = controlPoint
-        self.records = records
+        self.controlPoint = controlPoint.reference
+        self.records = records.reference
         self.numberOffset = numberOffset
         self.patience = patience
     }
 
-    /// The measurements of a glucose meter: 2A18, behind an octet of flags the number.
+    /// The measurements of a glucose meter: 2A18; an octet of flags precedes the number.
     public static let glucose = RecordAccessControlPoint(records: BluetoothUUID(0x2A18), numberOffset: 1)
 
     private enum Octet {
@@ -53,51 +53,51 @@ public struct RecordAccessControlPoint: RecordTransport {
 
     public func fetch(
         after last: Int?,
-        on channel: FlowChannel,
+        in context: CommandContext,
         _ take: (DeviceRecord) async throws -> Void
     ) async throws {
-        // Numbers have two octets: behind the last one there is none.
+        // Numbers have two octets: none follows the last one.
         if let last, last >= Int(UInt16.max) { return }
-        try await channel.subscribe(to: records)
-        try await channel.subscribe(to: controlPoint, indications: true)
+        try await context.subscribe(to: records)
+        try await context.subscribe(to: controlPoint, indications: true)
         defer {
-            channel.unsubscribe(from: controlPoint)
-            channel.unsubscribe(from: records)
+            context.unsubscribe(from: controlPoint)
+            context.unsubscribe(from: records)
         }
         do {
-            try await channel.write(request(after: last), to: controlPoint)
+            try await context.write(request(after: last), to: controlPoint)
         } catch let error as CancellationError {
             // It may have left all the same.
-            await abort(on: channel)
+            await abort(in: context)
             throw error
         }
         var isReporting = true
         do {
             while isReporting {
-                let (value, source) = try await channel.value(timeout: patience)
+                let (value, source) = try await context.value(timeout: patience)
                 if source == controlPoint {
-                    guard try isAboutReport(value, channel) else { continue }
+                    guard try isAboutReport(value, context) else { continue }
                     isReporting = false
-                    try check(value[3], channel)
+                    try check(value[3], context)
                 } else if source == records {
-                    try await take(record(value, channel))
+                    try await take(record(value, context))
                 }
             }
         } catch {
-            if isReporting { await abort(on: channel) }
+            if isReporting { await abort(in: context) }
             throw error
         }
     }
 
     /// Has the device report no more, and waits until it says so.
-    private func abort(on channel: FlowChannel) async {
-        await channel.conclude([Octet.abortOperation, Octet.null], on: controlPoint, limit: Self.abortLimit) { value in
+    private func abort(in context: CommandContext) async {
+        await context.conclude([Octet.abortOperation, Octet.null], on: controlPoint, limit: Self.abortLimit) { value in
             value.count >= 3 && value[0] == Octet.response && value[2] == Octet.abortOperation
         }
     }
 
     /// The control point knows no acknowledgement: records stay until somebody deletes them.
-    public func acknowledge(upTo last: Int, on channel: FlowChannel) async throws {}
+    public func acknowledge(upTo last: Int, in context: CommandContext) async throws {}
 
     private func request(after last: Int?) -> [UInt8] {
         guard let last else { return [Octet.reportRecords, Octet.allRecords] }
@@ -108,23 +108,23 @@ public struct RecordAccessControlPoint: RecordTransport {
         ]
     }
 
-    private func record(_ value: CharacteristicValue, _ channel: FlowChannel) throws -> DeviceRecord {
+    private func record(_ value: CharacteristicValue, _ context: CommandContext) throws -> DeviceRecord {
         guard value.count >= numberOffset + 2 else {
-            throw BLEError.record(channel, value, "it ends before its sequence number")
+            throw BLEError.record(context, value, "it ends before its sequence number")
         }
         let number = Int(value[numberOffset]) | Int(value[numberOffset + 1]) << 8
         return DeviceRecord(number: number, bytes: Array(value))
     }
 
     /// Whether it says that the report is over, well or not.
-    private func isAboutReport(_ value: CharacteristicValue, _ channel: FlowChannel) throws -> Bool {
+    private func isAboutReport(_ value: CharacteristicValue, _ context: CommandContext) throws -> Bool {
         guard value.count >= 4, value[0] == Octet.response else {
-            throw BLEError.record(channel, value, "it is no answer of the control point")
+            throw BLEError.record(context, value, "it is no answer of the control point")
         }
         return value[2] == Octet.reportRecords
     }
 
-    /// What a response code means (GATT Specification Supplement, "Record Access Control Point").
+    /// The meaning of a response code (GATT Specification Supplement, "Record Access Control Point").
     private static func words(for code: UInt8) -> String {
         let words: [UInt8: String] = [
             2: "operation not supported", 3: "invalid operator", 4: "operator not supported", 5: "invalid operand",
@@ -134,12 +134,12 @@ public struct RecordAccessControlPoint: RecordTransport {
     }
 
     /// Throws where the device says that it can't.
-    private func check(_ code: UInt8, _ channel: FlowChannel) throws {
+    private func check(_ code: UInt8, _ context: CommandContext) throws {
         guard code != Octet.success, code != Octet.noRecords else { return }
         throw BLEError(
             .attributeError,
             operation: "synchronization",
-            object: "of records of \(channel.peripheral)",
+            object: "of records of \(context.peripheral)",
             cause: "the control point answers: \(Self.words(for: code))",
             remedy: "Check that the device reports records by their sequence numbers."
         )

@@ -1,45 +1,45 @@
 public import BLEStreams
 
-/// One record that a device keeps.
+/// One record stored on a device.
 public struct DeviceRecord: Hashable, Sendable {
     /// Its number; later records have greater ones.
     public var number: Int
-    /// What it says, as the device sent it.
+    /// Its content, as the device sent it.
     public var bytes: [UInt8]
 
-    /// Describes a record.
+    /// Creates a record from its parts.
     public init(number: Int, bytes: [UInt8]) {
         self.number = number
         self.bytes = bytes
     }
 }
 
-/// How a device hands out its records.
+/// How a device transfers its records.
 public protocol RecordTransport: Sendable {
-    /// Asks for the records behind a number, and hands each to the closure, in the order in which they come.
+    /// Requests the records after a number, and passes each to the closure, in the order of arrival.
     ///
     /// - Parameters:
     ///   - last: the number of the last one that is not wanted any more; `nil`: all are.
     ///   - take: takes one; throwing ends the transport.
     /// - Throws: ``BLEError/Code/disconnected`` when the link is lost: it is asked again on the next one.
-    func fetch(after last: Int?, on channel: FlowChannel, _ take: (DeviceRecord) async throws -> Void) async throws
+    func fetch(after last: Int?, in context: CommandContext, _ take: (DeviceRecord) async throws -> Void) async throws
 
     /// Tells the device that all records up to a number are safe.
-    func acknowledge(upTo last: Int, on channel: FlowChannel) async throws
+    func acknowledge(upTo last: Int, in context: CommandContext) async throws
 }
 
-/// Fetches the records that a device has gathered since the last time: in order, without loss and without repetition.
+/// Fetches the records that a device has collected since the last time: in order, without loss or repetition.
 ///
-/// A record is acknowledged once the closure has stored it. When the link is lost, and the queue may make another one,
-/// the flow goes on behind the last one that was stored; one that comes again is passed over.
+/// A record is acknowledged once the closure has stored it. If the link is lost and the queue may reconnect, the flow
+/// continues after the last record stored; a repeated record is skipped.
 ///
 /// ```swift
 /// let flow = SynchronizationFlow(over: RecordAccessControlPoint.glucose, after: 41) { record in
 ///     print(record.number, record.bytes)
 /// }
-/// print(try await queue.connecting().run(flow), "records came")
+/// print(try await queue.connecting().run(flow), "records stored")
 /// ```
-public struct SynchronizationFlow: Flow {
+public struct SynchronizationFlow: Command {
     public var name: String { "synchronization" }
 
     private let transport: any RecordTransport
@@ -51,11 +51,11 @@ public struct SynchronizationFlow: Flow {
     /// Describes a synchronization.
     ///
     /// - Parameters:
-    ///   - transport: how the device hands out records.
-    ///   - last: the number of the last record that is stored already; `nil`: none is.
-    ///   - batch: after how many records the device is told that they are safe; it is told at the end too.
-    ///   - resume: how often in a row, without a new record, and after what pause a lost link is made again.
-    ///   - store: stores one record; the flow fails when it throws.
+    ///   - transport: how the device transfers records.
+    ///   - last: the number of the last record already stored; `nil` if there is none.
+    ///   - batch: after how many records an acknowledgement is sent; another one is sent at the end.
+    ///   - resume: how often in a row, without a new record, and after what pause to reconnect when the link is lost.
+    ///   - store: stores one record; if it throws, the flow fails.
     public init(
         over transport: some RecordTransport,
         after last: Int?,
@@ -71,23 +71,23 @@ public struct SynchronizationFlow: Flow {
     }
 
     /// - Returns: how many records were stored.
-    public func run(on channel: FlowChannel) async throws -> Int {
+    public func run(in context: CommandContext) async throws -> Int {
         var (last, count, acknowledged) = (self.last, 0, self.last)
-        try await channel.resuming(resume) {
-            channel.begin("fetch")
-            try await transport.fetch(after: last, on: channel) { record in
+        try await context.resuming(resume) {
+            context.begin("fetch")
+            try await transport.fetch(after: last, in: context) { record in
                 if let last, record.number <= last { return }
                 try await store(record)
                 last = record.number
                 count += 1
-                channel.achieved()
-                channel.progress(count)
+                context.achieved()
+                context.progress(count)
                 guard count.isMultiple(of: batch) else { return }
-                try await transport.acknowledge(upTo: record.number, on: channel)
+                try await transport.acknowledge(upTo: record.number, in: context)
                 acknowledged = record.number
             }
-            channel.begin("acknowledge")
-            if let last, last != acknowledged { try await transport.acknowledge(upTo: last, on: channel) }
+            context.begin("acknowledge")
+            if let last, last != acknowledged { try await transport.acknowledge(upTo: last, in: context) }
             acknowledged = last
         }
         return count

@@ -1,9 +1,9 @@
 public import BLEStreams
 
-/// What a Xiaomi thermometer with one of the free firmwares advertises, unencrypted, as service data of 0x181A.
+/// The unencrypted advertisement of a Xiaomi thermometer with free firmware: service data of 0x181A.
 ///
-/// Both forms are read: the one that the first of these firmwares had (13 octets, "ATC1441"), and that of the later one
-/// ("PVVX", 15 octets). These firmwares speak BTHome too; ``BTHome`` reads that.
+/// Both formats are decoded: that of the first such firmware (13 octets, "ATC1441"), and that of the later one ("PVVX",
+/// 15 octets). These firmwares support BTHome too; ``BTHome`` decodes that.
 ///
 /// Source: the firmwares' own pages, github.com/atc1441/ATC_MiThermometer and github.com/pvvx/ATC_MiThermometer.
 public struct ATCThermometer: Hashable, Sendable {
@@ -20,7 +20,7 @@ public struct ATCThermometer: Hashable, Sendable {
     /// Counts measurements; wraps at 255.
     public var counter: Int
 
-    /// Reads what an advertisement tells; `nil` where it is of another form, or encrypted.
+    /// Decodes an advertisement; `nil` if it is in another format, or encrypted.
     public init?(_ advertisement: AdvertisingData) {
         guard let data = advertisement.serviceData(for: BluetoothUUID(0x181A)) else { return nil }
         let octets = Octets(data)

@@ -1,8 +1,9 @@
 public import BLEStreams
 
-/// What a Govee thermometer advertises: H5072, H5074, H5075, H5101, H5102, H5104, H5174, H5177, as manufacturer data.
+/// The advertisement of a Govee thermometer: H5072, H5074, H5075, H5101, H5102, H5104, H5174, H5177, as manufacturer
+/// data.
 ///
-/// Govee publishes no description; these forms are known from the devices.
+/// Govee publishes no description; these formats are known from the devices.
 public struct Govee: Hashable, Sendable {
     /// Degrees Celsius, in steps of 0.1 or 0.01.
     public var temperature: Double
@@ -11,7 +12,7 @@ public struct Govee: Hashable, Sendable {
     /// The charge of the battery, in percent.
     public var batteryLevel: Int
 
-    /// Reads what an advertisement tells; `nil` where it is of another form, or the sensor says that it has failed.
+    /// Decodes an advertisement; `nil` if it is in another format, or the sensor reports a failure.
     public init?(_ advertisement: AdvertisingData) {
         if let data = advertisement.manufacturerData(for: 0xEC88) {
             let octets = Octets(data)
@@ -21,7 +22,7 @@ public struct Govee: Hashable, Sendable {
             default: return nil
             }
         } else if let data = advertisement.manufacturerData(for: 0x0001), data.count == 6 {
-            // The company's number is another one's; the device's name tells.
+            // The company number belongs to another company; the device's name identifies it.
             guard let name = advertisement.localName, name.hasPrefix("GVH51") else { return nil }
             self.init(packed: Octets(data), at: 2)
         } else {
@@ -29,7 +30,7 @@ public struct Govee: Hashable, Sendable {
         }
     }
 
-    /// Both values in one number of three octets, and the battery, whose highest bit says that the sensor has failed.
+    /// Both values in one number of three octets, and the battery, whose highest bit reports a failed sensor.
     private init?(packed octets: Octets, at place: Int) {
         let (number, battery) = (octets.unsigned(place, 3), octets.unsigned(place + 3, 1))
         guard battery & 0x80 == 0 else { return nil }

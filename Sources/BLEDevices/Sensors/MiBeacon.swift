@@ -1,18 +1,19 @@
 public import BLEStreams
 
-/// What a Xiaomi sensor advertises as service data of 0xFE95, where it is not encrypted.
+/// The advertisement of a Xiaomi sensor, service data of 0xFE95, if it is not encrypted.
 ///
-/// An advertisement tells one thing at a time. Many newer devices encrypt; ``isEncrypted`` says so, and the values are `nil`.
+/// An advertisement tells one thing at a time. Many newer devices encrypt; ``isEncrypted`` says so, and the values are
+/// `nil`.
 ///
 /// Source: Xiaomi's MiBeacon protocol, versions 2 to 5, as published for developers of its Internet of things.
 public struct MiBeacon: Hashable, Sendable {
-    /// The kind of device, a number of Xiaomi's.
+    /// The kind of device, by Xiaomi's number.
     public var product: UInt16
     /// Counts frames; wraps at 255. The same frame is advertised several times.
     public var counter: Int
-    /// The device's own address, where the frame has it.
+    /// The device's own address, if the frame contains it.
     public var address: BluetoothAddress?
-    /// Whether what is measured is encrypted.
+    /// Whether the values are encrypted.
     public var isEncrypted: Bool
     /// Degrees Celsius.
     public var temperature: Double?
@@ -24,12 +25,12 @@ public struct MiBeacon: Hashable, Sendable {
     public var illuminance: Int?
     /// The moisture of soil, in percent.
     public var moisture: Int?
-    /// The conductivity of soil, in microsiemens a centimetre.
+    /// The conductivity of soil, in microsiemens per centimetre.
     public var conductivity: Int?
-    /// Formaldehyde, in milligrams a cubic metre.
+    /// Formaldehyde, in milligrams per cubic metre.
     public var formaldehyde: Double?
 
-    /// Reads what an advertisement tells; `nil` where it is none of this form.
+    /// Decodes an advertisement; `nil` if it is in another format.
     public init?(_ advertisement: AdvertisingData) {
         guard let data = advertisement.serviceData(for: BluetoothUUID(0xFE95)), data.count >= 5 else { return nil }
         let octets = Octets(data)
@@ -45,7 +46,7 @@ public struct MiBeacon: Hashable, Sendable {
             place += 6
         }
         if control & 0x0020 != 0 {
-            // Two octets more where the capability says that there is input or output.
+            // Two more octets if the capability indicates input or output.
             place += octets.littleEndian(place, 1) & 0x20 != 0 ? 3 : 1
         }
         guard control & 0x0040 != 0, !isEncrypted else { return }

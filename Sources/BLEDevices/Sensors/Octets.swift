@@ -1,4 +1,4 @@
-/// Octets of an advertisement, read at their places; what lies beyond the end is zero, so that lengths are checked first.
+/// Octets of an advertisement, read by offset; beyond the end they are zero, so the length must be checked first.
 struct Octets {
     private let octets: [UInt8]
 
@@ -11,15 +11,15 @@ struct Octets {
         (place..<place + count).reduce(0) { $0 << 8 | Int(octets.indices.contains($1) ? octets[$1] : 0) }
     }
 
-    /// The same, least significant octet first.
+    /// A number, least significant octet first.
     func littleEndian(_ place: Int, _ count: Int) -> Int {
         (place..<place + count).reversed().reduce(0) { $0 << 8 | Int(octets.indices.contains($1) ? octets[$1] : 0) }
     }
 
-    /// A number with a sign, most significant octet first.
+    /// A signed number, most significant octet first.
     func signed(_ place: Int, _ count: Int) -> Int { Self.signed(unsigned(place, count), count) }
 
-    /// The same, least significant octet first.
+    /// A number, least significant octet first.
     func signedLittleEndian(_ place: Int, _ count: Int) -> Int { Self.signed(littleEndian(place, count), count) }
 
     private static func signed(_ number: Int, _ count: Int) -> Int {

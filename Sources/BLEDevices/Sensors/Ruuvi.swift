@@ -1,6 +1,6 @@
 public import BLEStreams
 
-/// What a RuuviTag measures and advertises: data format 3 (RAWv1) or 5 (RAWv2), as manufacturer data of company 0x0499.
+/// The advertisement of a RuuviTag: data format 3 (RAWv1) or 5 (RAWv2), as manufacturer data of company 0x0499.
 ///
 /// ```swift
 /// for try await device in central.scan(duplicates: true) {
@@ -12,27 +12,30 @@ public import BLEStreams
 public struct Ruuvi: Hashable, Sendable {
     /// An acceleration in three directions, in units of standard gravity.
     public struct Acceleration: Hashable, Sendable {
+        /// Along the x axis of the sensor.
         public var x: Double
+        /// Along its y axis.
         public var y: Double
+        /// Along its z axis.
         public var z: Double
 
-        /// Puts all three together.
+        /// Creates a value from its parts.
         public init(x: Double, y: Double, z: Double) { (self.x, self.y, self.z) = (x, y, z) }
     }
 
     /// 3 or 5.
     public var format: Int
-    /// Degrees Celsius; `nil` where the sensor is not there or has failed, here as in all others.
+    /// Degrees Celsius; as for all values, `nil` if the sensor is missing or has failed.
     public var temperature: Double?
-    /// Percent; values above 100 show that the sensor is to be calibrated.
+    /// Percent; values above 100 mean that the sensor needs calibration.
     public var humidity: Double?
     /// Pascals.
     public var pressure: Double?
-    /// The acceleration; `nil` where one direction has no value.
+    /// The acceleration; `nil` if one direction has no value.
     public var acceleration: Acceleration?
     /// The voltage of the battery, in volts.
     public var battery: Double?
-    /// The transmission power, in dBm. Format 5 only, as is all that follows.
+    /// The transmission power, in dBm. Format 5 only, like all properties below.
     public var txPower: Int?
     /// Counts movements; wraps at 255.
     public var movements: Int?
@@ -41,7 +44,7 @@ public struct Ruuvi: Hashable, Sendable {
     /// The tag's own address.
     public var address: BluetoothAddress?
 
-    /// Reads what an advertisement tells; `nil` where it is none of this maker's, or of another format.
+    /// Decodes an advertisement; `nil` if it is another maker's or in another format.
     public init?(_ advertisement: AdvertisingData) {
         guard let data = advertisement.manufacturerData(for: 0x0499) else { return nil }
         let octets = Octets(data)

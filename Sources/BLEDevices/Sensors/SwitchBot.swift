@@ -1,10 +1,10 @@
 public import BLEStreams
 
-/// What a SwitchBot thermometer or button pusher advertises, unencrypted, as service data of 0xFD3D (older firmware: 0x0D00).
+/// The unencrypted advertisement of a SwitchBot device: service data of 0xFD3D (older firmware: 0x0D00).
 ///
 /// Source: SwitchBot's own description of its advertisements, github.com/OpenWonderLabs/SwitchBotAPI-BLE.
 public struct SwitchBot: Hashable, Sendable {
-    /// What a device is.
+    /// A kind of device.
     public enum Kind: UInt8, Hashable, Sendable {
         /// Bot, which pushes buttons.
         case bot = 0x48
@@ -18,27 +18,27 @@ public struct SwitchBot: Hashable, Sendable {
         case motion = 0x73
     }
 
-    /// What the device is.
+    /// The kind of device.
     public var kind: Kind
     /// The charge of the battery, in percent.
     public var batteryLevel: Int
-    /// Degrees Celsius, in steps of 0.1; of a thermometer.
+    /// Degrees Celsius, in steps of 0.1; for a thermometer.
     public var temperature: Double?
-    /// Percent; of a thermometer.
+    /// Percent; for a thermometer.
     public var humidity: Int?
     /// Whether a bot that works as a switch is on.
     public var isOn: Bool?
-    /// Whether a motion or a contact sensor notices somebody.
+    /// Whether a motion or contact sensor detects somebody.
     public var noticesMotion: Bool?
 
-    /// Reads what an advertisement tells; `nil` where it is none of this maker's, of another device, or encrypted.
+    /// Decodes an advertisement; `nil` if it is another maker's or another device's, or encrypted.
     public init?(_ advertisement: AdvertisingData) {
         let services = [BluetoothUUID(0xFD3D), BluetoothUUID(0x0D00)]
         guard let data = services.lazy.compactMap({ advertisement.serviceData(for: $0) }).first, data.count >= 3 else {
             return nil
         }
         let octets = Octets(data)
-        // The highest bit says that it is encrypted, in add mode.
+        // The highest bit means that it is encrypted, in add mode.
         guard let kind = Kind(rawValue: UInt8(octets.unsigned(0, 1))) else { return nil }
         self.kind = kind
         batteryLevel = octets.unsigned(2, 1) & 0x7F
@@ -51,7 +51,7 @@ public struct SwitchBot: Hashable, Sendable {
             humidity = octets.unsigned(5, 1) & 0x7F
         case .bot:
             let state = octets.unsigned(1, 1)
-            // A switch that is on has the bit cleared.
+            // The bit is cleared if the switch is on.
             isOn = state & 0x80 != 0 ? state & 0x40 == 0 : nil
         case .contact, .motion:
             noticesMotion = octets.unsigned(1, 1) & 0x40 != 0

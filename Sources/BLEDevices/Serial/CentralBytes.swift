@@ -2,23 +2,24 @@ public import BLEProtocol
 public import BLEStreams
 
 extension LocalService {
-    /// The service of a serial line that this device offers: one characteristic that centrals write to, one that sends.
+    /// A service with a serial line for centrals: they write to one characteristic and receive from the other.
     ///
     /// ```swift
     /// let modem = LocalPeripheral(name: "Modem") { LocalService.serialLine() }
     /// try await modem.run { server in
-    ///     for try await change in server.subscriptions(of: SerialService.nordicUART.incoming) where change.isSubscribed {
-    ///         let line = server.bytes(of: .nordicUART, with: change.central)
-    ///         for try await command in line.chunks.assembled(until: .delimiter("\r\n")) {
-    ///             try await line.write(command + Array(": OK\r\n".utf8))
-    ///         }
+    ///     let commands = server.messages(to: SerialService.nordicUART.outgoing, endingWith: .delimiter("\r\n"))
+    ///     for try await command in commands {
+    ///         let line = server.bytes(of: .nordicUART, with: command.central)
+    ///         try await line.write(command.octets + Array(": OK\r\n".utf8))
     ///     }
     /// }
     /// ```
     ///
+    /// What a central writes before it is iterated is refused, so iterate from the beginning, as here.
+    ///
     /// - Parameters:
     ///   - serial: the service and its two characteristics.
-    ///   - access: what a central must bring to write, and to be sent anything.
+    ///   - access: the protection that writing and receiving require.
     public static func serialLine(
         _ serial: SerialService = .nordicUART,
         access: AccessRequirement = .open
@@ -31,20 +32,22 @@ extension LocalService {
 }
 
 extension PeripheralServer {
-    /// The two directions of a serial line with one central: what ``Link/bytes(of:buffer:)`` is at the other end.
+    /// The two directions of a serial line with one central; at the other end, this is ``Link/bytes(of:buffer:)``.
     ///
     /// - Parameters:
-    ///   - serial: the service and its two characteristics, as ``BLEProtocol/LocalService/serialLine(_:access:)`` describes them.
+    ///   - serial: the service and its two characteristics, as ``LocalService/serialLine(_:access:)`` describes them.
     ///   - central: who writes, and is written to.
     public func bytes(of serial: SerialService, with central: ConnectedCentral) -> CentralBytes {
         CentralBytes(server: self, central: central, serial: serial)
     }
 }
 
-/// A serial line with a central: octets that come, and octets that are written. See ``PeripheralServer/bytes(of:with:)``.
+/// A serial line with a central: received octets, and octets to write. See ``PeripheralServer/bytes(of:with:)``.
 ///
-/// What comes is taken while it is iterated, and refused before: begin when the central subscribes, which it does before it
-/// writes. The names of a ``SerialService`` are those of the other end: what is `outgoing` there comes here.
+/// What comes is taken while it is iterated, and refused before: a central that writes as soon as it has subscribed may be
+/// faster than a program that begins then. Where that matters, iterate
+/// ``PeripheralServer/messages(to:endingWith:maximumSize:)`` from the beginning. The names of a ``SerialService`` are
+/// those of the other end: what is `outgoing` there comes here.
 public struct CentralBytes: AsyncSequence, Sendable {
     public typealias Element = UInt8
     public typealias Failure = any Error
@@ -59,11 +62,11 @@ public struct CentralBytes: AsyncSequence, Sendable {
         self.serial = serial
     }
 
-    /// What comes, as the chunks in which it was written; for ``BLEStream/assembled(until:maximumSize:)``.
+    /// The received octets, in the chunks in which they were written; for ``BLEStream/assembled(until:maximumSize:)``.
     ///
-    /// A chunk is answered when it is taken, so a central that waits for answers writes no faster than this is iterated. Of one
-    /// that doesn't 4,096 chunks may wait; what comes beyond is dropped, and a gap. Ends when the central leaves or the server
-    /// stops; throws when the adapter fails.
+    /// A chunk is answered once it is consumed, so a central that waits for answers writes no faster than this is
+    /// iterated. For a central that doesn't, up to 4,096 chunks are buffered; further ones are dropped, which is a gap.
+    /// The stream ends when the central leaves or the server stops, and throws when the adapter fails.
     public var chunks: BLEStream<[UInt8]> {
         server.writes(to: serial.outgoing, by: central).map { write in
             write.accept()
@@ -71,22 +74,22 @@ public struct CentralBytes: AsyncSequence, Sendable {
         }
     }
 
-    /// What comes, octet by octet, with all operators; iterating the line itself is the same.
+    /// The received octets one by one, as a stream with all operators; the line itself can be iterated too.
     ///
-    /// It throws ``BLEError/Code/overflow`` where chunks were dropped.
+    /// It throws ``BLEError/Code/overflow`` after chunks were dropped.
     public var incoming: BLEStream<UInt8> { chunks.bytes }
 
-    /// Starts to take octets.
+    /// Begins an iteration over the received octets.
     public func makeAsyncIterator() -> BLEStream<UInt8>.Iterator { incoming.makeAsyncIterator() }
 
-    /// Writes octets, however many, in pieces that fit the link, and waits while the central's queue is full.
+    /// Writes any number of octets, in pieces that fit the link, and waits while the central's queue is full.
     ///
-    /// It returns when the last piece waits for the radio. The pieces of two calls at the same time may mix: make one after the
-    /// other.
+    /// It returns when the last piece is queued for the radio. The pieces of concurrent calls may interleave: await one
+    /// call before the next.
     ///
     /// - Parameter octets: what to write; of none nothing is sent.
-    /// - Throws: as ``PeripheralServer/notify(_:of:to:)``; pieces before the one that failed have been sent. When the task is
-    ///   cancelled, `CancellationError`, after a whole piece.
+    /// - Throws: as ``PeripheralServer/notify(_:of:to:)-(Collection<UInt8>,_,_)``; pieces before the one that failed have
+    ///   been sent. When the task is cancelled, `CancellationError`, after a whole piece.
     public func write(_ octets: some Collection<UInt8>) async throws {
         var rest = octets[...]
         while !rest.isEmpty {

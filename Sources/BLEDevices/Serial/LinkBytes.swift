@@ -12,7 +12,7 @@ extension Link {
     ///
     /// - Parameters:
     ///   - serial: the service and its two characteristics.
-    ///   - buffer: what happens to chunks that come faster than they are taken; one counts as one value.
+    ///   - buffer: the policy for chunks that arrive faster than they are consumed; each counts as one value.
     public func bytes(of serial: SerialService, buffer: BufferPolicy = .standard) -> LinkBytes {
         LinkBytes(
             chunks: notifications(of: .uuid(serial.incoming, in: serial.service), buffer: buffer),
@@ -22,15 +22,16 @@ extension Link {
     }
 }
 
-/// A serial line over a link: octets that come, and octets that are written. See ``Link/bytes(of:buffer:)``.
+/// A serial line over a link: received octets, and octets to write. See ``Link/bytes(of:buffer:)``.
 ///
-/// Nothing comes before it is iterated: the first `next()` switches notifications on, and the end of the iteration
-/// switches them off. Writing needs no iteration.
+/// Octets are received only while the line is iterated: the first `next()` subscribes, and the end of the iteration
+/// unsubscribes. Writing needs no iteration.
 public struct LinkBytes: AsyncSequence, Sendable {
     public typealias Element = UInt8
     public typealias Failure = any Error
 
-    /// What comes, as the chunks in which it came, each with its time; for ``BLEStream/assembled(until:maximumSize:)``.
+    /// The received octets, in the chunks in which they arrived, each with its time; for
+    /// ``BLEStream/assembled(until:maximumSize:)``.
     public let chunks: BLEStream<CharacteristicValue>
 
     private let link: Link
@@ -42,22 +43,23 @@ public struct LinkBytes: AsyncSequence, Sendable {
         self.serial = serial
     }
 
-    /// What comes, octet by octet, with all operators; iterating the line itself is the same.
+    /// The received octets one by one, as a stream with all operators; the line itself can be iterated too.
     public var incoming: BLEStream<UInt8> { chunks.bytes }
 
-    /// Starts to take octets.
+    /// Begins an iteration over the received octets.
     public func makeAsyncIterator() -> BLEStream<UInt8>.Iterator { incoming.makeAsyncIterator() }
 
-    /// Writes octets, however many, in pieces that fit the link.
+    /// Writes any number of octets, in pieces that fit the link.
     ///
-    /// Without response where the peripheral takes that, else with; it returns when the radio has taken the last piece,
-    /// or the peripheral has answered it. The pieces of two calls at the same time may mix: make one after the other.
+    /// Writes without response if the peripheral permits that, otherwise with response. It returns when the radio has
+    /// accepted the last piece, or the peripheral has answered it. The pieces of concurrent calls may interleave: await
+    /// one call before the next.
     ///
     /// - Parameters:
     ///   - octets: what to write; of none nothing is sent.
     ///   - timeout: how long each piece may take; without it each request has the 30 s of the specification.
-    /// - Throws: as ``CharacteristicAccess/write(_:to:_:timeout:)``; pieces before the one that failed have been written. When the
-    ///   task is cancelled, `CancellationError`, after a whole piece.
+    /// - Throws: as ``CharacteristicAccess/write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)``; pieces before the one
+    ///   that failed have been written. When the task is cancelled, `CancellationError`, after a whole piece.
     public func write(_ octets: some Collection<UInt8>, timeout: Duration? = nil) async throws {
         let selector = CharacteristicSelector.uuid(serial.outgoing, service: serial.service)
         let found = try await link.characteristic(selector, operation: "write", timeout: timeout)

@@ -1,14 +1,14 @@
 public import BLEProtocol
 
-/// A service that stands for a serial line: the peripheral sends on one characteristic, and is written to on another.
+/// A service that emulates a serial line: the peripheral sends by one characteristic and receives by another.
 public struct SerialService: Hashable, Sendable {
     /// The service.
     public var service: BluetoothUUID
 
-    /// The characteristic whose notifications or indications bring octets.
+    /// The characteristic by which the peripheral sends, as notifications or indications.
     public var incoming: BluetoothUUID
 
-    /// The characteristic that octets are written to.
+    /// The characteristic to write to.
     public var outgoing: BluetoothUUID
 
     /// Describes a serial line.
@@ -18,7 +18,7 @@ public struct SerialService: Hashable, Sendable {
         self.outgoing = outgoing
     }
 
-    /// The Nordic UART Service, which most development boards and modules have.
+    /// The Nordic UART Service, found on most development boards and modules.
     ///
     /// The names of its characteristics are the peripheral's: it receives on RX and transmits on TX.
     public static let nordicUART = SerialService(

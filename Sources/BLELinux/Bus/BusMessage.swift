@@ -15,12 +15,16 @@ struct BusMessage: Hashable, Sendable {
         case string(String)
         case objectPath(String)
         case unsigned32(UInt32)
+        case boolean(Bool)
         /// Something else, by the code of its type.
         case other(Int32)
 
         static let stringType = Int32(UInt8(ascii: "s"))
         static let objectPathType = Int32(UInt8(ascii: "o"))
         static let unsigned32Type = Int32(UInt8(ascii: "u"))
+        static let booleanType = Int32(UInt8(ascii: "b"))
+        /// A value that comes with its type; it is read as that value.
+        static let variantType = Int32(UInt8(ascii: "v"))
 
         /// The code of its type.
         var type: Int32 {
@@ -28,6 +32,7 @@ struct BusMessage: Hashable, Sendable {
             case .string: Self.stringType
             case .objectPath: Self.objectPathType
             case .unsigned32: Self.unsigned32Type
+            case .boolean: Self.booleanType
             case .other(let type): type
             }
         }
@@ -98,6 +103,7 @@ extension BusMessage.Argument: CustomStringConvertible, CustomDebugStringConvert
         case .string(let text): text
         case .objectPath(let path): path
         case .unsigned32: "<number>"
+        case .boolean(let value): "\(value)"
         case .other(let type): "<type \(type)>"
         }
     }

@@ -18,6 +18,7 @@ struct LibDBusMessages: Sendable {
     private let argumentType: @Sendable @convention(c) (UnsafeMutableRawPointer) -> Int32
     private let readArgument: @Sendable @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
     private let nextArgument: @Sendable @convention(c) (UnsafeMutableRawPointer) -> UInt32
+    private let enterArgument: @Sendable @convention(c) (UnsafeMutableRawPointer, UnsafeMutableRawPointer) -> Void
 
     init(_ symbols: LibDBus.Symbols) throws(LibDBus.Symbols.Missing) {
         make = try symbols.find("dbus_message_new")
@@ -44,6 +45,7 @@ struct LibDBusMessages: Sendable {
         argumentType = try symbols.find("dbus_message_iter_get_arg_type")
         readArgument = try symbols.find("dbus_message_iter_get_basic")
         nextArgument = try symbols.find("dbus_message_iter_next")
+        enterArgument = try symbols.find("dbus_message_iter_recurse")
     }
 
     /// What a `DBusMessage` says. The library has checked it against the specification when it came in.
@@ -94,6 +96,8 @@ struct LibDBusMessages: Sendable {
                     }
                 case .unsigned32(let number):
                     withUnsafePointer(to: number) { append(iterator, argument.type, $0) != 0 }
+                case .boolean(let value):
+                    withUnsafePointer(to: UInt32(value ? 1 : 0)) { append(iterator, argument.type, $0) != 0 }
                 case .other: false
                 }
             }
@@ -123,6 +127,17 @@ struct LibDBusMessages: Sendable {
             var number: UInt32 = 0
             readArgument(iterator, &number)
             return .unsigned32(number)
+        case BusMessage.Argument.booleanType:
+            var number: UInt32 = 0
+            readArgument(iterator, &number)
+            return .boolean(number != 0)
+        case BusMessage.Argument.variantType:
+            let value = withIterator { inner in
+                enterArgument(iterator, inner)
+                // One within another could go on for as long as a message may be.
+                return argumentType(inner) == type ? .other(type) : argument(at: inner)
+            }
+            return value ?? .other(type)
         default: return .other(type)
         }
     }

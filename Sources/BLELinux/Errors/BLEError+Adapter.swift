@@ -125,6 +125,16 @@ extension BLEError {
         )
     }
 
+    static func lowEnergyIsOff(_ name: String) -> BLEError {
+        BLEError(
+            .adapterPoweredOff,
+            operation: "use",
+            object: name,
+            cause: "Low Energy is switched off on the adapter \(name)",
+            remedy: "Switch it on with `Central.setPowered(true)`, or \"btmgmt --index \(name) le on\"."
+        )
+    }
+
     static func staysOff(_ name: String) -> BLEError {
         BLEError(
             .adapterPoweredOff,

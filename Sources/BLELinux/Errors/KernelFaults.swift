@@ -6,7 +6,17 @@ enum KernelFaults {
     /// A socket that is closed before its connection ends is safe. Earlier 6.1 kernels and 6.12 don't have the fault.
     static let killsWhoClosesDeadSockets = has(release: kernelRelease())
 
-    /// The same of a kernel that a test stands in for.
+    /// What is known to be wrong with a kernel, each as part of a sentence.
+    static func known(in release: String) -> [String] {
+        guard has(release: release) else { return [] }
+        return [
+            "the kernel \(release) may end the thread that closes the socket of a lost link, which the library avoids "
+                + "by closing such sockets on threads of their own",
+            "the kernel \(release) may damage its memory when a list of keys is loaded during a pairing",
+        ]
+    }
+
+    /// ``killsWhoClosesDeadSockets`` of a kernel that a test stands in for.
     static func killsWhoClosesDeadSockets(of kernel: Kernel) -> Bool {
         kernel.substitute.map { has(release: $0.release) } ?? killsWhoClosesDeadSockets
     }

@@ -11,9 +11,9 @@ final class LeftoverNote: Sendable {
     private let claim: SharedDescriptor?
 
     /// Takes a note, whether it is written or not; `nil` where another program has it, which runs.
-    init?(_ thing: KernelThing, in folder: NoteFolder?) {
+    init?(_ thing: KernelThing, in folder: NoteFolder?, of kernel: Kernel) {
         do throws(SystemError) {
-            claim = SharedDescriptor(try .namedSocket("blestreams/\(thing.noteName)"))
+            claim = SharedDescriptor(try .namedSocket("blestreams/\(thing.noteName)", of: kernel))
         } catch .addressInUse {
             return nil
         } catch {

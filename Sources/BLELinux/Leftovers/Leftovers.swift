@@ -23,14 +23,14 @@ struct Leftovers: Sendable {
         self.kernel = kernel
     }
 
-    /// What this user's programs remember on this machine.
-    static var ofThisUser: Leftovers {
-        Leftovers(folder: .ofThisUser, boot: textFile("/proc/sys/kernel/random/boot_id") ?? "unknown")
+    /// What this user's programs remember on a machine.
+    static func ofThisUser(of kernel: Kernel) -> Leftovers {
+        Leftovers(folder: .ofThisUser(of: kernel), boot: .currentBoot(of: kernel), of: kernel)
     }
 
     /// Writes something down that is about to be made; `nil` where another program of this library has it, which runs.
     func note(_ thing: KernelThing) -> LeftoverNote? {
-        guard let note = LeftoverNote(thing, in: folder) else { return nil }
+        guard let note = LeftoverNote(thing, in: folder, of: kernel) else { return nil }
         note.write(boot)
         return note
     }
@@ -42,7 +42,7 @@ struct Leftovers: Sendable {
         var left: [LeftoverNote] = []
         for entry in folder.names.sorted() {
             guard let thing = KernelThing(noteName: entry), thing.adapter == name,
-                let note = LeftoverNote(thing, in: folder)
+                let note = LeftoverNote(thing, in: folder, of: kernel)
             else { continue }
             // What was noted before the machine was started again has gone with its kernel.
             if note.text == boot { left.append(note) } else { note.forget() }
@@ -51,12 +51,19 @@ struct Leftovers: Sendable {
     }
 }
 
+extension String {
+    /// Another one after each start of the machine.
+    static func currentBoot(of kernel: Kernel) -> String {
+        textFile("/proc/sys/kernel/random/boot_id", of: kernel) ?? "unknown"
+    }
+}
+
 extension Leftovers {
     /// What programs of this library have put into the kernel for an adapter that run still.
     func held(on adapter: AdapterFacts) -> [KernelThing] {
         let name = KernelThing.name(of: adapter)
         return (folder?.names ?? []).compactMap { KernelThing(noteName: $0) }
-            .filter { $0.adapter == name && LeftoverNote($0, in: folder) == nil }
+            .filter { $0.adapter == name && LeftoverNote($0, in: folder, of: kernel) == nil }
     }
 
     /// Takes away what ended programs have left on an adapter, then goes on; at once where they have left nothing.

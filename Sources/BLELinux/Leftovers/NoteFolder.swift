@@ -5,19 +5,23 @@ internal import Glibc
 /// A text is what a symbolic link points to: it is there whole or not at all, and takes one system call.
 struct NoteFolder: Sendable {
     let path: String
+    let kernel: Kernel
 
-    init(path: String) { self.path = path }
+    init(path: String, of kernel: Kernel = .ofThisMachine) {
+        self.path = path
+        self.kernel = kernel
+    }
 
     /// The first place that there is for this user: of the whole machine, of the service, of the session, or the one that
     /// everybody has. systemd's folder for run-time files is none of them: it is gone when the service ends.
-    static var ofThisUser: NoteFolder? {
+    static func ofThisUser(of kernel: Kernel) -> NoteFolder? {
         let places = [
             "/run/blestreams",
             variable("STATE_DIRECTORY")?.split(separator: ":").first.map { "\($0)/leftovers" },
             variable("XDG_RUNTIME_DIR").map { "\($0)/blestreams" },
             "/tmp/blestreams-\(geteuid())",
         ]
-        return places.lazy.compactMap { $0 }.map(NoteFolder.init).first { $0.isOurs }
+        return places.lazy.compactMap { $0 }.map { NoteFolder(path: $0, of: kernel) }.first { $0.isOurs }
     }
 
     private static func variable(_ name: String) -> String? {
@@ -25,24 +29,18 @@ struct NoteFolder: Sendable {
     }
 
     /// Whether it is there, made now or before, and nobody else writes into it. What is in its place and isn't a folder,
-    /// a link for one, is not followed. The corresponding C functions are `mkdir` and `lstat`.
-    var isOurs: Bool {
-        _ = mkdir(path, 0o700)
-        var facts = stat()
-        guard lstat(path, &facts) == 0 else { return false }
-        return facts.st_mode & S_IFMT == S_IFDIR && facts.st_uid == geteuid() && facts.st_mode & 0o022 == 0
-    }
+    /// a link for one, is not followed.
+    var isOurs: Bool { makeOwnFolder(path, of: kernel) }
 
-    var names: [String] { namesInFolder(path) }
+    var names: [String] { namesInFolder(path, of: kernel) }
 
-    func read(_ name: String) -> String? { destination(ofLink: "\(path)/\(name)") }
+    func read(_ name: String) -> String? { destination(ofLink: "\(path)/\(name)", of: kernel) }
 
-    /// Writes a text in place of the one that there is. The corresponding C functions are `unlink` and `symlink`.
+    /// Writes a text in place of the one that there is.
     func write(_ text: String, as name: String) {
-        unlink("\(path)/\(name)")
-        _ = symlink(text, "\(path)/\(name)")
+        removeName("\(path)/\(name)", of: kernel)
+        makeLink(to: text, at: "\(path)/\(name)", of: kernel)
     }
 
-    /// The corresponding C function is `unlink`.
-    func remove(_ name: String) { unlink("\(path)/\(name)") }
+    func remove(_ name: String) { removeName("\(path)/\(name)", of: kernel) }
 }

@@ -61,6 +61,7 @@ extension LinuxRadio {
                     management,
                     adapter,
                     bluetoothd: presence,
+                    leftovers: leftovers,
                     loop: loop,
                     timeline: timeline,
                     sink: sink

@@ -14,9 +14,8 @@ struct PrivacyNote: Sendable {
         self.boot = boot
     }
 
-    init(of adapter: AdapterFacts) {
-        let boot = textFile("/proc/sys/kernel/random/boot_id") ?? "unknown"
-        self.init(of: adapter, folder: .ofThisUser, boot: boot)
+    init(of adapter: AdapterFacts, on kernel: Kernel) {
+        self.init(of: adapter, folder: .ofThisUser(of: kernel), boot: .currentBoot(of: kernel))
     }
 
     /// Whether it was this key.

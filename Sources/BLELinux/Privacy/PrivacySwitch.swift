@@ -20,7 +20,7 @@ final class PrivacySwitch: Sendable {
         _ management: ManagementSocket,
         _ adapter: LinuxAdapter,
         bluetoothd: Bluetoothd.Presence,
-        leftovers: Leftovers = .ofThisUser,
+        leftovers: Leftovers,
         loop: EventLoop,
         timeline: any Timeline,
         sink: EventSink<Result<Void, BLEError>>
@@ -31,7 +31,7 @@ final class PrivacySwitch: Sendable {
         self.adapter = adapter
         self.bluetoothd = bluetoothd
         self.leftovers = leftovers
-        note = PrivacyNote(of: facts)
+        note = PrivacyNote(of: facts, on: adapter.kernel)
         self.loop = loop
         self.timeline = timeline
         self.sink = sink

@@ -9,6 +9,8 @@ struct USBDevice: Hashable {
     /// What it is, in hexadecimal: `0a12` and `0001`.
     var vendor: String?
     var product: String?
+    /// The number that its maker gives to the version, as in `25.20`: `2520`.
+    var version: String?
 
     /// How a controller is connected that is no USB device.
     struct OtherBus: Error, Hashable {
@@ -43,7 +45,8 @@ struct USBDevice: Hashable {
             bus: busNumber,
             number: deviceNumber,
             vendor: textFile("\(interface)/../idVendor", of: kernel),
-            product: textFile("\(interface)/../idProduct", of: kernel)
+            product: textFile("\(interface)/../idProduct", of: kernel),
+            version: textFile("\(interface)/../bcdDevice", of: kernel)
         )
     }
 

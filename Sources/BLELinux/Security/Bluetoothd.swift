@@ -19,10 +19,14 @@ enum Bluetoothd {
         }
     }
 
+    /// What the machine's own list of processes is called; a container's has another name.
+    /// Source: kernel, `include/linux/proc_ns.h`, `PROC_PID_INIT_INO`.
+    static let machinesProcesses = "pid:[4026531836]"
+
     /// Whether the list of processes is the machine's, and whole: a container has one of its own, and `hidepid` and
-    /// `ProtectProc` hide those of others. Reads files. Source: kernel, `include/linux/proc_ns.h`, `PROC_PID_INIT_INO`.
+    /// `ProtectProc` hide those of others. Reads files.
     static func seesAllProcesses(on kernel: Kernel) -> Bool {
-        destination(ofLink: "/proc/self/ns/pid", of: kernel) == "pid:[4026531836]"
+        destination(ofLink: "/proc/self/ns/pid", of: kernel) == machinesProcesses
             && textFile("/proc/1/comm", of: kernel) != nil
     }
 

@@ -2,12 +2,12 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Makes this program bluetoothd's agent for as long as it pairs, or can be paired with, so that bluetoothd has somebody to
-/// ask.
+/// Makes this program bluetoothd's agent for as long as it pairs, or can be paired with, so that bluetoothd has
+/// somebody to ask.
 ///
-/// bluetoothd is asked by the kernel as we are, whenever anybody pairs; without an agent it says no, and that counts. It
-/// asks the default agent, since the pairing isn't its own. Agents of others have their place back when this one ends.
-/// What it asks is answered later, when the program has: ``answer(_:about:)``.
+/// bluetoothd is asked by the kernel as we are, whenever anybody pairs; without an agent it says no, and that counts.
+/// It asks the default agent, since the pairing isn't its own. Agents of others have their place back when this one
+/// ends. What it asks is answered later, when the program has: ``answer(_:about:)``.
 final class PairingAgent: Sendable {
     /// What became of the wish to be asked.
     enum Outcome: Hashable, Sendable {

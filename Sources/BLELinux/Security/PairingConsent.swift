@@ -3,9 +3,9 @@ internal import BLERadio
 
 /// Sees to it that what the kernel asks in a pairing gets one answer, and no second one.
 ///
-/// The kernel asks every program on the management socket. A no that follows a yes ends the pairing, and so does a second
-/// yes, which sends the peer a DHKey check twice. So where bluetoothd asks us, as its agent, it is bluetoothd that answers
-/// the kernel; where it doesn't, we do.
+/// The kernel asks every program on the management socket. A no that follows a yes ends the pairing, and so does a
+/// second yes, which sends the peer a DHKey check twice. So where bluetoothd asks us, as its agent, it is bluetoothd
+/// that answers the kernel; where it doesn't, we do.
 struct PairingConsent: Hashable, Sendable {
     /// What to do now.
     enum Step: Hashable, Sendable {

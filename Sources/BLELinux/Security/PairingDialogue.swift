@@ -78,8 +78,8 @@ final class PairingDialogue: Sendable {
             && state.withLock { !$0.consent.wasAsked && $0.consent.question == nil }
     }
 
-    /// Has bluetoothd ask this program, where it runs; calls back in any case, on the loop's thread: on some kernels nobody
-    /// is asked.
+    /// Has bluetoothd ask this program, where it runs; calls back in any case, on the loop's thread: on some kernels
+    /// nobody is asked.
     func begin(_ ready: @escaping @Sendable () -> Void) {
         guard bus.isThere else {
             let outcome: PairingAgent.Outcome =
@@ -110,8 +110,8 @@ final class PairingDialogue: Sendable {
         }
     }
 
-    /// Has an agent that is there already carry the answers to bluetoothd; whoever has it hands on what bluetoothd asks. It is
-    /// not ended with the dialogue.
+    /// Has an agent that is there already carry the answers to bluetoothd; whoever has it hands on what bluetoothd
+    /// asks. It is not ended with the dialogue.
     func begin(with agent: PairingAgent?, outcome: PairingAgent.Outcome) {
         state.withLock { state in
             (state.agent, state.agentOutcome) = (agent, outcome)

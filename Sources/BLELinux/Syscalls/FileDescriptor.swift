@@ -163,6 +163,30 @@ func destination(ofLink path: String, of kernel: Kernel = .ofThisMachine) -> Str
     return length > 0 ? String(decoding: octets.prefix(length), as: UTF8.self) : nil
 }
 
+/// Makes a folder that only this user may write into; whether it is there and so, made now or before. The corresponding C
+/// functions are `mkdir` and `lstat`.
+func makeOwnFolder(_ path: String, of kernel: Kernel) -> Bool {
+    if let substitute = kernel.substitute { return substitute.makeOwnFolder(path) == 0 }
+    _ = mkdir(path, 0o700)
+    var facts = stat()
+    guard lstat(path, &facts) == 0 else { return false }
+    return facts.st_mode & S_IFMT == S_IFDIR && facts.st_uid == geteuid() && facts.st_mode & 0o022 == 0
+}
+
+/// Makes a symbolic link, where nothing has its name. The corresponding C function is `symlink`.
+func makeLink(to text: String, at path: String, of kernel: Kernel) {
+    if let substitute = kernel.substitute {
+        _ = substitute.makeLink(to: text, at: path)
+    } else {
+        _ = symlink(text, path)
+    }
+}
+
+/// Takes a name away, where there is one. The corresponding C function is `unlink`.
+func removeName(_ path: String, of kernel: Kernel) {
+    if let substitute = kernel.substitute { _ = substitute.removeName(path) } else { unlink(path) }
+}
+
 /// The names in a folder; empty where it can't be read. The corresponding C functions are `opendir` and `readdir`.
 func namesInFolder(_ path: String, of kernel: Kernel = .ofThisMachine) -> [String] {
     if let substitute = kernel.substitute { return substitute.names(inFolder: path) }

@@ -60,6 +60,9 @@ protocol SystemCalls: AnyObject, Sendable {
     // Files, threads and the system.
     func destination(ofLink path: String) -> String?
     func names(inFolder path: String) -> [String]
+    func makeOwnFolder(_ path: String) -> Int32
+    func makeLink(to text: String, at path: String) -> Int32
+    func removeName(_ path: String) -> Int32
     func startThread(named name: String, _ body: @escaping @Sendable () -> Void) -> Int32
     var release: String { get }
 }

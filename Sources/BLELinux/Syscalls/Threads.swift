@@ -13,15 +13,6 @@ func startThread(
         return
     }
 
-    final class Start: Sendable {
-        let name: String
-        let body: @Sendable () -> Void
-        init(name: String, body: @escaping @Sendable () -> Void) {
-            self.name = name
-            self.body = body
-        }
-    }
-
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)
     pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
@@ -34,14 +25,14 @@ func startThread(
     pthread_sigmask(SIG_SETMASK, &all, &before)
     defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
 
-    let start = Unmanaged.passRetained(Start(name: name, body: body))
+    let start = Unmanaged.passRetained(ThreadStart(name: name, body: body))
     var thread = pthread_t()
     let error = pthread_create(
         &thread,
         &attributes,
         { argument in
             guard let argument else { return nil }
-            let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+            let start = Unmanaged<ThreadStart>.fromOpaque(argument).takeRetainedValue()
             CBluetooth_name_thread(String(start.name.prefix(15)))
             start.body()
             return nil
@@ -51,5 +42,16 @@ func startThread(
     if error != 0 {
         start.release()
         throw SystemError(rawValue: error)
+    }
+}
+
+/// What a thread begins with.
+private final class ThreadStart: Sendable {
+    let name: String
+    let body: @Sendable () -> Void
+
+    init(name: String, body: @escaping @Sendable () -> Void) {
+        self.name = name
+        self.body = body
     }
 }

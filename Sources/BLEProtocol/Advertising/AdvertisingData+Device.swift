@@ -10,40 +10,40 @@ extension AdvertisingData {
     }
 
     /// The roles of a device; unknown values survive (Core Specification Supplement, Part A, 1.17).
-    public struct Role: RawRepresentable, Hashable, Sendable {
+    package struct Role: RawRepresentable, Hashable, Sendable {
         /// The octet on air.
-        public let rawValue: UInt8
+        package let rawValue: UInt8
 
         /// Makes a role from its octet.
-        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        package init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// Only peripheral.
-        public static let peripheralOnly = Role(rawValue: 0)
+        package static let peripheralOnly = Role(rawValue: 0)
         /// Only central.
-        public static let centralOnly = Role(rawValue: 1)
+        package static let centralOnly = Role(rawValue: 1)
         /// Both; peripheral is preferred when a connection is made.
-        public static let peripheralPreferred = Role(rawValue: 2)
+        package static let peripheralPreferred = Role(rawValue: 2)
         /// Both; central is preferred when a connection is made.
-        public static let centralPreferred = Role(rawValue: 3)
+        package static let centralPreferred = Role(rawValue: 3)
     }
 
     /// The roles that the device supports and prefers.
-    public var role: Role? {
+    package var role: Role? {
         first(.role, atLeast: 1)?.first.map(Role.init(rawValue:))
     }
 
     /// The features of the device's link layer, bit 0 first (Core Specification, Vol 6, Part B, 4.6).
     ///
     /// The first 64 features; further octets are left out.
-    public var supportedFeatures: UInt64? {
+    package var supportedFeatures: UInt64? {
         first(.supportedFeatures, atLeast: 1).map { Self.number($0.prefix(8)) }
     }
 
     /// Public addresses of the devices that the advertisement is meant for.
-    public var publicTargetAddresses: [BluetoothAddress] { addresses(.publicTargetAddress, .public) }
+    package var publicTargetAddresses: [BluetoothAddress] { addresses(.publicTargetAddress, .public) }
 
     /// Random addresses of the devices that the advertisement is meant for.
-    public var randomTargetAddresses: [BluetoothAddress] { addresses(.randomTargetAddress, .random) }
+    package var randomTargetAddresses: [BluetoothAddress] { addresses(.randomTargetAddress, .random) }
 
     private func addresses(_ type: AdvertisingData.FieldType, _ kind: BluetoothAddress.Kind) -> [BluetoothAddress] {
         var found: [BluetoothAddress] = []

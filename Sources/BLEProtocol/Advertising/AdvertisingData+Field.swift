@@ -91,7 +91,7 @@ extension AdvertisingData.Field {
     }
 
     /// The connection intervals that the device prefers, rounded down to steps of 1.25 ms; 7.5 ms to 4 s.
-    public static func connectionIntervalRange(_ range: AdvertisingData.ConnectionIntervalRange) -> Self {
+    package static func connectionIntervalRange(_ range: AdvertisingData.ConnectionIntervalRange) -> Self {
         let units = [range.minimum, range.maximum].map { interval in
             interval.map { steps(in: $0, microseconds: 1250, limit: 0xFFFE) } ?? 0xFFFF
         }
@@ -107,18 +107,18 @@ extension AdvertisingData.Field {
     }
 
     /// The roles that the device supports and prefers.
-    public static func role(_ role: AdvertisingData.Role) -> Self {
+    package static func role(_ role: AdvertisingData.Role) -> Self {
         Self("role", .role, [role.rawValue])
     }
 
     /// The features of the device's link layer, bit 0 first.
-    public static func supportedFeatures(_ features: UInt64) -> Self {
+    package static func supportedFeatures(_ features: UInt64) -> Self {
         let count = max(1, 8 - features.leadingZeroBitCount / 8)
         return Self("supported features", .supportedFeatures, littleEndian(features, count))
     }
 
     /// The devices that the advertisement is meant for; public and random addresses make a list each.
-    public static func targetAddresses(_ addresses: [BluetoothAddress]) -> Self {
+    package static func targetAddresses(_ addresses: [BluetoothAddress]) -> Self {
         let structures = BluetoothAddress.Kind.allCases.compactMap { kind -> Structure? in
             let octets = addresses.filter { $0.kind == kind }.flatMap(\.littleEndianOctets)
             if octets.isEmpty { return nil }

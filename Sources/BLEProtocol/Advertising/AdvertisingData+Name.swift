@@ -2,8 +2,7 @@ extension AdvertisingData {
     /// The device's name: the complete one if there is one, otherwise the shortened one.
     ///
     /// The name ends before the first NUL and before the first octet that is not UTF-8, and surrounding blanks are
-    /// removed, as in BlueZ; so it may be empty. The octets as received are in ``completeLocalNameOctets`` and
-    /// ``shortenedLocalNameOctets``.
+    /// removed, as in BlueZ; so it may be empty.
     public var localName: String? {
         (completeLocalNameOctets ?? shortenedLocalNameOctets).map(Self.text)
     }
@@ -12,10 +11,10 @@ extension AdvertisingData {
     public var isLocalNameComplete: Bool { completeLocalNameOctets != nil }
 
     /// The octets of the complete name, as they were received.
-    public var completeLocalNameOctets: ArraySlice<UInt8>? { first(.completeLocalName) }
+    package var completeLocalNameOctets: ArraySlice<UInt8>? { first(.completeLocalName) }
 
     /// The octets of the shortened name, as they were received.
-    public var shortenedLocalNameOctets: ArraySlice<UInt8>? { first(.shortenedLocalName) }
+    package var shortenedLocalNameOctets: ArraySlice<UInt8>? { first(.shortenedLocalName) }
 
     private static func text(_ octets: ArraySlice<UInt8>) -> String {
         var octets = octets.prefix { $0 != 0 }

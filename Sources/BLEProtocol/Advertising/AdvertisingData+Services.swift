@@ -33,7 +33,7 @@ extension AdvertisingData {
     }
 
     /// Whether the device looks for a service; allocates nothing.
-    public func solicits(_ service: BluetoothUUID) -> Bool {
+    package func solicits(_ service: BluetoothUUID) -> Bool {
         contains(service) { $0.solicitedServiceWidth }
     }
 

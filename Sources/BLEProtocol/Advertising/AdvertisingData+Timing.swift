@@ -1,20 +1,20 @@
 extension AdvertisingData {
     /// The connection intervals that a peripheral prefers (Core Specification Supplement, Part A, 1.9).
-    public struct ConnectionIntervalRange: Hashable, Sendable {
+    package struct ConnectionIntervalRange: Hashable, Sendable {
         /// The shortest, in steps of 1.25 ms; 7.5 ms to 4 s on air; `nil` if the device doesn't state it.
-        public let minimum: Duration?
+        package let minimum: Duration?
         /// The longest, in steps of 1.25 ms; 7.5 ms to 4 s on air; `nil` if the device doesn't state it.
-        public let maximum: Duration?
+        package let maximum: Duration?
 
         /// Makes a range; `nil` leaves an end open.
-        public init(minimum: Duration?, maximum: Duration?) {
+        package init(minimum: Duration?, maximum: Duration?) {
             self.minimum = minimum
             self.maximum = maximum
         }
     }
 
     /// The connection intervals that the device prefers as a peripheral, as it sent them.
-    public var connectionIntervalRange: ConnectionIntervalRange? {
+    package var connectionIntervalRange: ConnectionIntervalRange? {
         guard let number = number(.connectionIntervalRange, octets: 4) else { return nil }
         return ConnectionIntervalRange(
             minimum: Self.interval(UInt16(truncatingIfNeeded: number)),

@@ -8,7 +8,10 @@
 package struct ATTCapture: Sendable {
     /// A link within the capture: its made-up connection handle.
     package struct LinkID: Hashable, Sendable {
-        let handle: UInt16
+        package let handle: UInt16
+
+        /// A link by the handle that it gets in the file.
+        package init(handle: UInt16) { self.handle = handle }
     }
 
     /// Which side of the link this adapter is (Core Specification, Vol 4, Part E, 7.7.65.1).

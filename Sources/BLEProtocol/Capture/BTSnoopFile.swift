@@ -5,6 +5,8 @@ package struct BTSnoopDatalink: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
+    /// HCI packets of one adapter; the flags tell of which type.
+    package static let hci = BTSnoopDatalink(rawValue: 1001)
     /// HCI packets of one adapter, each with its type octet in front.
     package static let hciUART = BTSnoopDatalink(rawValue: 1002)
     /// What Linux's monitor channel tells of all adapters.

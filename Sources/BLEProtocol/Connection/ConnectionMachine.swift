@@ -37,7 +37,7 @@ package struct ConnectionMachine: Sendable {
     package var isPeerKnown: Bool
 
     /// How many attempts have failed in a row. The count ends when a link that was ready for
-    /// ``RetryPolicy/stableAfter`` or longer is lost.
+    /// its `stableAfter` or longer is lost.
     package private(set) var failures = 0
 
     /// Whether the program has disconnected: the session does nothing until it is told to connect or scan.

@@ -1,30 +1,30 @@
-/// How often and how soon something that failed is tried again.
+/// How often and how soon a failed operation is retried.
 public struct RetryPolicy: Hashable, Sendable {
-    /// How many failures in a row are borne; `nil`: any number. ``stableAfter`` says when the count starts afresh.
-    public var attempts: Int?
+    /// The number of retries in a row; `nil`: unlimited. ``stableAfter`` says when the count restarts.
+    package var attempts: Int?
 
-    /// The pause before the first new attempt.
-    public var firstDelay: Duration
+    /// The pause before the first retry.
+    package var firstDelay: Duration
 
-    /// By what each further pause is longer than the one before; 1 or more.
-    public var factor: Double
+    /// The factor from each pause to the next; 1 or more.
+    package var factor: Double
 
-    /// The longest pause, jitter not counted.
-    public var longestDelay: Duration
+    /// The longest pause, without jitter.
+    package var longestDelay: Duration
 
-    /// How far a pause may deviate from the computed one, as a fraction of it, 0 to 1, so that many devices don't
-    /// return at once.
-    public var jitter: Double
+    /// The random deviation of a pause, as a fraction of it, 0 to 1, so that many devices don't reconnect at the same
+    /// time.
+    package var jitter: Double
 
-    /// For how long all must be well before the count of failures starts afresh.
+    /// How long an operation must work before the count of failures restarts.
     ///
-    /// A session counts from the moment at which it is ready, a stream from its first element, to the moment at which it
-    /// fails. What fails sooner is the next failure in a row, after which the pause is longer: a device that drops each
-    /// link as soon as it is subscribed to isn't connected to several times a second. Zero: any success is enough.
-    public var stableAfter: Duration
+    /// For a session, the time counts from ready, for a stream from its first element, to the failure. A failure before
+    /// that time is the next one in a row, and lengthens the pause, so that a device that drops each link after a
+    /// subscription is not reconnected several times a second. Zero: any success restarts the count.
+    package var stableAfter: Duration
 
-    /// Any policy; ``exponential(from:to:factor:jitter:attempts:stableAfter:)`` and the other functions are easier to read.
-    public init(
+    /// Creates any policy.
+    package init(
         attempts: Int?,
         firstDelay: Duration,
         factor: Double,
@@ -40,8 +40,19 @@ public struct RetryPolicy: Hashable, Sendable {
         self.stableAfter = stableAfter
     }
 
-    /// Pauses that grow: 250 ms, 500 ms, 1 s … up to 30 s, each randomly up to 20 % longer or shorter, forever. They
-    /// start again with the shortest one after ten seconds without a failure.
+    /// Growing pauses: by default 250 ms, 500 ms, 1 s … up to 30 s, each randomly up to 20 % longer or shorter, without
+    /// limit.
+    ///
+    /// - Parameters:
+    ///   - firstDelay: the pause before the first retry.
+    ///   - longestDelay: the longest pause, without jitter.
+    ///   - factor: the factor from each pause to the next; 1 or more.
+    ///   - jitter: the random deviation of a pause, as a fraction of it, 0 to 1, so that many devices don't reconnect
+    ///     at the same time.
+    ///   - attempts: the number of retries in a row; `nil`: unlimited.
+    ///   - stableAfter: how long an operation must work before the count of failures restarts, and the pauses begin
+    ///     with the shortest again: for a session from ready, for a stream from its first element. Zero: any success is
+    ///     enough.
     public static func exponential(
         from firstDelay: Duration = .milliseconds(250),
         to longestDelay: Duration = .seconds(30),
@@ -60,7 +71,7 @@ public struct RetryPolicy: Hashable, Sendable {
         )
     }
 
-    /// The same pause each time, without chance.
+    /// The same pause each time, without jitter. See ``exponential(from:to:factor:jitter:attempts:stableAfter:)``.
     public static func constant(
         _ delay: Duration,
         attempts: Int? = nil,
@@ -76,13 +87,13 @@ public struct RetryPolicy: Hashable, Sendable {
         )
     }
 
-    /// No pause, and a limited number of attempts.
+    /// No pauses, and a limited number of retries.
     public static func immediate(attempts: Int) -> RetryPolicy { .constant(.zero, attempts: attempts) }
 
-    /// The pause after the given failure in a row, from 1 on, zero or longer; `nil` when no further attempt is made.
+    /// The pause after the given failure in a row, counted from 1; `nil` if no retry follows.
     ///
-    /// - Parameter random: 64 random bits, from which the jitter is taken.
-    public func delay(afterFailure failure: Int, random: UInt64) -> Duration? {
+    /// - Parameter random: 64 random bits, which determine the jitter.
+    package func delay(afterFailure failure: Int, random: UInt64) -> Duration? {
         if let attempts, failure > attempts { return nil }
         let growth = max(1, factor).raised(to: failure - 1)
         var delay = firstDelay

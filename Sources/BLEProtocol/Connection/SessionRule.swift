@@ -11,8 +11,8 @@ package struct SessionRule: Hashable, Sendable {
         case attemptsLeft
         /// The same, and there has been a link before.
         case attemptsLeftOnceConnected
-        /// What was kept of the peripheral's attributes seems wrong, hasn't been thrown away for that yet, and there may be
-        /// another link.
+        /// What was kept of the peripheral's attributes seems wrong, hasn't been thrown away for that yet, and there
+        /// may be another link.
         case staleCache
         /// The same, and there may be no other link.
         case staleCacheWithoutReconnecting

@@ -1,16 +1,16 @@
 extension SessionState {
-    /// A trigger that came in a state that doesn't accept it.
+    /// The error of a call that the session's present state doesn't accept; the state stays as it is.
     public struct IllegalTrigger: Error, Sendable, CustomStringConvertible {
-        /// The state in which it came, and which stays.
+        /// The present state.
         public let state: SessionState
 
-        /// What came.
-        public let trigger: SessionState.Trigger
+        /// The rejected trigger.
+        package let trigger: SessionState.Trigger
 
-        /// What would have been accepted.
+        /// The triggers that the state accepts.
         package var accepted: [SessionState.Trigger.Kind] { ConnectionMachine.accepted(in: state.kind) }
 
-        /// One line that names both, and what the state does accept.
+        /// One line that names the call, the state, and what the state accepts.
         public var description: String {
             let others = accepted.map(\.words).joined(separator: ", ")
             return

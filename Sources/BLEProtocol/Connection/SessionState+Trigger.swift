@@ -1,6 +1,7 @@
 extension SessionState {
-    /// What a program asks of a connection, and what happens to it: what moves a ``ConnectionMachine``.
-    public enum Trigger: Sendable {
+    /// What a program asks of a connection, and what happens to it: what moves a session from one ``SessionState`` to
+    /// another.
+    package enum Trigger: Sendable {
         // What a program asks for.
 
         /// Look for the peripheral.
@@ -17,8 +18,8 @@ extension SessionState {
         case write
         /// Switch notifications or indications on.
         case subscribe
-        /// Switch notifications or indications of a characteristic, as it was named, off: `2A37`, `handle 0x0012`. Nothing
-        /// is waited for: no value is handed out from then on.
+        /// Switch notifications or indications of a characteristic, as it was named, off: `2A37`, `handle 0x0012`.
+        /// Nothing is waited for: no value is handed out from then on.
         case unsubscribe(String)
         /// Everything that was asked for is done.
         case becomeReady
@@ -125,7 +126,7 @@ extension SessionState.Trigger {
     }
 
     /// Its error, if it reports a failure of the peripheral or the adapter.
-    public var error: BLEError? {
+    package var error: BLEError? {
         switch self {
         case .searchFailed(let error), .connectFailed(let error), .discoveryFailed(let error), .notFound(let error),
             .notSupported(let error), .initialisationFailed(let error), .operationFailed(let error),
@@ -140,7 +141,7 @@ extension SessionState.Trigger {
 
 extension SessionState.Trigger: CustomStringConvertible {
     /// The trigger in words, with its associated values: `link lost: closed by the peer (HCI 0x13)`.
-    public var description: String {
+    package var description: String {
         switch self {
         case .discovered(let address): "discovered: \(address)"
         case .linkEstablished(let mtu): "link established: MTU \(mtu)"
@@ -157,7 +158,7 @@ extension SessionState.Trigger: CustomStringConvertible {
 
 extension SessionState.Trigger.Kind {
     /// The name in words: `link lost`.
-    public var words: String {
+    package var words: String {
         rawValue.reduce(into: "") { words, letter in
             words += letter.isUppercase ? " \(letter.lowercased())" : "\(letter)"
         }
@@ -170,7 +171,7 @@ extension BLEError {
             .disconnected,
             operation: "session",
             cause: "the link ended: \(reason)",
-            remedy: "Wait: the session connects again while its policy has attempts left."
+            remedy: "Wait: the session reconnects while its policy has attempts left."
         )
         error.reason = reason
         error.systemError = reason.systemError

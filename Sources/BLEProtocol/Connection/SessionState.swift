@@ -1,59 +1,59 @@
-/// Where the connection to one peripheral stands: one state of the hierarchy of ``ConnectionMachine``.
+/// Where the connection to one peripheral stands: one state of the hierarchy that <doc:ConnectionStates> shows.
 public enum SessionState: Sendable {
     /// There is no link.
     case disconnected(Disconnected)
     /// There is a link.
     case connected(Connected)
-    /// Given up, for this reason; only a reset leads out.
+    /// The session has failed with this error; only a reset leaves this state.
     case failed(BLEError)
 
     /// The states without a link.
     public enum Disconnected: Hashable, Sendable {
-        /// Nothing has been asked for yet, or it was disconnected as the program asked.
+        /// Nothing has begun yet, or the program has disconnected.
         case initial
-        /// Advertisements are listened for.
+        /// The peripheral is being searched for.
         case scanning
-        /// It was heard, and isn't connected to yet.
+        /// The peripheral was found, and is not connected yet.
         case discovered
-        /// A link is being made; the attempts since the session was last stable are counted, from 1 on.
+        /// A link is being made; the attempts since the session was last stable are counted from 1.
         case connecting(attempt: Int)
-        /// The next attempt will be made later; so many in a row have failed, or were ready for too short.
+        /// The next attempt follows later; this many in a row have failed, or were ready too briefly.
         case waitingToReconnect(attempt: Int, until: Resumption)
     }
 
-    /// What ends the waiting for the next attempt.
+    /// What ends the wait for the next attempt.
     public enum Resumption: Hashable, Sendable {
-        /// So much time.
+        /// The end of this time.
         case delay(Duration)
-        /// The adapter, which can't be used now: it is switched off, blocked or unplugged.
+        /// The return of the adapter, which is switched off, blocked or unplugged.
         case adapter(AdapterInfo.State)
     }
 
     /// The states with a link.
     public enum Connected: String, Hashable, Sendable, CaseIterable {
-        /// The link is up and its MTU negotiated; nothing is under way.
+        /// The link is up and its MTU negotiated; nothing is in progress.
         case idle
         /// The peripheral's services are being discovered.
         case discoveringServices
-        /// What it has is known.
+        /// The services are known.
         case servicesReady
-        /// A characteristic that the session needs is looked for.
+        /// A characteristic that the session needs is being searched for.
         case discoveringCharacteristics
-        /// All that were looked for so far have been found.
+        /// All characteristics searched for so far have been found.
         case discoveredCharacteristic
         /// A value is being read.
         case reading
         /// A value is being written.
         case writing
-        /// Notifications or indications are being switched on.
+        /// A subscription is being made.
         case subscribing
-        /// They are on.
+        /// The subscription is in place.
         case notificationsEnabled
-        /// Everything that was asked for is done; values flow.
+        /// Everything planned is in place; values arrive.
         case ready
     }
 
-    /// Whether everything that the session was asked for is in place.
+    /// Whether everything planned is in place.
     public var isReady: Bool { kind == .ready }
 }
 
@@ -66,7 +66,7 @@ extension SessionState {
         case failed
 
         /// The state of the upper level to which it belongs.
-        public var phase: Phase {
+        package var phase: Phase {
             switch self {
             case .initial, .scanning, .discovered, .connecting, .waitingToReconnect: .disconnected
             case .failed: .failed
@@ -76,8 +76,13 @@ extension SessionState {
     }
 
     /// The upper level of the hierarchy.
-    public enum Phase: String, Hashable, Sendable, CaseIterable {
-        case disconnected, connected, failed
+    package enum Phase: String, Hashable, Sendable, CaseIterable {
+        /// Without a link.
+        case disconnected
+        /// With a link.
+        case connected
+        /// Given up.
+        case failed
     }
 
     /// Which state it is, whatever it carries.
@@ -104,7 +109,7 @@ extension SessionState {
 }
 
 extension SessionState: Equatable {
-    /// Errors are taken for the same when they have the same code, operation, object and cause.
+    /// Errors count as equal if they have the same code, operation, object and cause.
     public static func == (left: SessionState, right: SessionState) -> Bool {
         switch (left, right) {
         case (.disconnected(let left), .disconnected(let right)): left == right
@@ -134,7 +139,7 @@ extension SessionState: CustomStringConvertible {
 
 extension SessionState.Kind {
     /// The name in words: `discovering services`.
-    public var words: String {
+    package var words: String {
         rawValue.reduce(into: "") { words, letter in
             words += letter.isUppercase ? " \(letter.lowercased())" : "\(letter)"
         }

@@ -9,27 +9,27 @@ public struct ATTError: Error, RawRepresentable, Hashable, Sendable {
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// The handle is not valid on this server.
-    public static let invalidHandle = ATTError(rawValue: 0x01)
+    package static let invalidHandle = ATTError(rawValue: 0x01)
     /// The attribute can't be read.
     public static let readNotPermitted = ATTError(rawValue: 0x02)
     /// The attribute can't be written.
     public static let writeNotPermitted = ATTError(rawValue: 0x03)
     /// The PDU was invalid.
-    public static let invalidPDU = ATTError(rawValue: 0x04)
+    package static let invalidPDU = ATTError(rawValue: 0x04)
     /// The attribute needs an authenticated link.
     public static let insufficientAuthentication = ATTError(rawValue: 0x05)
     /// The server doesn't support the request.
-    public static let requestNotSupported = ATTError(rawValue: 0x06)
+    package static let requestNotSupported = ATTError(rawValue: 0x06)
     /// The offset is beyond the end of the value.
     public static let invalidOffset = ATTError(rawValue: 0x07)
     /// The attribute needs the server's authorization.
     public static let insufficientAuthorization = ATTError(rawValue: 0x08)
     /// Too many prepared writes are queued.
-    public static let prepareQueueFull = ATTError(rawValue: 0x09)
+    package static let prepareQueueFull = ATTError(rawValue: 0x09)
     /// No attribute was found within the range.
-    public static let attributeNotFound = ATTError(rawValue: 0x0A)
+    package static let attributeNotFound = ATTError(rawValue: 0x0A)
     /// The attribute can't be read by Read Blob.
-    public static let attributeNotLong = ATTError(rawValue: 0x0B)
+    package static let attributeNotLong = ATTError(rawValue: 0x0B)
     /// The encryption key is too short.
     public static let encryptionKeySizeTooShort = ATTError(rawValue: 0x0C)
     /// The value's length is wrong for the attribute.
@@ -39,11 +39,11 @@ public struct ATTError: Error, RawRepresentable, Hashable, Sendable {
     /// The attribute needs an encrypted link.
     public static let insufficientEncryption = ATTError(rawValue: 0x0F)
     /// The attribute type is not a grouping attribute.
-    public static let unsupportedGroupType = ATTError(rawValue: 0x10)
+    package static let unsupportedGroupType = ATTError(rawValue: 0x10)
     /// The server lacks resources.
     public static let insufficientResources = ATTError(rawValue: 0x11)
     /// The server's database changed: discover it again.
-    public static let databaseOutOfSync = ATTError(rawValue: 0x12)
+    package static let databaseOutOfSync = ATTError(rawValue: 0x12)
     /// The server doesn't allow this value.
     public static let valueNotAllowed = ATTError(rawValue: 0x13)
     /// The write was refused, by a profile's rule.
@@ -56,7 +56,7 @@ public struct ATTError: Error, RawRepresentable, Hashable, Sendable {
     public static let outOfRange = ATTError(rawValue: 0xFF)
 
     /// Whether the code is one that an application or a vendor defines (0x80 to 0x9F).
-    public var isApplicationError: Bool { (0x80...0x9F).contains(rawValue) }
+    package var isApplicationError: Bool { (0x80...0x9F).contains(rawValue) }
 }
 
 extension ATTError: CustomStringConvertible {

@@ -3,7 +3,7 @@
 /// Switch on ``code``; print the error itself for a person. Task cancellation is not a `BLEError`: it remains
 /// `CancellationError`.
 public struct BLEError: Error, Sendable {
-    /// What kind of failure it is; what a program switches on.
+    /// The kind of failure, for a program to switch on.
     public struct Code: Hashable, Sendable {
         private let name: String
         fileprivate let isFinal: Bool
@@ -13,7 +13,7 @@ public struct BLEError: Error, Sendable {
             self.isFinal = isFinal
         }
 
-        /// An argument has no meaning: a malformed address, UUID or hex string, an empty filter.
+        /// An argument is invalid: a malformed address, UUID or hex string, an empty filter.
         public static let invalidArgument = Code("invalidArgument", isFinal: true)
         /// There is no such adapter, or none at all.
         public static let adapterNotFound = Code("adapterNotFound")
@@ -21,9 +21,9 @@ public struct BLEError: Error, Sendable {
         public static let adapterPoweredOff = Code("adapterPoweredOff")
         /// A switch on the machine or rfkill blocks the adapter.
         public static let adapterBlocked = Code("adapterBlocked")
-        /// The adapter starts, or starts afresh after it hung.
+        /// The adapter is starting, or restarting after it hung.
         public static let adapterNotReady = Code("adapterNotReady")
-        /// The operating system does not let this user do it; the remedy names the capability.
+        /// The operating system does not permit the operation; the remedy names the capability.
         public static let permissionDenied = Code("permissionDenied", isFinal: true)
         /// The system lacks something: no Bluetooth in the kernel, a container without the host's network.
         public static let unsupportedSystem = Code("unsupportedSystem", isFinal: true)
@@ -51,11 +51,11 @@ public struct BLEError: Error, Sendable {
         public static let overflow = Code("overflow")
         /// A value did not have the format that its type requires.
         public static let malformedValue = Code("malformedValue")
-        /// The stream ended before what was waited for came.
+        /// The stream ended before the awaited value arrived.
         public static let ended = Code("ended")
-        /// A device says another value than was written.
+        /// A value read back from a device differs from the one written.
         public static let verificationFailed = Code("verificationFailed", isFinal: true)
-        /// A device did not take its new firmware; the cause has its own words.
+        /// A device did not accept its new firmware; the cause includes its reason.
         public static let updateFailed = Code("updateFailed", isFinal: true)
         /// A task would wait for itself: a command for another one of its own queue, or an operation for its own
         /// exclusive hold.
@@ -64,16 +64,16 @@ public struct BLEError: Error, Sendable {
         public static let systemFailure = Code("systemFailure")
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     public var code: Code
 
-    /// What was tried: `read`, `scan`, `connect`.
+    /// The failed operation: `read`, `scan`, `connect`.
     public var operation: String
 
-    /// What it was tried on: an address, a characteristic, an adapter.
+    /// The object of the operation: an address, a characteristic, an adapter.
     public var object: String
 
-    /// Why it failed, in words.
+    /// The cause in words.
     public var cause: String
 
     /// The remedy in words; empty if there is none.
@@ -82,27 +82,27 @@ public struct BLEError: Error, Sendable {
     /// The error that the peer answered with.
     public var attError: ATTError?
 
-    /// Why the link ended, where that is the cause.
+    /// Why the link ended, if that is the cause.
     public var reason: DisconnectReason?
 
-    /// Why a pairing failed, where that is what failed.
+    /// Why a pairing failed, if that is the cause.
     public var pairingFailure: PairingFailure?
 
-    /// The `errno` of the system call, where one failed.
+    /// The `errno` of the system call, if one failed.
     public var systemError: Int32?
 
-    /// How long the operation had been under way.
+    /// How long the operation had been running.
     public var elapsed: Duration?
 
     /// The octets received before the failure, such as part of a message, so that nothing is lost.
     public var received: [UInt8]?
 
-    /// Whether trying the same again on the same object can't help: what `retry` doesn't retry.
+    /// Whether repeating the operation on the same object can't help; `retry` doesn't retry such an error.
     ///
-    /// Set from the code at first; a stream of a link that has ended sets it too.
+    /// Initially it depends on the code; a stream of a link that has ended sets it too.
     public var isFinal: Bool
 
-    /// Makes an error. `remedy` is one sentence that says what to do.
+    /// Creates an error; `remedy` is one sentence that says what to do.
     public init(
         _ code: Code,
         operation: String,

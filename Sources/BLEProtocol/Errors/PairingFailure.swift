@@ -29,8 +29,8 @@ public struct PairingFailure: Hashable, Sendable {
     /// The other device tried to replace a bond by a weaker one, such as an authenticated bond by an unauthenticated
     /// one, as any device that claims its address could. It can pair again once that bond is removed here.
     public static let wouldWeakenBond = PairingFailure("wouldWeakenBond")
-    /// bluetoothd, which is asked about every pairing on this machine, said no, or what its agent can do counted and not what
-    /// this program's answers can.
+    /// bluetoothd, which is asked about every pairing on this machine, said no, or what its agent can do counted and
+    /// not what this program's answers can.
     public static let refusedByBluetoothd = PairingFailure("refusedByBluetoothd")
     /// The two devices have paired, and the link is as secure as it was to be; but the bond could not be written to the
     /// `PeerStore`: it ends with the program, while the other device keeps its part.

@@ -44,7 +44,7 @@ extension AdapterInfo.State {
     /// - Parameters:
     ///   - operation: the operation: `scan`.
     ///   - object: its object: the adapter's name, an address.
-    public func error(operation: String, object: String = "") -> BLEError? {
+    package func error(operation: String, object: String = "") -> BLEError? {
         let (code, remedy): (BLEError.Code, String)
         switch self {
         case .poweredOn: return nil

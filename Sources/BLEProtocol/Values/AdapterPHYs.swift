@@ -17,7 +17,7 @@ extension AdapterPHYs {
         public init(_ phys: Set<LinkConditions.PHY>) { self.init(sending: phys, receiving: phys) }
 
         /// What both have.
-        public func intersection(_ other: AdapterPHYs.Selection) -> AdapterPHYs.Selection {
+        package func intersection(_ other: AdapterPHYs.Selection) -> AdapterPHYs.Selection {
             AdapterPHYs.Selection(
                 sending: sending.intersection(other.sending),
                 receiving: receiving.intersection(other.receiving)
@@ -25,12 +25,12 @@ extension AdapterPHYs {
         }
 
         /// What either has.
-        public func union(_ other: AdapterPHYs.Selection) -> AdapterPHYs.Selection {
+        package func union(_ other: AdapterPHYs.Selection) -> AdapterPHYs.Selection {
             AdapterPHYs.Selection(sending: sending.union(other.sending), receiving: receiving.union(other.receiving))
         }
 
         /// What the other one lacks.
-        public func subtracting(_ other: AdapterPHYs.Selection) -> AdapterPHYs.Selection {
+        package func subtracting(_ other: AdapterPHYs.Selection) -> AdapterPHYs.Selection {
             AdapterPHYs.Selection(
                 sending: sending.subtracting(other.sending),
                 receiving: receiving.subtracting(other.receiving)
@@ -74,8 +74,8 @@ public struct AdapterPHYs: Hashable, Sendable {
         self.selected = selected
     }
 
-    /// What is selected when a program asks for these: with them what can't be left out; `nil` where the controller can't
-    /// do all of it.
+    /// What is selected when a program asks for these: with them what can't be left out; `nil` where the controller
+    /// can't do all of it.
     package func selection(for wish: AdapterPHYs.Selection) -> AdapterPHYs.Selection? {
         let lacking = wish.subtracting(supported)
         guard lacking.sending.isEmpty, lacking.receiving.isEmpty else { return nil }

@@ -1,12 +1,12 @@
 /// The names that the Bluetooth SIG assigned to UUIDs of 16 bits.
 ///
-/// Source: Bluetooth Assigned Numbers, 3.4, 3.7 and 3.8, the common ones.
+/// Source: Bluetooth Assigned Numbers, 3.4, 3.7 and 3.8.
 enum AssignedNames {
     static subscript(short: UInt16) -> String? { names[short] }
 
     private static let names: [UInt16: String] = {
         var names: [UInt16: String] = [:]
-        for list in [services, declarations, characteristics] {
+        for list in [services, declarations, characteristics, moreCharacteristics, members] {
             for line in list.split(separator: "\n") {
                 guard let number = UInt16(line.prefix(4), radix: 16) else { continue }
                 names[number] = String(line.dropFirst(5))

@@ -4,16 +4,16 @@
 /// Source: Core Specification, Vol 3, Part B, 2.5.1.
 public struct BluetoothUUID: Hashable, Sendable {
     /// The first eight octets of the 128-bit form, most significant first.
-    public let high: UInt64
+    package let high: UInt64
 
     /// The last eight octets of the 128-bit form, most significant first.
-    public let low: UInt64
+    package let low: UInt64
 
     private static let baseHigh: UInt64 = 0x0000_0000_0000_1000
     private static let baseLow: UInt64 = 0x8000_0080_5F9B_34FB
 
     /// Makes a UUID from its 128 bits, as two halves.
-    public init(high: UInt64, low: UInt64) {
+    package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
@@ -24,7 +24,7 @@ public struct BluetoothUUID: Hashable, Sendable {
     }
 
     /// Makes a UUID that the Bluetooth SIG assigned as 32 bits.
-    public init(bits32 value: UInt32) {
+    package init(bits32 value: UInt32) {
         self.init(high: UInt64(value) << 32 | Self.baseHigh, low: Self.baseLow)
     }
 
@@ -51,7 +51,7 @@ public struct BluetoothUUID: Hashable, Sendable {
     public var short: UInt16? { bits32.flatMap { UInt16(exactly: $0) } }
 
     /// The 32-bit form, if the UUID has one.
-    public var bits32: UInt32? {
+    package var bits32: UInt32? {
         low == Self.baseLow && high & 0xFFFF_FFFF == Self.baseHigh ? UInt32(truncatingIfNeeded: high >> 32) : nil
     }
 
@@ -59,19 +59,19 @@ public struct BluetoothUUID: Hashable, Sendable {
     /// first.
     ///
     /// ATT knows no 32-bit UUIDs (Vol 3, Part F, 3.2.1).
-    public var attOctets: [UInt8] {
+    package var attOctets: [UInt8] {
         if let short { return [UInt8(truncatingIfNeeded: short), UInt8(truncatingIfNeeded: short >> 8)] }
         return littleEndianOctets128
     }
 
     /// The octets as advertisements carry them: 2, 4 or 16, as few as the UUID has; least significant first.
-    public var shortestOctets: [UInt8] {
+    package var shortestOctets: [UInt8] {
         if short == nil, let bits32 { return (0..<4).map { UInt8(truncatingIfNeeded: bits32 >> (8 * $0)) } }
         return attOctets
     }
 
     /// All 16 octets, least significant first.
-    public var littleEndianOctets128: [UInt8] {
+    package var littleEndianOctets128: [UInt8] {
         (0..<8).map { UInt8(truncatingIfNeeded: low >> (8 * UInt64($0))) }
             + (0..<8).map { UInt8(truncatingIfNeeded: high >> (8 * UInt64($0))) }
     }

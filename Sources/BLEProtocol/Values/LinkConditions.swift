@@ -41,7 +41,8 @@ public struct LinkConditions: Hashable, Sendable {
     /// The power that this side sends with, in dBm.
     public var sendingPower: Int?
 
-    /// What the peripheral has made of the link beyond the program's limits; `nil` where it is within them, or there are none.
+    /// What the peripheral has made of the link beyond the program's limits; `nil` where it is within them, or there
+    /// are none.
     public var breach: ConnectionParameters.LimitBreach?
 
     /// Why some of the values are `nil`, with a remedy; `nil` if the radio has no more to report.
@@ -75,8 +76,8 @@ public struct LinkConditions: Hashable, Sendable {
 extension ConnectionParameters {
     /// A link is beyond the ``ConnectionParameters/Limits`` of the program, with the corrections so far.
     public struct LimitBreach: Hashable, Sendable {
-        /// How often the program's own parameters have been asked for again, since the link was last within the limits for a
-        /// minute.
+        /// How often the program's own parameters have been asked for again, since the link was last within the limits
+        /// for a minute.
         public var corrections: Int
 
         /// Whether it is no longer corrected.
@@ -86,7 +87,7 @@ extension ConnectionParameters {
         public var error: BLEError?
 
         /// Describes a breach.
-        public init(corrections: Int, isFinal: Bool, error: BLEError? = nil) {
+        package init(corrections: Int, isFinal: Bool, error: BLEError? = nil) {
             self.corrections = corrections
             self.isFinal = isFinal
             self.error = error

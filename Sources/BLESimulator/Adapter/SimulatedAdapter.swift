@@ -56,7 +56,7 @@ public final class SimulatedAdapter: Sendable {
 
     /// Puts it into any state. A starting adapter (``AdapterInfo/State/resetting``) forgets its links like one that hangs:
     /// the peers receive nothing more, until their supervision timeout. Its activities fail with the error of the
-    /// state, see ``AdapterInfo/State/error(operation:object:)``.
+    /// state.
     public func setState(_ state: AdapterInfo.State) {
         core.perform {
             $0.adapters[id].isSwitchedOffHere = false

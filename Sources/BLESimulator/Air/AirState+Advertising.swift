@@ -8,6 +8,8 @@ struct Advertisement: Sendable {
     var isConnectable: Bool
     /// Where the fields stand on air.
     var layout: AdvertisingLayout
+    /// Whether those who scan hear it; one that is not heard can be connected to all the same.
+    var isHeard = true
 
     /// Whether its next event stands in the agenda. It does only while somebody could hear it.
     var isScheduled = false
@@ -91,7 +93,7 @@ extension AirState {
         adapters[adapter].advertisements[index].isScheduled = false
         let advertisement = adapters[adapter].advertisements[index]
         guard isWanted(advertisement, of: adapter) else { return }
-        hear(advertisement, from: adapter)
+        if advertisement.isHeard { hear(advertisement, from: adapter) }
         if advertisement.isConnectable { answerAttempts(to: adapter) }
         guard isWanted(advertisement, of: adapter) else { return }
         adapters[adapter].advertisements[index].isScheduled = true
@@ -116,6 +118,6 @@ extension AirState {
             else { return false }
             if names(of: adapter).contains(where: { attempts[$0] != nil }) { return true }
         }
-        return scans.contains { $0.adapter != adapter }
+        return advertisement.isHeard && scans.contains { $0.adapter != adapter }
     }
 }

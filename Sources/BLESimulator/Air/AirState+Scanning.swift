@@ -68,7 +68,7 @@ extension AirState {
             && !faults.missesAdvertisement(listener, advertiser) { timeline.randomBits() }
     }
 
-    private mutating func isNews(_ address: BluetoothAddress, toScan index: Int) -> Bool {
+    mutating func isNews(_ address: BluetoothAddress, toScan index: Int) -> Bool {
         guard !scans[index].request.reportsDuplicates else { return true }
         if let last = scans[index].reported[address], now - last < Self.duplicateWindow { return false }
         scans[index].reported[address] = now

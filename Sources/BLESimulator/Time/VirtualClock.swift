@@ -10,15 +10,20 @@ public struct VirtualClock: Clock {
         /// Makes the moment this long after the beginning of the run.
         public init(offset: Duration) { self.offset = offset }
 
+        /// The moment this long after it; before it where the duration is negative.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        /// The time from this moment to another one.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
+        /// Whether a moment is earlier than another one.
         public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
     }
 
     let time: VirtualTime
 
+    /// The present moment of the run.
     public var now: Instant { Instant(offset: time.now) }
 
+    /// One nanosecond; no time is rounded.
     public var minimumResolution: Duration { .nanoseconds(1) }
 
     /// Sleeps until a moment.

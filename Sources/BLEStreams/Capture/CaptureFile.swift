@@ -124,21 +124,27 @@ final class CaptureFile: Sendable {
 
     // MARK: - The end
 
-    /// The corresponding C function is `close`.
     func close() async throws {
         let failure = await withCheckedContinuation { (continuation: CheckedContinuation<BLEError?, Never>) in
-            queue.async {
-                self.writeSettled()
-                let (isFirst, failure) = self.state.withLock { state in
-                    defer { state.isClosed = true }
-                    return (!state.isClosed, state.failure)
-                }
-                guard isFirst else { return continuation.resume(returning: nil) }
-                let closed = CLibrary.close(self.descriptor)
-                continuation.resume(returning: failure ?? (closed == 0 ? nil : .capture(self.path, errno)))
-            }
+            closeSoon { continuation.resume(returning: $0) }
         }
         if let failure { throw failure }
+    }
+
+    /// Writes the rest and closes the file, in the background; then tells what went wrong, if anything.
+    ///
+    /// The corresponding C function is `close`.
+    func closeSoon(_ done: @escaping @Sendable (BLEError?) -> Void) {
+        queue.async {
+            self.writeSettled()
+            let (isFirst, failure) = self.state.withLock { state in
+                defer { state.isClosed = true }
+                return (!state.isClosed, state.failure)
+            }
+            guard isFirst else { return done(nil) }
+            let closed = CLibrary.close(self.descriptor)
+            done(failure ?? (closed == 0 ? nil : .capture(self.path, errno)))
+        }
     }
 }
 

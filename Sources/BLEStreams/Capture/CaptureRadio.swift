@@ -1,19 +1,31 @@
 package import BLEProtocol
 package import BLERadio
 
-/// A radio that records its ATT traffic and advertisements; everything else is passed on to the radio it wraps.
+/// A radio whose ATT traffic and advertisements a ``TrafficObserver`` hears of; everything else is passed on to the radio it
+/// wraps.
 ///
-/// Most programs use ``AdapterChoice/captured(in:)``, which makes it.
+/// Programs use ``AdapterChoice/captured(in:)``, ``AdapterChoice/recorded(by:)`` and ``AdapterChoice/reporting(to:)``.
 package final class CaptureRadio: Radio {
     fileprivate let radio: any Radio
-    private let recorder: CaptureRecorder
+    private let recorder: any TrafficObserver
     private let adapterState: RadioActivity
 
     /// Records links made from now on, in either role, and scan reports.
-    package init(_ radio: any Radio, capture: TrafficCapture) {
+    package convenience init(_ radio: any Radio, capture: TrafficCapture) {
+        self.init(radio, CaptureRecorder(capture, timeline: radio.timeline))
+    }
+
+    /// Has the observer hear of links made from now on, in either role, and of scan reports.
+    init(_ radio: any Radio, _ observer: any TrafficObserver) {
         self.radio = radio
-        recorder = CaptureRecorder(capture, timeline: radio.timeline)
+        recorder = observer
         adapterState = radio.observeAdapter { [recorder] info in recorder.adapter = info }
+    }
+
+    /// Has the events of the radio told to the handlers of a central.
+    func tell(_ board: EventBoard) {
+        (recorder as? EventTap)?.tell(board)
+        (radio as? CaptureRadio)?.tell(board)
     }
 
     package var executor: (any TaskExecutor)? { radio.executor }

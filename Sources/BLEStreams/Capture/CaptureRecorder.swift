@@ -3,9 +3,7 @@ import BLERadio
 import Synchronization
 
 /// Turns what happens on the links of one radio into records of a file.
-final class CaptureRecorder: Sendable {
-    typealias LinkID = ATTCapture.LinkID
-
+final class CaptureRecorder: TrafficObserver {
     private struct State {
         var adapter = AdapterInfo(name: "", address: nil, state: .unknown)
         /// Made with the first link or advertisement: by then the adapter is known.
@@ -122,7 +120,7 @@ final class CaptureRecorder: Sendable {
 
 extension DisconnectReason {
     /// The HCI status that was told, or else the one that means the same.
-    fileprivate var recordedStatus: UInt8? {
+    var recordedStatus: UInt8? {
         if let hciStatus { return hciStatus }
         return switch kind {
         case .closedByPeer: 0x13

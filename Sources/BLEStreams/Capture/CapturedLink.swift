@@ -5,13 +5,13 @@ import Synchronization
 /// A link of a radio that is recorded: passes everything on, and tells the recorder of it.
 final class CapturedLink: ATTLink {
     private let link: any ATTLink
-    private let recorder: CaptureRecorder
+    private let recorder: any TrafficObserver
     /// Absent when too many links are open at once to be told apart in a file.
-    private let id: CaptureRecorder.LinkID?
+    private let id: ATTCapture.LinkID?
     /// PDUs that the file had no room for, since the last one that it had.
     private let missing = Mutex(0)
 
-    init(_ link: any ATTLink, role: ATTCapture.Role, _ recorder: CaptureRecorder) {
+    init(_ link: any ATTLink, role: ATTCapture.Role, _ recorder: any TrafficObserver) {
         self.link = link
         self.recorder = recorder
         id = recorder.linkOpened(link, role)
@@ -36,9 +36,19 @@ final class CapturedLink: ATTLink {
 
     func disconnect() { link.disconnect() }
 
-    func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void) { link.readRSSI(result) }
+    func readRSSI(_ result: @escaping @Sendable (Int8?) -> Void) {
+        link.readRSSI { [recorder, id] rssi in
+            if let rssi, let id { recorder.measured(Int(rssi), id) }
+            result(rssi)
+        }
+    }
 
-    func readConditions(_ result: @escaping @Sendable (LinkConditions) -> Void) { link.readConditions(result) }
+    func readConditions(_ result: @escaping @Sendable (LinkConditions) -> Void) {
+        link.readConditions { [recorder, id] conditions in
+            if let rssi = conditions.rssi, let id { recorder.measured(Int(rssi), id) }
+            result(conditions)
+        }
+    }
 
     func observeConditions(_ events: @escaping @Sendable (LinkConditions) -> Void) -> RadioActivity {
         link.observeConditions(events)

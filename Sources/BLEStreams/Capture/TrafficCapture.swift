@@ -61,11 +61,18 @@ public final class TrafficCapture: Sendable {
 extension AdapterChoice {
     /// The same adapter, recording the ATT traffic of all its links and the advertisements it receives.
     public func captured(in capture: TrafficCapture) -> AdapterChoice {
+        observed { CaptureRecorder(capture, timeline: $0.timeline) }
+    }
+
+    /// The same adapter, with an observer of each radio that it makes.
+    func observed(_ observer: @escaping @Sendable (any Radio) -> any TrafficObserver) -> AdapterChoice {
         let (makeRadio, awaitRadio) = (makeRadio, awaitRadio)
+        let observe: @Sendable (any Radio) -> any Radio = { CaptureRadio($0, observer($0)) }
         return AdapterChoice(
             isOfThisMachine: isOfThisMachine,
-            awaitRadio: { CaptureRadio(try awaitRadio(), capture: capture) },
-            makeRadio: { CaptureRadio(try makeRadio(), capture: capture) }
+            events: events,
+            awaitRadio: { observe(try awaitRadio()) },
+            makeRadio: { observe(try makeRadio()) }
         )
     }
 }

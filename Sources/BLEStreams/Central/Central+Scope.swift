@@ -20,11 +20,13 @@ extension Central {
     ///
     /// - Parameters:
     ///   - choice: which adapter; by default the first one that is switched on.
-    ///   - store: where bonds and other knowledge of peers are kept; as in ``open(_:store:)``.
-    ///   - recovery: what to do about an adapter that receives nothing; as in ``open(_:store:)``.
+    ///   - store: where bonds and other knowledge of peers are kept; as in
+    ///     ``open(_:store:parameters:pairing:recovery:)``.
+    ///   - recovery: what to do about an adapter that receives nothing; as in
+    ///     ``open(_:store:parameters:pairing:recovery:)``.
     ///   - body: what to do with the central.
     /// - Returns: what the closure returns.
-    /// - Throws: what ``open(_:store:)`` throws; what the closure throws.
+    /// - Throws: what ``open(_:store:parameters:pairing:recovery:)`` throws; what the closure throws.
     public static func with<Output>(
         _ choice: AdapterChoice = .default,
         store: PeerStore? = nil,
@@ -38,11 +40,12 @@ extension Central {
     ///
     /// - Parameters:
     ///   - choice: which adapter; by default the first one that is switched on.
-    ///   - store: where bonds and other knowledge of peers are kept; as in ``open(_:store:)``.
+    ///   - store: where bonds and other knowledge of peers are kept; as in
+    ///     ``open(_:store:parameters:pairing:recovery:)``.
     ///   - timeout: how long to wait for the adapter; `nil`: for as long as it takes.
     ///   - body: what to do with the central.
     /// - Returns: what the closure returns.
-    /// - Throws: what ``open(_:store:waitingFor:)`` throws; what the closure throws.
+    /// - Throws: what ``open(_:store:parameters:pairing:recovery:waitingFor:)`` throws; what the closure throws.
     public static func with<Output>(
         _ choice: AdapterChoice = .default,
         store: PeerStore? = nil,

@@ -22,7 +22,7 @@ extension Central {
     ///   - pairing: who answers when an operation needs a more secure link, as there.
     ///   - recovery: what to do about an adapter that doesn't work, as there.
     ///   - timeout: how long to wait; `nil`: for as long as it takes.
-    /// - Throws: the error of the adapter's state when the time is over, see ``AdapterInfo/State/error(operation:object:)``,
+    /// - Throws: the error of the adapter's state when the time is over,
     ///   with ``BLEError/elapsed``; immediately if waiting can't help (``AdapterInfo/State/isFinal``,
     ///   ``BLEError/Code/unsupportedSystem``); `CancellationError`.
     public static func open(
@@ -37,7 +37,14 @@ extension Central {
         let radio = try choice.awaitRadio()
         try await radio.waitUntilOn(timeout, operation: "open")
         return Central(
-            core: CentralCore(radio: radio, store: store, parameters: parameters, pairing: pairing, recovery: recovery)
+            core: CentralCore(
+                radio: radio,
+                store: store,
+                parameters: parameters,
+                pairing: pairing,
+                recovery: recovery,
+                events: choice.events
+            )
         )
     }
 }

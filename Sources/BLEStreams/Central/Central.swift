@@ -39,7 +39,14 @@ public final class Central: Sendable {
         let store = store ?? (choice.isOfThisMachine ? .standard : .inMemory())
         let radio = try choice.makeRadio()
         return Central(
-            core: CentralCore(radio: radio, store: store, parameters: parameters, pairing: pairing, recovery: recovery)
+            core: CentralCore(
+                radio: radio,
+                store: store,
+                parameters: parameters,
+                pairing: pairing,
+                recovery: recovery,
+                events: choice.events
+            )
         )
     }
 
@@ -109,7 +116,7 @@ public final class Central: Sendable {
         scan(for: filters, duplicates: duplicates, mode: mode, buffer: buffer)
     }
 
-    /// As ``scan(for:duplicates:mode:buffer:)-(ScanFilter...)``, with the filters in an array.
+    /// As ``scan(for:duplicates:mode:buffer:)-(ScanFilter...,_,_,_)``, with the filters in an array.
     public func scan(
         for filters: [ScanFilter],
         duplicates: Bool = false,
@@ -126,10 +133,7 @@ public final class Central: Sendable {
             let take: @Sendable ([AdvertisingReport]) -> Void = { reports in
                 var found: [Discovery] = []
                 found.reserveCapacity(reports.count)
-                for var report in reports {
-                    report.address = core.identities.identity(of: report.address)
-                    guard criteria.matches(report), duplicates || seen.withLock({ $0.insert(report.address) })
-                    else { continue }
+                for report in reports where duplicates || seen.withLock({ $0.insert(report.address) }) {
                     let peripheral = Peripheral(core: core, address: report.address)
                     found.append(Discovery(peripheral: peripheral, report: report))
                 }
@@ -140,6 +144,7 @@ public final class Central: Sendable {
                 guard !isOver.hasEnded else { return }
                 let end = core.scans.add(
                     options,
+                    for: criteria,
                     take: take,
                     lost: { mailbox.lost($0) },
                     fail: { mailbox.finish(throwing: $0) }
@@ -186,16 +191,20 @@ extension Central {
 public struct AdapterChoice: Sendable {
     /// Whether it is one of this machine's: what is learned of its peers is worth keeping.
     let isOfThisMachine: Bool
+    /// Who hears what happens.
+    let events: [any EventHandler]
     let makeRadio: @Sendable () throws -> any Radio
     /// Makes a radio whose adapter need not be there yet.
     let awaitRadio: @Sendable () throws -> any Radio
 
     init(
         isOfThisMachine: Bool,
+        events: [any EventHandler] = [],
         awaitRadio: (@Sendable () throws -> any Radio)? = nil,
         makeRadio: @escaping @Sendable () throws -> any Radio
     ) {
         self.isOfThisMachine = isOfThisMachine
+        self.events = events
         self.makeRadio = makeRadio
         self.awaitRadio = awaitRadio ?? makeRadio
     }

@@ -14,23 +14,31 @@ final class CentralCore: Sendable {
     private let recovery: RecoveryDriver
     /// Where the radio is several: each recovers by itself.
     let joined: JoinedRadio?
+    /// Who hears what happens; `nil`: nobody, and nothing is spent on it.
+    let events: EventBoard?
 
     init(
         radio: any Radio,
         store: PeerStore,
         parameters: ConnectionParameters? = nil,
         pairing: PairingAnswers? = nil,
-        recovery plan: RecoveryPlan = RecoveryPlan()
+        recovery plan: RecoveryPlan = RecoveryPlan(),
+        events handlers: [any EventHandler] = []
     ) {
         preferences = LinkPreferences(parameters, pairing)
         self.radio = radio
         self.store = store
-        scans = ScanBroker(radio: radio)
+        scans = ScanBroker(radio: radio, identity: identities.identity(of:))
         states = ConnectionBoard()
         connector = Connector(timeline: radio.timeline)
         joined = (radio as? any JoiningRadio)?.joined
         recovery = RecoveryDriver(plan, radio: radio, scans: scans)
+        events = handlers.isEmpty ? nil : EventBoard(handlers, radio.timeline)
         if let joined { joined.recover(by: plan) } else { recovery.begin() }
+        guard let events else { return }
+        (radio as? CaptureRadio)?.tell(events)
+        // For as long as the central lives.
+        _ = watchTroubles { events.tell(.adapter($0)) }
     }
 
     /// Tells what goes wrong with the adapter, or with each of those that are joined; what is returned ends that.

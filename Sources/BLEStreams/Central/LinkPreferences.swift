@@ -15,7 +15,7 @@ final class LinkPreferences: Sendable {
 
     /// Whether anything was ever demanded: nearly no program does, and each operation asks.
     private let isDemanding = Atomic(false)
-    private let demanded = Mutex<[UInt64: [BluetoothUUID: LinkSecurity.Level]]>([:])
+    private let demanded = Mutex<[UInt64: SecurityDemands]>([:])
 
     init(_ common: ConnectionParameters?, _ answers: PairingAnswers?) {
         self.common = common
@@ -34,13 +34,13 @@ final class LinkPreferences: Sendable {
     }
 
     /// How secure a link to a peripheral has to be for the use of which characteristics.
-    func demands(on peripheral: BluetoothAddress) -> [BluetoothUUID: LinkSecurity.Level] {
-        guard isDemanding.load(ordering: .acquiring) else { return [:] }
-        return demanded.withLock { $0[peripheral.rawValue] ?? [:] }
+    func demands(on peripheral: BluetoothAddress) -> SecurityDemands {
+        guard isDemanding.load(ordering: .acquiring) else { return SecurityDemands() }
+        return demanded.withLock { $0[peripheral.rawValue] ?? SecurityDemands() }
     }
 
-    func demand(_ level: LinkSecurity.Level?, for uuid: BluetoothUUID, of peripheral: BluetoothAddress) {
-        demanded.withLock { $0[peripheral.rawValue, default: [:]][uuid] = level }
+    func demand(_ level: LinkSecurity.Level?, for selector: CharacteristicSelector, of peripheral: BluetoothAddress) {
+        demanded.withLock { $0[peripheral.rawValue, default: SecurityDemands()][selector] = level }
         isDemanding.store(true, ordering: .releasing)
     }
 

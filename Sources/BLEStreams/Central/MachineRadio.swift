@@ -25,12 +25,21 @@ enum MachineRadio {
 
         /// All there are, whether they can be used or not.
         static func adapters() throws -> [AdapterInfo] { try LinuxRadio.adapters() }
+
+        /// What is found at the adapter with this name, or at all.
+        static func diagnose(_ adapter: String?, result: @escaping @Sendable (Diagnosis) -> Void) {
+            Examination.run(adapter, result: result)
+        }
     #else
         static func open(_ name: String?) throws -> any Radio { throw BLEError.leftOut(name) }
         static func await(_ name: String?) throws -> any Radio { throw BLEError.leftOut(name) }
         static func open(_ address: BluetoothAddress) throws -> any Radio { throw BLEError.leftOut("\(address)") }
         static func all(mayBeMissing: Bool) throws -> any Radio { throw BLEError.leftOut(nil) }
         static func adapters() throws -> [AdapterInfo] { throw BLEError.leftOut(nil) }
+        static func diagnose(_ adapter: String?, result: @escaping @Sendable (Diagnosis) -> Void) {
+            let finding = Diagnosis.Finding(.noBluetooth, .obstacle, BLEError.leftOut(adapter))
+            result(Diagnosis(system: "no system with Bluetooth", findings: [finding]))
+        }
     #endif
 }
 

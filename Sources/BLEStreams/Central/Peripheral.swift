@@ -30,6 +30,10 @@ public struct Peripheral: Sendable {
 
     /// Connects, runs the closure with the link, and drops the link: on return, on throw and on cancellation.
     ///
+    /// Use it for one exchange with a peripheral, which fails if the link is lost. To follow values across lost links, use
+    /// ``stream(timeout:parameters:pairing:_:)`` with `retry`, or a ``Session``; for operations that are retried, commands
+    /// in ``withQueue(_:)``.
+    ///
     /// Connecting includes the negotiation of the MTU; a peripheral that refuses it, or leaves it unanswered for 5 s,
     /// is used with 23. If Linux still has the connection of an earlier program, this call takes it over as it is; an
     /// answer to the earlier program is never taken for an answer to this one.
@@ -41,8 +45,7 @@ public struct Peripheral: Sendable {
     ///
     /// A peripheral has one link at a time. If a stream, a session or another `withLink` of this central has one, the
     /// closure runs on that link immediately, and the link is dropped when the last of them has ended. Their operations
-    /// take turns; ``Link/exclusively(_:)`` keeps several together. Its closure must not wait for a stream of the same
-    /// peripheral, which waits until the closure is over.
+    /// take turns; ``Link/exclusively(_:)`` keeps several together.
     ///
     /// - Parameters:
     ///   - timeout: for how long to try, on the radio's clock; 30 s by default.
@@ -73,6 +76,9 @@ public struct Peripheral: Sendable {
     }
 
     /// A stream over a link: connects when it is iterated, and drops the link when the iteration ends.
+    ///
+    /// Use it for the values of a known peripheral, with operators such as `retry`. A ``Session`` also finds the
+    /// peripheral, keeps its subscriptions over all links, waits for the adapter, and reports its state.
     ///
     /// A peripheral has one link at a time. Streams iterated at the same time share it, also with
     /// ``withLink(timeout:parameters:pairing:_:)``: the first one connects, the others wait for it, each within its own

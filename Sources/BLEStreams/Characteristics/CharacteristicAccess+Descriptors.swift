@@ -12,9 +12,10 @@ extension CharacteristicAccess {
     /// - Parameters:
     ///   - uuid: the descriptor's type.
     ///   - key: the characteristic.
-    ///   - timeout: how long to wait; without it each request has the 30 s of the specification. A session waits as long,
-    ///     first, until it is ready.
-    /// - Throws: as ``read(_:timeout:)``, and ``BLEError/Code/notFound`` where there is no such characteristic or descriptor.
+    ///   - timeout: how long to wait; without it each request has the 30 s of the specification. A session waits as
+    ///     long, first, until it is ready.
+    /// - Throws: as ``read(_:timeout:)``, and ``BLEError/Code/notFound`` where there is no such characteristic or
+    ///   descriptor.
     public func read(
         descriptor uuid: BluetoothUUID,
         of key: some CharacteristicKey,
@@ -30,15 +31,16 @@ extension CharacteristicAccess {
 
     /// Writes the first descriptor of a type of a characteristic, such as a user description.
     ///
-    /// The Client Characteristic Configuration is written by the streams: ``notifications(of:indications:buffer:)``.
+    /// The Client Characteristic Configuration is written by the streams:
+    /// ``notifications(of:indications:buffer:)->BLEStream<Key.Value>``.
     ///
     /// - Parameters:
     ///   - octets: 0 to 512 of them.
     ///   - uuid: the descriptor's type.
     ///   - key: the characteristic.
     ///   - timeout: how long to wait; as for ``read(descriptor:of:timeout:)``.
-    /// - Throws: as ``write(_:to:_:timeout:)``, and ``BLEError/Code/notFound`` where there is no such characteristic or
-    ///   descriptor.
+    /// - Throws: as ``write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)``, and ``BLEError/Code/notFound`` where there is
+    ///   no such characteristic or descriptor.
     public func write(
         _ octets: some Collection<UInt8>,
         toDescriptor uuid: BluetoothUUID,
@@ -68,7 +70,7 @@ extension Link {
                 operation: operation,
                 object: "descriptor \(uuid) of \(selector) of \(peripheral)",
                 cause: "the characteristic has no such descriptor",
-                remedy: "List what it has with Link.discover()."
+                remedy: "List its services with Link.discover()."
             )
         }
         return descriptor

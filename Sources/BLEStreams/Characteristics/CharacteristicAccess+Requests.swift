@@ -14,8 +14,8 @@ extension CharacteristicAccess {
     ///   - timeout: how long all of it may take: waiting for the link, switching on, the request and the answer. A session
     ///     waits as long, first, until it is ready.
     ///   - isWanted: whether a value is the answer; the first one unless said otherwise.
-    /// - Throws: as ``write(_:to:_:timeout:)`` and ``notifications(of:indications:buffer:)``;
-    ///   ``BLEError/Code/timedOut``.
+    /// - Throws: as ``write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)`` and
+    ///   ``notifications(of:indications:buffer:)->BLEStream<Key.Value>``; ``BLEError/Code/timedOut``.
     public func request<Answer: CharacteristicKey>(
         _ request: some Collection<UInt8>,
         to key: some CharacteristicKey,

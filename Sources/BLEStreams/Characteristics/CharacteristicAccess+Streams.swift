@@ -44,7 +44,7 @@ extension CharacteristicAccess {
     ///
     /// Notifications are switched on before the value is read, so no change falls between the two; what is notified
     /// before the value has been read is contained in it, and not handed out. A session reads it again on each link.
-    /// Parameters, end and errors are those of ``notifications(of:indications:buffer:)``.
+    /// Parameters, end and errors are those of ``notifications(of:indications:buffer:)->BLEStream<Key.Value>``.
     public func values<Key: CharacteristicKey>(
         of key: Key,
         indications: Bool = false,

@@ -1,6 +1,7 @@
 public import BLEProtocol
 
-/// How a characteristic is found: by its UUID, perhaps in a service, by its handle, or as it was discovered.
+/// How a characteristic is found: by its UUID, perhaps in a service, by its handle, as it was discovered, or by the name
+/// that this program has given its own.
 ///
 /// It is a key as well, whose value is octets: `link.read(.uuid(uuid, in: service))`, `link.notifications(of: .handle(0x12))`.
 public struct CharacteristicReference: Hashable, Sendable {
@@ -8,19 +9,19 @@ public struct CharacteristicReference: Hashable, Sendable {
 
     init(_ selector: CharacteristicSelector) { self.selector = selector }
 
-    /// The characteristic's type; `nil` where it is named by its handle.
+    /// The characteristic's type; `nil` where it is named by its handle or its ``LocalCharacteristic/id``.
     public var uuid: BluetoothUUID? {
         switch selector {
         case .uuid(let uuid, _): uuid
         case .exactly(let characteristic): characteristic.uuid
-        case .handle: nil
+        case .handle, .id: nil
         }
     }
 
-    /// The handle of the characteristic's value; `nil` where it is named by its type.
+    /// The handle of the characteristic's value; `nil` where it is named otherwise.
     public var handle: UInt16? {
         switch selector {
-        case .uuid: nil
+        case .uuid, .id: nil
         case .exactly(let characteristic): characteristic.valueHandle
         case .handle(let handle): handle
         }
@@ -47,4 +48,8 @@ extension CharacteristicKey where Self == CharacteristicReference {
     /// The characteristic whose value has this handle. It is read and written without discovery and without a look at its
     /// properties, so that any attribute can be named like this, a descriptor too.
     public static func handle(_ handle: UInt16) -> Self { CharacteristicReference(.handle(handle)) }
+
+    /// The characteristic of this program's own peripheral with this ``LocalCharacteristic/id``, for a ``PeripheralServer``:
+    /// `server.notify([1], of: .id("left level"))`. A link finds no such characteristic in the peripheral at its other end.
+    public static func id(_ id: String) -> Self { CharacteristicReference(.id(id)) }
 }

@@ -1,32 +1,32 @@
 extension Command {
-    /// The command, and another one behind it, with the link for both; the result is the second one's.
+    /// This command, then another one, with exclusive use of the link for both; the result is the second one's.
     ///
-    /// When the first one fails the second isn't run.
+    /// If the first one fails, the second isn't run.
     public func then<Next: Command>(_ next: Next) -> CommandBlock<Next.Output> {
         CommandBlock("\(name), \(next.name)", beginsWithAttempts: BLEStreams.beginsWithAttempts(self)) { context in
-            _ = try await self.run(in: context)
-            return try await next.run(in: context)
+            _ = try await context.work.run(self)
+            return try await context.work.run(next)
         }
     }
 
-    /// The command, and another one that is made from its result, with the link for both.
+    /// This command, then another one that is made from its result, with exclusive use of the link for both.
     public func then<Next: Command>(
         _ next: @escaping @Sendable (Output) throws -> Next
     ) -> CommandBlock<Next.Output> {
         CommandBlock(name, beginsWithAttempts: BLEStreams.beginsWithAttempts(self)) { context in
-            try await next(try await self.run(in: context)).run(in: context)
+            try await context.work.run(try next(try await context.work.run(self)))
         }
     }
 
-    /// The command, and a ready-made one behind it. See ``then(_:)-(C)``.
+    /// This command, then a ready-made one. See ``then(_:)-(Next)``.
     public func then<Result>(_ next: CommandBlock<Result>) -> CommandBlock<Result> {
         CommandBlock("\(name), \(next.name)", beginsWithAttempts: BLEStreams.beginsWithAttempts(self)) { context in
-            _ = try await self.run(in: context)
-            return try await next.run(in: context)
+            _ = try await context.work.run(self)
+            return try await context.work.run(next)
         }
     }
 
-    /// The command under another name.
+    /// The same command under another name.
     public func named(_ name: String) -> CommandBlock<Output> {
         CommandBlock(name, beginsWithAttempts: BLEStreams.beginsWithAttempts(self)) { try await self.run(in: $0) }
     }
@@ -38,7 +38,7 @@ public struct CommandBlock<Output: Sendable>: Command, SelfPreparing {
     let beginsWithAttempts: Bool
     private let body: @Sendable (CommandContext) async throws -> Output
 
-    /// Names a closure that gets the whole context: it may connect, disconnect and tell its progress.
+    /// Makes a command of a closure that gets the whole context: it may connect, disconnect and tell its progress.
     public init(_ name: String, _ body: @escaping @Sendable (CommandContext) async throws -> Output) {
         self.init(name, beginsWithAttempts: false, body)
     }

@@ -5,10 +5,13 @@ import Synchronization
 extension Command {
     /// The command, tried again when it fails, after a pause.
     ///
-    /// In a queue that connects or authorizes each attempt begins with that: failures of it count as failed attempts,
-    /// and a link that was lost is made again. The link stays with the command in the pauses. `.timeout(t).retry()` gives
-    /// each attempt the time `t`, without its connecting; `.retry().timeout(t)` all of them together, with their
-    /// connecting.
+    /// Each attempt begins the command from its beginning. In a queue that connects or authorizes it begins with that, so a
+    /// failure to connect counts as a failed attempt, and a lost link is made again. The command keeps the link during the
+    /// pauses. `.timeout(t).retry()` gives each attempt the time `t`, not counting its connecting; `.retry().timeout(t)`
+    /// gives it to all of them together, with their connecting.
+    ///
+    /// The policy counts every failure of the run, whatever has succeeded in between; its `stableAfter` plays no
+    /// part here. A stream, by contrast, counts afresh once it has worked for that long: ``BLEStream/retry(_:when:)``.
     ///
     /// ```swift
     /// let queue = queue.connecting(timeout: .seconds(5))
@@ -16,34 +19,35 @@ extension Command {
     /// ```
     ///
     /// - Parameters:
-    ///   - policy: how often, and after what pause; five more times unless said otherwise.
-    ///   - isWorthwhile: whether an error is one that trying again may cure. Cancellation and errors that can't change
-    ///     (``BLEError/isFinal``) are never retried; a lost link is where an attempt asks for another one: in a queue that
-    ///     connects, in one of a session, or where the command itself connects.
+    ///   - policy: how often to try again, and after what pause; by default five more times.
+    ///   - isWorthwhile: whether trying again may cure an error. Cancellation and errors that can't change
+    ///     (``BLEError/isFinal``) are never retried. A lost link is retried where an attempt gets another one: in a queue that
+    ///     connects, in a session's queue, or where the command itself connects.
     public func retry(
         _ policy: RetryPolicy = .exponential(attempts: 5),
         when isWorthwhile: @escaping @Sendable (any Error) -> Bool = { _ in true }
     ) -> CommandBlock<Output> {
         CommandBlock(name, beginsWithAttempts: true) { context in
-            try await context.retrying(policy, when: isWorthwhile) { try await context.attempt(self) }
+            let work = context.work
+            return try await work.retrying(policy, when: isWorthwhile) { try await work.attempt(self) }
         }
     }
 
-    /// The command, ended when it takes longer.
+    /// The command, cancelled if it takes longer than the limit.
     ///
-    /// The time counts from when it begins, not while it waits in a queue: for that see
-    /// ``CommandQueue/run(_:priority:deadline:)``; nor while a queue connects for it, unless it is one that is retried.
-    /// Its work is cancelled; the error comes when that has ended.
+    /// The time counts from when it begins. It doesn't count while the command waits in a queue, for which there is the
+    /// deadline of ``CommandQueue/run(_:priority:deadline:)->C.Output``, nor while the queue connects for it, unless it is one that is
+    /// retried. The error is thrown once the command's work has ended.
     ///
     /// - Throws (when run): ``BLEError/Code/timedOut`` with the name of the command.
     public func timeout(_ limit: Duration) -> CommandBlock<Output> {
         CommandBlock(name, beginsWithAttempts: BLEStreams.beginsWithAttempts(self)) { context in
-            try await context.limiting(self, to: limit)
+            try await context.work.limiting(self, to: limit)
         }
     }
 }
 
-extension CommandContext {
+extension CommandWork {
     /// Runs the closure until it succeeds, as often as the policy says.
     func retrying<Output>(
         _ policy: RetryPolicy,
@@ -71,6 +75,6 @@ extension CommandContext {
         let error: @Sendable () -> any Error = {
             BLEError.timedOut(name, object: object, after: limit, waitingFor: "the command did not end")
         }
-        return try await ending(on: timeline, limit: (limit, error)) { try await command.run(in: self) }
+        return try await ending(on: timeline, limit: (limit, error)) { try await self.run(command) }
     }
 }

@@ -1,8 +1,9 @@
-/// One unit of work with a device, which has the link for itself while it runs.
+/// One unit of work with a device, with exclusive use of the link while it runs.
 ///
-/// A command is a value: it can be kept, composed (``then(_:)-(C)``, ``CommandBlock/group(_:_:)-(_,CommandBlock<Void>...)``, ``retry(_:when:)``,
-/// ``timeout(_:)``), and run any number of times, by a ``CommandQueue`` or by ``Link/run(_:)``. Many are ready-made:
-/// `.read(uuid)`, `.write(octets, to: uuid)`, `.connect`, `.block("blink") { link in … }`. One of your own:
+/// A command is a value: it can be kept, composed (``then(_:)-(Next)``,
+/// ``CommandBlock/group(_:_:)-(_,CommandBlock<Void>...)``, ``retry(_:when:)``,
+/// ``timeout(_:)``), and run any number of times, by a ``CommandQueue`` or by ``Link/run(_:)->C.Output``. Many are
+/// ready-made: `.read(uuid)`, `.write(octets, to: uuid)`, `.connect`, `.block("blink") { link in … }`. One of your own:
 ///
 /// ```swift
 /// struct Blink: Command {
@@ -15,17 +16,33 @@
 /// try await queue.run(Blink().timeout(.seconds(5)).retry())
 /// ```
 ///
-/// Cancellation reaches a command as that of its task: every operation of a link then returns at once.
+/// A longer one, a flow, has phases and tells how far it has come, hears of the link and the device, and goes on on the next
+/// link where one is lost. Pairing, synchronization, configuration and firmware updates are such commands, written with the
+/// API that yours get:
+///
+/// ```swift
+/// struct Identify: Command {
+///     func run(in context: CommandContext) async throws -> String? {
+///         context.begin("identify")
+///         return try await context.resuming { try await context.read(BluetoothUUID.Characteristics.serialNumber).text }
+///     }
+/// }
+/// print(try await queue.connecting().run(Identify()) ?? "none")
+/// ```
+///
+/// ``CommandQueue/run(_:replacing:priority:deadline:onProgress:)`` lets one of them be active at a time.
+///
+/// A command is cancelled with the task that runs it: each operation of its link then returns at once.
 public protocol Command<Output>: Sendable {
-    /// What it finds out; `Void` where it only does something.
+    /// The type of its result; `Void` if it has none.
     associatedtype Output: Sendable
 
-    /// What it is called where a queue shows its contents; the name of the type unless it says otherwise.
+    /// The name by which a queue shows it; by default the name of the type.
     var name: String { get }
 
     /// Does the work.
     ///
-    /// - Parameter context: the link, which nobody else uses meanwhile, and the place for progress.
+    /// - Parameter context: the device, its link, which nobody else uses meanwhile, and a place for progress.
     func run(in context: CommandContext) async throws -> Output
 }
 
@@ -35,16 +52,16 @@ extension Command {
 }
 
 extension Link {
-    /// Runs a command on this link, with the link for itself. See ``exclusively(_:)``.
+    /// Runs a command on this link, with exclusive use of it. See ``exclusively(_:)``.
     ///
     /// - Returns: what the command returns.
-    /// - Throws: what the command throws; ``BLEError/Code/disconnected`` when the link is over;
-    ///   ``BLEError/Code/notSupported`` when the command ends the link, or makes one: it can do so in
-    ///   ``Peripheral/withQueue(_:)`` only. On a link that stands `.connect` does nothing.
+    /// - Throws: what the command throws; ``BLEError/Code/disconnected`` if the link has ended;
+    ///   ``BLEError/Code/notSupported`` if the command ends the link or makes one, which only a queue of
+    ///   ``Peripheral/withQueue(_:)`` permits. On a link that is up, `.connect` does nothing.
     @discardableResult
     public func run<C: Command>(_ command: C) async throws -> C.Output {
         try await exclusively { link in
-            try await command.run(in: CommandContext(on: link))
+            try await CommandWork(on: link).run(command)
         }
     }
 }
@@ -54,7 +71,7 @@ extension Link {
     @discardableResult
     public func run<Output>(_ command: CommandBlock<Output>) async throws -> Output {
         try await exclusively { link in
-            try await command.run(in: CommandContext(on: link))
+            try await CommandWork(on: link).run(command)
         }
     }
 }

@@ -1,5 +1,5 @@
 extension CommandBlock where Output == Void {
-    /// Several ready-made commands, one after the other, with the link for all of them; the first failure ends the group.
+    /// Several ready-made commands, one after the other, with exclusive use of the link; the first failure ends the group.
     ///
     /// ```swift
     /// let (key, mode) = (BluetoothUUID(0xFFF1), BluetoothUUID(0xFFF2))
@@ -13,13 +13,13 @@ extension CommandBlock where Output == Void {
     /// try await queue.run(check)
     /// ```
     ///
-    /// A member that is retried finds a link at each of its attempts, where the queue connects; the others have the one that
-    /// is there when their turn comes.
+    /// In a queue that connects, a member that is retried finds a link at each of its attempts; the others use the link that
+    /// there is when their turn comes.
     public static func group(_ name: String = "group", _ commands: CommandBlock<Void>...) -> CommandBlock {
         CommandBlock(name, commands.map { CommandStep($0) })
     }
 
-    /// Several commands of any kind, one after the other; their results are dropped. See ``group(_:_:)-(_,CommandBlock<Void>...)``.
+    /// Several commands of any kind, one after the other; their results are discarded. See ``group(_:_:)-(_,CommandBlock<Void>...)``.
     public static func group(
         _ name: String = "group",
         @CommandStepsBuilder _ steps: () -> [CommandStep]
@@ -27,7 +27,7 @@ extension CommandBlock where Output == Void {
 
     private init(_ name: String, _ steps: [CommandStep]) {
         self.init(name, beginsWithAttempts: steps.first?.beginsWithAttempts ?? false) { context in
-            for step in steps { try await step.run(context) }
+            for step in steps { try await step.run(context.work) }
         }
     }
 }
@@ -35,20 +35,26 @@ extension CommandBlock where Output == Void {
 /// One command of a group.
 public struct CommandStep: Sendable {
     fileprivate let beginsWithAttempts: Bool
-    fileprivate let run: @Sendable (CommandContext) async throws -> Void
+    fileprivate let run: @Sendable (CommandWork) async throws -> Void
 
     fileprivate init(_ command: some Command) {
         beginsWithAttempts = BLEStreams.beginsWithAttempts(command)
-        run = { _ = try await command.run(in: $0) }
+        run = { _ = try await $0.run(command) }
     }
 }
 
 /// Builds the list of a group.
 @resultBuilder public enum CommandStepsBuilder {
+    /// A command.
     public static func buildExpression(_ command: some Command) -> [CommandStep] { [CommandStep(command)] }
+    /// Commands in the order in which they are written.
     public static func buildBlock(_ parts: [CommandStep]...) -> [CommandStep] { parts.flatMap { $0 } }
+    /// An `if` without `else`.
     public static func buildOptional(_ part: [CommandStep]?) -> [CommandStep] { part ?? [] }
+    /// The first branch of an `if` or a `switch`.
     public static func buildEither(first: [CommandStep]) -> [CommandStep] { first }
+    /// Another branch of an `if` or a `switch`.
     public static func buildEither(second: [CommandStep]) -> [CommandStep] { second }
+    /// A `for` loop.
     public static func buildArray(_ parts: [[CommandStep]]) -> [CommandStep] { parts.flatMap { $0 } }
 }

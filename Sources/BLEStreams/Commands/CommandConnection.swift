@@ -109,18 +109,18 @@ final class CommandConnection: Sendable {
         }
     }
 
-    /// A context for one command, with the link for itself where there is one. That of a session is waited for at the
+    /// What one command works with: the link for itself, where there is one. That of a session is waited for at the
     /// beginning of each attempt.
-    func context(_ report: @escaping @Sendable (CommandProgress) -> Void) async throws -> CommandContext {
+    func work(_ report: @escaping @Sendable (CommandProgress) -> Void) async throws -> CommandWork {
         switch source {
         case .session(let reference):
             let session = try reference.standing()
             let nobody = Peripheral(core: session.core, address: BluetoothAddress(rawValue: 0, kind: .public))
-            return CommandContext(self, session.peripheral ?? nobody, hold: nil, report: report)
+            return CommandWork(self, session.peripheral ?? nobody, hold: nil, report: report)
         case .link(let given):
-            return CommandContext(self, given.peripheral, hold: try await hold(), report: report)
+            return CommandWork(self, given.peripheral, hold: try await hold(), report: report)
         case .peripheral(let peripheral):
-            return CommandContext(self, peripheral, hold: try await hold(), report: report)
+            return CommandWork(self, peripheral, hold: try await hold(), report: report)
         }
     }
 

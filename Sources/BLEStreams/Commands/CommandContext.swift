@@ -1,84 +1,44 @@
-import BLEProtocol
-import BLERadio
-import Synchronization
+public import BLEProtocol
+package import BLERadio
 
-/// What a command works with: the device, its link, and a place for progress. Of no use after the command has ended.
-public final class CommandContext: Sendable {
-    struct State {
-        /// The link, for this command alone.
-        var hold: LinkHold?
-        /// What has to hold at the beginning of each attempt, in the order in which the queue was decorated.
-        var preparations: [(id: Int, preparation: Preparation)] = []
-        var lastPreparation = 0
-        /// Counts the attempts that have ended.
-        var attempt = 0
-        /// In which attempt each authorization was done.
-        var authorized: [ObjectIdentifier: Int] = [:]
-        var isAuthorizing = false
-        /// Counts how often a link was asked for: an attempt that asks finds another one next time.
-        var requests = 0
-        /// Whether the link is ended behind the command.
-        var disconnects = false
-        /// Who hears of each new link.
-        var linkWatchers = Observers<@Sendable (LinkStage) -> Void>()
-        /// Who hears of the progress, beside the caller.
-        var watcher: (@Sendable (CommandProgress) -> Void)?
-    }
-
-    /// How far a new link is.
-    enum LinkStage {
-        /// It is up.
-        case connected
-        /// What has to be done first on each link is done.
-        case ready
-    }
+/// What a command works with: the device, its link, what it hears, and a place for its progress.
+///
+/// Characteristics are read, written and subscribed to through it, as through a ``Link``: see ``CharacteristicAccess``. A
+/// command with phases, a flow, tells them by ``begin(_:total:completed:)``, hears of the link, the adapter and the device
+/// by ``next(timeout:)``, and goes on on another link by ``resuming(_:adapterWithin:_:)``.
+///
+/// It is of no use after the command has ended. Members of a group, commands that are chained by `then`, and attempts of a
+/// command that is retried each have a context of their own: what one of them subscribes to ends with it.
+public struct CommandContext: Sendable {
+    let work: CommandWork
+    let scope: CommandScope
 
     /// The device; of a session that is yet to find it, one whose address is all zeros until there is a link.
-    public var peripheral: Peripheral { connection.peripheral ?? firstPeripheral }
+    public var peripheral: Peripheral { work.peripheral }
 
     /// Whether there is a link, and it stands.
-    public var isConnected: Bool { handle?.bearer.end == nil && handle != nil }
+    public var isConnected: Bool { work.isConnected }
 
     /// Whether a command may make and end the link, as in ``Peripheral/withQueue(_:)``.
-    public var canConnect: Bool { connection.makesLinks }
+    public var canConnect: Bool { work.connection.makesLinks }
 
-    let connection: CommandConnection
-    let holds = LaneHolds()
-    let state: Mutex<State>
-    private let firstPeripheral: Peripheral
-    private let onReport: @Sendable (CommandProgress) -> Void
+    /// How many octets fit into one write without response, see ``Link/maximumWriteLength(for:)``; 20 without a link.
+    public var maximumWriteLength: Int { work.handle?.maximumWriteLength(for: .withoutResponse) ?? 20 }
 
-    var timeline: any Timeline { connection.timeline }
+    /// Whether another link may follow this one: in a session's queue, and in one that connects.
+    package var hasNextLink: Bool { work.connection.hasNextLink }
 
-    private var handle: Link? { state.withLock { $0.hold?.link } }
-
-    init(
-        _ connection: CommandConnection,
-        _ peripheral: Peripheral,
-        hold: LinkHold?,
-        report: @escaping @Sendable (CommandProgress) -> Void
-    ) {
-        self.connection = connection
-        firstPeripheral = peripheral
-        state = Mutex(State(hold: hold))
-        onReport = report
-        if let entry = hold?.entry { holds.add(entry) }
-    }
-
-    /// With a link that is held already.
-    init(on held: Link) {
-        connection = CommandConnection(given: held)
-        firstPeripheral = held.peripheral
-        state = Mutex(State(hold: LinkHold(link: held)))
-        onReport = { _ in }
-    }
+    /// The time of the radio that carries the link.
+    package var timeline: any Timeline { work.timeline }
 
     /// The link, for this command alone.
     ///
-    /// - Throws: ``BLEError/Code/disconnected`` where there is none, or none any more.
+    /// - Throws: ``BLEError/Code/disconnected`` where there is none, or none any more; ``BLEError/Code/ended`` when another
+    ///   command has taken the place of this one.
     public var link: Link {
         get throws {
-            guard let handle else { throw noLink }
+            try work.check()
+            guard let handle = work.handle else { throw work.noLink }
             if let end = handle.bearer.end {
                 throw BLEError.linkEnded(end, operation: "command", object: "on \(peripheral)")
             }
@@ -86,42 +46,27 @@ public final class CommandContext: Sendable {
         }
     }
 
-    /// Tells how far the command has come: ``CommandQueue/contents`` shows it.
-    public func report(_ progress: CommandProgress) {
-        onReport(progress)
-        state.withLock { $0.watcher }?(progress)
+    /// Whether the device has a service; discovers its services where they aren't known yet.
+    public func hasService(_ uuid: BluetoothUUID) async throws -> Bool {
+        try await link.discover().service(uuid) != nil
+    }
+}
+
+extension CommandContext {
+    /// Makes a link, unless there is one, and does on it what the queue's authorizing asks for.
+    ///
+    /// An adapter that can't be used now is waited for, within the time limit.
+    ///
+    /// - Parameter timeout: for how long to try, waiting for the adapter included.
+    /// - Throws: as ``Peripheral/withLink(timeout:parameters:pairing:_:)``; what authorizing throws, and the link is ended then;
+    ///   ``BLEError/Code/notSupported`` where the link is a session's, or somebody else's and lost.
+    public func connect(timeout: Duration = .seconds(30)) async throws {
+        try work.check()
+        try await work.connect(timeout: timeout)
     }
 
-    /// Has somebody else hear of the progress too.
-    func watchProgress(_ watcher: @escaping @Sendable (CommandProgress) -> Void) {
-        state.withLock { $0.watcher = watcher }
-    }
-
-    /// Has somebody hear of each new link, until what is returned is called.
-    func watchLinks(_ watcher: @escaping @Sendable (LinkStage) -> Void) -> @Sendable () -> Void {
-        let id = state.withLock { $0.linkWatchers.add(watcher) }
-        return { _ = self.state.withLock { $0.linkWatchers.remove(id) } }
-    }
-
-    func tell(_ stage: LinkStage) {
-        for watcher in state.withLock({ $0.linkWatchers.all }) { watcher(stage) }
-    }
-
-    // MARK: - The end
-
-    /// Ends the link where a decorator of the queue asks for that, and gives it back to the others.
-    func finish() async {
-        if canConnect, state.withLock({ $0.disconnects }) { try? await disconnect() }
-        end()
-    }
-
-    /// Gives the link back to the others.
-    func end() {
-        guard let hold = state.withLock({ $0.hold.take() }) else { return }
-        if let entry = hold.entry {
-            holds.remove(entry)
-            entry.leave()
-        }
-        hold.release()
-    }
+    /// Ends the link, and waits until it is down; without a link it does nothing. Not disturbed by cancellation.
+    ///
+    /// - Throws: ``BLEError/Code/notSupported`` where the link is somebody else's.
+    public func disconnect() async throws { try await work.disconnect() }
 }

@@ -3,25 +3,25 @@ public struct CommandProgress: Hashable, Sendable {
     /// The name of the command, in ``CommandQueue/progress``; `nil` where it is known from whose progress this is.
     public internal(set) var command: String?
 
-    /// What it is doing, in a word or two: `upload`, `verify`.
+    /// The name of the phase, in a word or two: `upload`, `verify`.
     public var phase: String
 
-    /// How much of the phase is done, in octets or whatever the command counts; `nil` where it doesn't count.
+    /// How much of the phase is done, in octets or whatever the command counts; `nil` if it doesn't count.
     public var completed: Int?
 
-    /// How much there is to do; `nil` where nobody knows.
+    /// How much there is to do in all; `nil` if that is not known.
     public var total: Int?
 
-    /// How many a second, over the last seconds; `nil` before anybody can tell.
+    /// How much is done in a second, averaged over the last few seconds; `nil` as long as that is not known.
     public var rate: Double?
 
-    /// How long it will take at that rate.
+    /// The time that the rest takes at that rate.
     public var timeLeft: Duration? {
         guard let completed, let total, let rate, rate > 0 else { return nil }
         return .seconds(Double(max(0, total - completed)) / rate)
     }
 
-    /// The part that is done, 0 to 1.
+    /// The fraction that is done, 0 to 1; `nil` if the total is not known.
     public var fraction: Double? {
         guard let completed, let total, total > 0 else { return nil }
         return min(1, max(0, Double(completed) / Double(total)))

@@ -19,7 +19,7 @@ extension CommandBlock {
 
     /// Waits until a characteristic has a value that meets the condition; it is read first, and must notify or indicate.
     ///
-    /// - Returns: that value. Put ``Command/timeout(_:)`` behind it: a device may never say so.
+    /// - Returns: that value. Add ``Command/timeout(_:)``: the device may never send such a value.
     public static func wait<Key: CharacteristicKey>(
         for key: Key,
         until isMet: @escaping @Sendable (Output) -> Bool
@@ -27,7 +27,7 @@ extension CommandBlock {
         CommandBlock("wait for \(key.reference)") { try await $0.values(of: key).first(where: isMet) }
     }
 
-    /// Subscribes to a characteristic, takes so many values, and takes the subscription back.
+    /// Subscribes to a characteristic, collects that many values, and unsubscribes.
     public static func subscribe<Key: CharacteristicKey>(to key: Key, taking count: Int) -> CommandBlock
     where Output == [Key.Value] {
         CommandBlock("subscribe \(key.reference)") { try await $0.notifications(of: key).collect(count) }
@@ -35,7 +35,8 @@ extension CommandBlock {
 }
 
 extension CommandBlock where Output == Void {
-    /// Writes octets to a characteristic. See ``CharacteristicAccess/write(_:to:_:timeout:)``.
+    /// Writes octets to a characteristic. See
+    /// ``CharacteristicAccess/write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)``.
     public static func write(
         _ octets: [UInt8],
         to key: some CharacteristicKey,

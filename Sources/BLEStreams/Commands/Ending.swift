@@ -31,23 +31,25 @@ func ending<Output: Sendable>(
                 return .stopped(error)
             }
         }
-        var reason: (any Error)?
-        for await event in group {
-            switch event {
-            case .stopped(let error):
-                // That of the caller's own cancellation says nothing new.
-                if !(error is CancellationError) { reason = error }
-                group.cancelAll()
-            case .ended(.success(let output)):
-                group.cancelAll()
-                return .success(output)
-            case .ended(.failure(let error)):
-                group.cancelAll()
-                return .failure(reason ?? error)
-            }
-        }
-        return .failure(reason ?? CancellationError())
+        return await outcome(of: &group)
     }.get()
+}
+
+/// How the body has ended, which is cancelled when the limit or the wish comes first.
+private func outcome<Output: Sendable>(
+    of group: inout TaskGroup<EndingEvent<Output>>
+) async -> Result<Output, any Error> {
+    var reason: (any Error)?
+    for await event in group {
+        group.cancelAll()
+        switch event {
+        // That of the caller's own cancellation says nothing new.
+        case .stopped(let error): if !(error is CancellationError) { reason = error }
+        case .ended(.success(let output)): return .success(output)
+        case .ended(.failure(let error)): return .failure(reason ?? error)
+        }
+    }
+    return .failure(reason ?? CancellationError())
 }
 
 private enum EndingEvent<Output: Sendable>: Sendable {

@@ -1,11 +1,11 @@
 import BLEProtocol
 import BLERadio
 
-/// What follows where a try has failed.
+/// What follows a failed attempt.
 extension ConnectMachine {
-    /// The radio could not make a link, or the one that it made ended while it settled.
+    /// The radio could not make a link, or the link ended while it settled.
     ///
-    /// - Parameter random: for the length of a pause.
+    /// - Parameter random: determines the length of a pause.
     mutating func failed(
         _ number: Int,
         _ failure: Failure,
@@ -18,21 +18,21 @@ extension ConnectMachine {
         var wasUp = false
         if case .settle(let address) = step {
             wasUp = true
-            // The peripheral was there: it is of this kind.
+            // The peripheral responded: its address is of this kind.
             candidates = [address]
-            // The link tells its own end, when it is down.
+            // The link reports its own end, when it is down.
             isTold = false
         }
         pace.persists = waiters.contains(where: \.persists)
         if let pause = pace.pause(after: failure.pace, random: random) {
-            // Who has rules of its own is told.
+            // Callers with their own rules are told.
             answer(&output) { $0.persists ? nil : .failed }
             setAlarm(&output)
             guard wasUp else { return goOn(after: pause, &output) }
             return begin(.waitForEnd(thenPause: pause), &output)
         }
         if failure.isBusy {
-            // The link that is in the way tells the kind.
+            // The conflicting link reveals the kind.
             candidates = []
         } else {
             candidates.removeFirst()
@@ -40,7 +40,7 @@ extension ConnectMachine {
         if candidates.isEmpty { giveUp(failure, now: now, &output) } else { goOn(&output) }
     }
 
-    /// The link that has failed is down: another one is made.
+    /// The failed link is down: another one is made.
     mutating func linkIsDown(_ number: Int, _ output: inout Output) {
         guard case .waitForEnd(let pause)? = takes(number) else { return }
         output.tell(.connecting)
@@ -54,8 +54,8 @@ extension ConnectMachine {
 
     // MARK: - The adapter
 
-    /// Takes back what the radio was asked, for as long as the adapter is being switched off and on. What has been connected
-    /// already is left alone, and so is a scan that tells the kind of the address: it rests by itself.
+    /// Withdraws the request to the radio while the adapter is being switched off and on. A link already made is kept,
+    /// and so is a scan for the kind of the address, which pauses by itself.
     mutating func pause(_ output: inout Output) {
         guard !isPaused, !isOver else { return }
         isPaused = true
@@ -64,14 +64,14 @@ extension ConnectMachine {
         isHeldBack = true
     }
 
-    /// Asks the radio again.
+    /// Repeats the request to the radio.
     mutating func resume(_ output: inout Output) {
         let goesOn = isHeldBack
         (isPaused, isHeldBack) = (false, false)
         if goesOn { goOn(&output) }
     }
 
-    /// The adapter can be used again: who has time left begins anew, a moment later.
+    /// The adapter can be used again: callers with time left begin again, slightly later.
     mutating func adapterReturned(_ number: Int, now: Duration, _ output: inout Output) {
         guard number == self.number, step == .waitForAdapter else { return }
         answer(&output) { now + Self.adapterRest < $0.end(true) ? nil : .failed }

@@ -2,27 +2,27 @@ import BLEProtocol
 import BLERadio
 
 extension ConnectMachine {
-    /// What there is to do, lane by lane; it is done in the order of the declarations here.
+    /// What to do, in independent lanes; carried out in the order of the declarations here.
     struct Output: Equatable {
-        /// A number, and what reports under it.
+        /// A number, and what reports with it.
         struct Begin: Equatable {
             let number: Int
             let step: Step
         }
 
-        /// One that waits no more.
+        /// A caller that no longer waits.
         struct Answer: Equatable {
             let waiter: Waiter.ID
             let outcome: Outcome
         }
 
-        /// What one is told who has waited.
+        /// The answer to a waiting caller.
         enum Outcome: Equatable {
-            /// The link is up, and it has a part in it.
+            /// The link is up, and the caller has a share in it.
             case linked
-            /// Its time is over; so many connections were never established meanwhile.
+            /// Its time has expired; this many connections were never established meanwhile.
             case timedOut(failures: Int)
-            /// The failure that was told last.
+            /// The last reported failure.
             case failed
         }
 
@@ -31,20 +31,20 @@ extension ConnectMachine {
             case cancel
         }
 
-        /// It is tried from now on: whoever watches whether the adapter hears anybody wants to know.
+        /// Attempts begin: reported to the watch of the adapter's reception.
         var tries = false
-        /// What is under way is taken back.
+        /// Withdraw the step in progress.
         var stops = false
-        /// The radio is left to others.
+        /// Leave the radio to others.
         var leavesTurn = false
-        /// When those who wait are looked at next.
+        /// When to check the waiting callers next.
         var alarm: Alarm?
-        /// It isn't tried any more; whether there is a link.
+        /// Attempts have ended; whether there is a link.
         var ends: Bool?
-        /// What those hear who watch the connection.
+        /// The states to report to watchers of the connection.
         var tells: Peripheral.ConnectionState?
         var answers: [Answer] = []
-        /// What is to be begun.
+        /// The step to begin.
         var begins: Begin?
 
         mutating func tell(_ state: Peripheral.ConnectionState) { tells = state }
@@ -53,10 +53,10 @@ extension ConnectMachine {
         var isEmpty: Bool { self == Output() }
     }
 
-    /// Why there is no link, as far as it decides what follows; whoever waited is told the error itself.
+    /// Why there is no link, as far as it decides what follows; waiting callers get the error itself.
     struct Failure: Equatable {
         var pace: ConnectPace.Failure
-        /// Another link of the peripheral's is in the way.
+        /// Another link of the peripheral is in conflict.
         var isBusy = false
         /// The adapter can't be used, and may yet return.
         var isOfAdapter = false

@@ -3,7 +3,7 @@ import BLERadio
 
 /// The way from nothing to a link, step by step.
 extension ConnectMachine {
-    /// Begins, or begins anew.
+    /// Begins, or begins again.
     mutating func start(_ output: inout Output) {
         if !isTrying { output.tries = true }
         isTrying = true
@@ -12,11 +12,11 @@ extension ConnectMachine {
         hasListened = addresses.count < 2
         hasTriedLink = false
         tries = 0
-        // A link of ours that is still going down would keep the peer busy.
+        // A previous link that is still closing would keep the peer busy.
         begin(.waitUntilDown, &output)
     }
 
-    /// The link before is down.
+    /// The previous link is down.
     mutating func isDown(_ number: Int, _ output: inout Output) {
         guard takes(number) != nil else { return }
         output.tell(.connecting)
@@ -24,12 +24,12 @@ extension ConnectMachine {
         begin(.recall, &output)
     }
 
-    /// What is kept of the peripheral is known.
+    /// The stored record of the peripheral has been read.
     ///
     /// - Parameters:
-    ///   - identities: who is behind those of its addresses that are private.
+    ///   - identities: the identities behind its private addresses.
     ///   - isBonded: whether there is a bond with it.
-    ///   - hasLink: whether there is a link to it, somebody's, as the radio says.
+    ///   - hasLink: whether the radio reports a link to it, of any program.
     mutating func recalled(
         _ number: Int,
         identities: [BluetoothAddress: BluetoothAddress],
@@ -43,10 +43,10 @@ extension ConnectMachine {
         if isBonded { begin(.restoreKeys, &output) } else { goOn(&output) }
     }
 
-    /// The adapter has the keys, or could not be given them. That is no reason not to try: it may have them.
+    /// The keys are loaded, or could not be: still worth trying, since the adapter may have them.
     mutating func keysRestored(_ number: Int, hasKeys: Bool, _ output: inout Output) {
         guard takes(number) != nil else { return }
-        // An adapter that has the key knows the peripheral by its identity alone.
+        // An adapter with the key identifies the peripheral only by its identity.
         candidates = candidates.flatMap { address -> [BluetoothAddress] in
             guard let identity = identities[address] else { return [address] }
             return hasKeys ? [identity] : [identity, address]
@@ -54,8 +54,8 @@ extension ConnectMachine {
         goOn(&output)
     }
 
-    /// Lines up with the first candidate, once it has been listened for all of them. Who has a link may not be heard, and is
-    /// tried before; where that tells nothing, the link was about to end.
+    /// Queues with the first candidate, after listening for all of them. A peripheral with a link may not advertise, so
+    /// it is tried before that; if the attempt reveals nothing, the link was about to end.
     mutating func goOn(_ output: inout Output) {
         if isPaused {
             isHeldBack = true
@@ -81,7 +81,7 @@ extension ConnectMachine {
         listened(number, &output)
     }
 
-    /// It has been listened for long enough, or can't be.
+    /// Listening has taken long enough, or is not possible.
     mutating func listened(_ number: Int, _ output: inout Output) {
         guard number == self.number, step != nil else { return }
         stop(&output)
@@ -90,13 +90,13 @@ extension ConnectMachine {
 
     // MARK: - The radio
 
-    /// The radio is the peripheral's for a while.
+    /// The peripheral's turn on the radio begins.
     mutating func granted(_ number: Int, _ output: inout Output) {
         guard number == turn, takes(number) != nil else { return }
         connect(&output)
     }
 
-    /// Somebody else is to have the radio: it lines up again.
+    /// Another peripheral gets the radio: this one queues again.
     mutating func revoked(_ number: Int, _ output: inout Output) {
         guard number == turn else { return }
         stop(&output)
@@ -113,7 +113,7 @@ extension ConnectMachine {
 
     private mutating func rotate() { candidates.append(candidates.removeFirst()) }
 
-    /// The radio has made a link; whether that is still wanted.
+    /// The radio has made a link; returns whether it is still wanted.
     mutating func connected(_ number: Int, _ output: inout Output) -> Bool {
         guard number == self.number, case .connect(let address, _)? = step else { return false }
         leaveTurn(&output)
@@ -126,7 +126,7 @@ extension ConnectMachine {
         if takes(number) != nil { linked(&output) }
     }
 
-    /// The time for a step is over, where it has one.
+    /// The time of a step has expired, if it has one.
     mutating func limitPassed(_ number: Int, _ output: inout Output) {
         guard number == self.number, let step else { return }
         switch step {

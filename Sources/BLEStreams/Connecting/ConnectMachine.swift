@@ -15,23 +15,23 @@ import BLERadio
 /// address by its octets alone. With two, it gives the link to the wrong socket, and Linux 6.1 no longer connects to
 /// any device once the other socket is closed.
 struct ConnectMachine: Equatable {
-    /// What takes time.
+    /// A step that takes time.
     enum Step: Equatable {
-        /// Until the link before, which is being closed, is down.
+        /// Until the previous link, which is closing, is down.
         case waitUntilDown
-        /// What is kept of the peripheral is read, where files may be read: on the radio's thread none is touched any more.
+        /// The stored record of the peripheral is read where files may be read, so never on the radio's thread.
         case recall
-        /// The adapter is given the keys of all bonds: it looks behind private addresses with them.
+        /// The keys of all bonds are loaded into the adapter, which resolves private addresses with them.
         case restoreKeys
-        /// The radio's turns are shared by all peripherals.
+        /// Waits for a turn on the radio, which all peripherals share.
         case lineUp
-        /// Until one of these is heard, which tells the kind of the address.
+        /// Until one of these is heard, which reveals the kind of the address.
         case listen(for: [BluetoothAddress], atMost: Duration)
-        /// The radio is asked for a link; `nil`: for as long as somebody wants it, and has its turn.
+        /// A link is requested from the radio; `nil`: for as long as callers wait and the turn lasts.
         case connect(to: BluetoothAddress, atMost: Duration?)
-        /// The link is up; its MTU is negotiated, and it is encrypted where there is a bond.
+        /// The link is up; its MTU is being negotiated, and it is encrypted if there is a bond.
         case settle(with: BluetoothAddress)
-        /// Until the link that failed while it settled is down; then for so long.
+        /// Until the link that failed while it settled is down, and then for this time.
         case waitForEnd(thenPause: Duration)
         case pause(Duration)
         /// Until the adapter can be used again.
@@ -40,67 +40,67 @@ struct ConnectMachine: Equatable {
         case rest(Duration)
     }
 
-    /// One that wants a link.
+    /// A caller that wants a link.
     struct Waiter: Equatable {
         typealias ID = Int
 
         let id: ID
-        /// For how long it waits, and until when.
+        /// Its time limit, and when that expires.
         let timeout: Duration
         var deadline: Duration
-        /// Whether it has another try made where a connection was never established; if not, it has rules of its own for that.
+        /// Whether to retry if a connection was never established; if not, the caller has its own rules for that.
         var persists = true
         var patience = Patience.none
-        /// The connections of this machine that were never established before it came.
+        /// The number of connections never established before the caller arrived.
         var formerFailures = 0
-        /// Since when it waits for the adapter.
+        /// When it began to wait for the adapter.
         var adapterFailed: Duration?
     }
 
-    /// Whether one waits for an adapter that can't be used.
+    /// How long to wait for an adapter that can't be used.
     enum Patience: Equatable {
         case none
-        /// Within its own limit.
+        /// Within the caller's own limit.
         case withinLimit
-        /// For so long; its own limit begins anew then.
+        /// This long; the caller's own limit restarts then.
         case upTo(Duration)
     }
 
-    /// How long a peripheral is listened for: all advertisers are heard in that time.
+    /// How long to listen for a peripheral: long enough to hear any advertiser.
     static let longestListening = Duration.seconds(12)
-    /// How long one kind of address is tried before the other has its turn, at first and later. Most advertisers are heard
-    /// within a second or two, all within ten.
+    /// How long to try one kind of address before the other, at first and later. Most advertisers are heard within a
+    /// second or two, all within ten.
     static let firstTurn = Duration.seconds(5)
     static let laterTurn = Duration.seconds(12)
     static let adapterRest = Duration.milliseconds(250)
 
-    /// All that the peripheral may have; the first one is the likelier.
+    /// All addresses that the peripheral may have, the likelier one first.
     let addresses: [BluetoothAddress]
-    /// In the order in which they came.
+    /// In the order of arrival.
     private(set) var waiters: [Waiter] = []
-    /// What is under way, and the number of the last step that was begun.
+    /// The step in progress, and the number of the last step begun.
     private(set) var step: Step?
     private(set) var number = 0
-    /// The addresses that have not failed; the first one has its turn.
+    /// The addresses that have not failed; the first one is being tried.
     var candidates: [BluetoothAddress]
-    /// Who is behind those of the addresses that are private.
+    /// The identities behind the private addresses.
     var identities: [BluetoothAddress: BluetoothAddress] = [:]
-    /// Whether there is a link to the peripheral, somebody's, as the radio says; and whether that has been tried for.
+    /// Whether the radio reports a link to the peripheral, of any program; and whether that was tried.
     var hasLink = false
     var hasTriedLink = false
-    /// Whether it has been listened for the peripheral, or need not be.
+    /// Whether listening for the peripheral is done or unnecessary.
     var hasListened: Bool
-    /// How often the kinds have had the radio.
+    /// How many turns on the radio the kinds have had.
     var tries = 0
-    /// How the failures so far are followed up.
+    /// The pace of retries after the failures so far.
     var pace = ConnectPace(true)
-    /// The longest limit of those who wait, which bounds listening and the turns of each kind.
+    /// The longest limit of the waiting callers, which bounds listening and the turns of each kind.
     private(set) var limit = Duration.zero
-    /// The number of the step that has, or waits for, the radio's turn.
+    /// The number of the step that has a turn on the radio, or waits for it.
     var turn: Int?
-    /// Whether whoever watches the connection has been told that a link is being made.
+    /// Whether watchers of the connection were told that a link is being made.
     var isTold = false
-    /// Whether it is being tried, as whoever watches the adapter was told.
+    /// Whether the watch of the adapter was told of attempts.
     var isTrying = false
     /// Whether the adapter is being switched off and on, and whether the next step waits for that.
     var isPaused = false
@@ -112,7 +112,7 @@ struct ConnectMachine: Equatable {
     private var alarm: Duration?
     private(set) var isOver = false
 
-    /// - Parameter addresses: all that the peripheral may have; the first one is the likelier.
+    /// - Parameter addresses: all that the peripheral may have, the likelier one first.
     init(_ addresses: [BluetoothAddress]) {
         self.addresses = addresses
         candidates = addresses
@@ -121,17 +121,17 @@ struct ConnectMachine: Equatable {
 
     // MARK: - Steps
 
-    /// Begins one; of the one before nothing is heard any more.
+    /// Begins a step; the previous one's reports are ignored from then on.
     mutating func begin(_ step: Step, _ output: inout Output) {
         number &+= 1
         self.step = step
         output.begins = Output.Begin(number: number, step: step)
     }
 
-    /// Whether this is what is under way; it is over now.
+    /// Ends the step in progress; returns whether it is this one.
     mutating func takes(_ number: Int) -> Step? { number == self.number ? step.take() : nil }
 
-    /// Takes back what is under way.
+    /// Withdraws the step in progress.
     mutating func stop(_ output: inout Output) {
         if step.take() != nil { output.stops = true }
         leaveTurn(&output)
@@ -140,14 +140,14 @@ struct ConnectMachine: Equatable {
     /// Leaves the radio to others.
     mutating func leaveTurn(_ output: inout Output) { if turn.take() != nil { output.leavesTurn = true } }
 
-    // MARK: - Those who wait
+    // MARK: - Callers
 
-    /// One more wants a link.
+    /// Adds a caller that wants a link.
     mutating func join(_ waiter: Waiter, now: Duration, _ output: inout Output) {
         var waiter = waiter
         waiter.formerFailures = pace.failures
         if step == .waitForAdapter {
-            // It would be told so at once, too, if it came first.
+            // It would get this answer immediately if it were the first one, too.
             guard waiter.patience != .none else {
                 return output.answers.append(Output.Answer(waiter: waiter.id, outcome: .failed))
             }
@@ -159,14 +159,14 @@ struct ConnectMachine: Equatable {
         setAlarm(&output)
     }
 
-    /// One wants it no more; it is told nothing.
+    /// Withdraws a caller, without an answer.
     mutating func leave(_ id: Waiter.ID, _ output: inout Output) {
         guard let index = waiters.firstIndex(where: { $0.id == id }) else { return }
         waiters.remove(at: index)
         if waiters.isEmpty { abandon(&output) } else { setAlarm(&output) }
     }
 
-    /// Those are told whose time is over.
+    /// Answers the callers whose time has expired.
     mutating func alarmRang(now: Duration, _ output: inout Output) {
         alarm = nil
         let (isWaitingForAdapter, failures) = (step == .waitForAdapter, pace.failures)
@@ -194,7 +194,7 @@ struct ConnectMachine: Equatable {
         for index in waiters.indices { change(&waiters[index]) }
     }
 
-    /// Sees to it that those who wait are looked at when the first one's time is over.
+    /// Sets the alarm for the first caller whose time expires.
     mutating func setAlarm(_ output: inout Output) {
         let isWaitingForAdapter = step == .waitForAdapter
         let next = waiters.lazy.map { $0.end(isWaitingForAdapter) }.min()
@@ -205,16 +205,16 @@ struct ConnectMachine: Equatable {
 
     // MARK: - The end
 
-    /// Nobody waits any more: what is under way is taken back.
+    /// No caller waits any longer: the step in progress is withdrawn.
     mutating func abandon(_ output: inout Output) {
-        // A link that is up already tells its own end.
+        // A link that is already up reports its own end.
         if case .settle? = step { isTold = false }
         stop(&output)
         if isTold { output.tell(.disconnected(nil)) }
         end(isLinked: false, &output)
     }
 
-    /// The link is there, and all who have waited share it.
+    /// The link is ready, and all waiting callers share it.
     mutating func linked(_ output: inout Output) {
         output.tell(.connected)
         users = waiters.count
@@ -235,11 +235,11 @@ struct ConnectMachine: Equatable {
         isTrying = false
     }
 
-    /// All who wait hear of a failure, but those who wait for the adapter where it is that which has failed.
+    /// Answers all callers with a failure, except those that wait for the adapter if it is the adapter that failed.
     mutating func giveUp(_ failure: Failure, now: Duration, _ output: inout Output) {
         stop(&output)
         answer(&output) { waiter in failure.isOfAdapter && waiter.patience != .none ? nil : .failed }
-        // Nobody is told that a link is being made before the one before is down.
+        // Watchers are not told of a new link before the previous one is down.
         if isTold { output.tell(.disconnected(failure.reason)) }
         guard !waiters.isEmpty else { return end(isLinked: false, &output) }
         endTrying(isLinked: false, &output)
@@ -251,10 +251,10 @@ struct ConnectMachine: Equatable {
 
     // MARK: - The link
 
-    /// One more uses the link that is up.
+    /// Adds a user of the link.
     mutating func share() { users += 1 }
 
-    /// One who has used the link doesn't any more; whether nobody is left, and it is to be dropped.
+    /// Removes a user of the link; returns whether it was the last one, so that the link must be dropped.
     mutating func unshare() -> Bool {
         users -= 1
         return users <= 0
@@ -262,9 +262,9 @@ struct ConnectMachine: Equatable {
 }
 
 extension ConnectMachine.Waiter {
-    /// When its time is over.
+    /// When its time expires.
     ///
-    /// - Parameter isWaitingForAdapter: whether it is the adapter that it waits for.
+    /// - Parameter isWaitingForAdapter: whether it waits for the adapter.
     func end(_ isWaitingForAdapter: Bool) -> Duration {
         guard isWaitingForAdapter, case .upTo(let limit) = patience, let adapterFailed else { return deadline }
         return adapterFailed + limit

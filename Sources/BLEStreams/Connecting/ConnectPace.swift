@@ -7,16 +7,16 @@ import BLEProtocol
 /// three retries follow without a pause, and then others with growing pauses, within the caller's time limit. Other
 /// failures are not retried.
 struct ConnectPace: Equatable {
-    /// What became of a try.
+    /// The failure of an attempt.
     struct Failure: Equatable {
-        /// The connection was lost, and nothing was ever heard on it.
+        /// The connection was lost before anything was received on it.
         let isUnestablished: Bool
-        /// The peer has ended a link that it still had with an earlier program, and takes a fresh one then.
+        /// The peer ended a link left by an earlier program, and will accept a new one.
         let wasResumed: Bool
 
         /// - Parameters:
-        ///   - wasHeard: whether a PDU had come over the link.
-        ///   - wasResumed: whether the radio had found the link, and not made it.
+        ///   - wasHeard: whether a PDU was received on the link.
+        ///   - wasResumed: whether the radio took over an existing link.
         init(_ error: BLEError, wasHeard: Bool, wasResumed: Bool) {
             let isOfLink = error.code == .connectionFailed || error.code == .disconnected
             isUnestablished = isOfLink && error.reason?.kind == .failedToEstablish && !wasHeard
@@ -24,19 +24,19 @@ struct ConnectPace: Equatable {
         }
     }
 
-    /// How many tries follow without a pause.
+    /// How many retries follow without a pause.
     static let triesAtOnce = 3
     static let pauses = RetryPolicy.exponential(from: .milliseconds(250), to: .seconds(4))
 
-    /// Whether there are further tries at all.
+    /// Whether there are any retries.
     var persists: Bool
     private var resumptions = 0
-    /// The connections that were never established.
+    /// The number of connections never established.
     private(set) var failures = 0
 
     init(_ persists: Bool) { self.persists = persists }
 
-    /// For how long to wait before the next try; `nil` where none is to follow.
+    /// The pause before the next attempt; `nil` for no further attempt.
     mutating func pause(after failure: Failure, random: UInt64) -> Duration? {
         if failure.isUnestablished { failures += 1 }
         guard persists else { return nil }

@@ -26,21 +26,22 @@ final class ConnectionBoard: Sendable {
     }
 
     private let state = Mutex(State())
+    private let news = Announcements()
 
-    /// Whether no peripheral is other than idle, and nobody watches one.
+    /// Whether all peripherals are idle and unwatched.
     var isEmpty: Bool { state.withLock { $0.entries.isEmpty } }
 
     func current(_ address: BluetoothAddress) -> Peripheral.ConnectionState {
         state.withLock { $0.entries[address.rawValue]?.state ?? .disconnected(nil) }
     }
 
-    /// Notes a transition and tells every watcher; none is merged away.
+    /// Records a transition and tells every watcher; none is merged away.
     func set(_ new: Peripheral.ConnectionState, of address: BluetoothAddress) {
         let waiting = state.withLock { state in
             var entry = state.entries[address.rawValue] ?? Entry()
             entry.state = new
-            // Under the lock, so that all watchers see one order.
-            for watcher in entry.watchers.all { watcher.send(new) }
+            let watchers = entry.watchers.all
+            if !watchers.isEmpty { news.add { for watcher in watchers { watcher.send(new) } } }
             var waiting: [@Sendable () -> Void] = []
             if case .disconnected = new { swap(&waiting, &entry.waitingForDown) }
             state.entries[address.rawValue] = entry.isIdle ? nil : entry
@@ -50,10 +51,11 @@ final class ConnectionBoard: Sendable {
             }
             return waiting
         }
+        news.make()
         for action in waiting { action() }
     }
 
-    /// Calls the closure once no link to the peripheral is being closed; at once where none is.
+    /// Calls the closure once no link to the peripheral is being closed; immediately if none is.
     func whenDown(_ address: BluetoothAddress, _ action: @escaping @Sendable () -> Void) {
         let isDown = state.withLock { state in
             guard state.entries[address.rawValue]?.state == .disconnecting else { return true }
@@ -63,7 +65,7 @@ final class ConnectionBoard: Sendable {
         if isDown { action() }
     }
 
-    /// Calls the closure once no link is up, being made or being closed; at once where none is.
+    /// Calls the closure once no link is up, being made or being closed; immediately if none is.
     func whenQuiet(_ action: @escaping @Sendable () -> Void) {
         let isQuiet = state.withLock { state in
             if !state.isQuiet { state.waitingForQuiet.append(action) }
@@ -72,12 +74,14 @@ final class ConnectionBoard: Sendable {
         if isQuiet { action() }
     }
 
-    /// The present state goes into the mailbox at once, then each transition, until the returned closure is called.
+    /// Puts the present state into the mailbox immediately, then each transition, until the returned closure is called.
     func watch(_ address: BluetoothAddress, _ mailbox: Mailbox<Peripheral.ConnectionState>) -> @Sendable () -> Void {
         let id = state.withLock { state in
-            mailbox.send(state.entries[address.rawValue]?.state ?? .disconnected(nil))
+            let now = state.entries[address.rawValue]?.state ?? .disconnected(nil)
+            news.add { mailbox.send(now) }
             return state.entries[address.rawValue, default: Entry()].watchers.add(mailbox)
         }
+        news.make()
         return {
             self.state.withLock { state in
                 _ = state.entries[address.rawValue]?.watchers.remove(id)

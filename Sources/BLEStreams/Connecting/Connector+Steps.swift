@@ -2,9 +2,9 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Carrying out what a ``ConnectMachine`` says.
+/// Carries out the outputs of a ``ConnectMachine``.
 extension Connector {
-    /// Does what one output asks for, in the order of its declarations.
+    /// Carries out one output, in the order of its declarations.
     func perform(_ errand: Errand) {
         let (number, output) = (errand.number, errand.output)
         guard let entry = state.withLock({ $0.entries[number] }) else { return }
@@ -19,7 +19,7 @@ extension Connector {
         if let begin = output.begins { self.begin(begin.step, begin.number, number, entry) }
     }
 
-    /// Changes what is to be undone of a peripheral.
+    /// Changes what remains to be undone for a peripheral.
     private func update(_ number: Int, _ body: (inout Running) -> Void) {
         state.withLock { state in
             guard var running = state.entries[number]?.running else { return }
@@ -47,7 +47,7 @@ extension Connector {
         update(number) { $0.alarm = timer }
     }
 
-    /// Has it watched whether the adapter hears anybody, until the end.
+    /// Watches whether the adapter receives anything, until the end.
     private func watchHearing(_ number: Int, _ core: CentralCore, _ address: BluetoothAddress) {
         let attempt = RecoveryDriver.Attempt(
             pause: { [weak self] in self?.change(number) { $0.pause(&$1) } },
@@ -58,6 +58,7 @@ extension Connector {
     }
 
     private func answer(_ errand: Errand) {
+        tellEvents(errand)
         for (asker, outcome) in errand.answers {
             switch outcome {
             case .linked:
@@ -69,6 +70,25 @@ extension Connector {
                 guard var error = errand.failure else { continue }
                 error.elapsed = timeline.now - asker.begin
                 asker.answer(.failure(error))
+            }
+        }
+    }
+
+    /// Has the handlers of events hear what those who waited are about to hear; of a link once.
+    private func tellEvents(_ errand: Errand) {
+        guard let (first, outcome) = errand.answers.first, let events = first.peripheral.core.events else { return }
+        if outcome == .linked {
+            return events.tell(.connected(after: timeline.now - first.begin), of: first.peripheral.address)
+        }
+        for (asker, outcome) in errand.answers {
+            let (address, after) = (asker.peripheral.address, timeline.now - asker.begin)
+            switch outcome {
+            case .linked: break
+            case .timedOut(let failures):
+                let error = BLEError.connectTimedOut(asker.peripheral, after: asker.timeout, failures: failures)
+                events.tell(.connectFailed(error, after: after), of: address)
+            case .failed:
+                if let failure = errand.failure { events.tell(.connectFailed(failure, after: after), of: address) }
             }
         }
     }
@@ -147,7 +167,7 @@ extension Connector {
         update(number) { $0.undo = undo }
     }
 
-    /// What there are of keys may turn out not to be good enough.
+    /// The keys at hand may prove insufficient.
     private func expectPairing(_ entry: Entry) {
         guard let capability = entry.capability, capability != .noInputNoOutput else { return }
         for (address, record) in entry.records {
@@ -167,7 +187,7 @@ extension Connector {
                 self.change(number) { $0.heard(id, heard.address, &$1) }
             },
             lost: { _ in },
-            // Without the permission to scan, for one.
+            // For example without the permission to scan.
             fail: { _ in self.change(number) { $0.listened(id, &$1) } }
         )
         update(number) { $0.undo = stop }
@@ -190,13 +210,13 @@ extension Connector {
                 if isWanted { state.entries[number]?.radioLink = radioLink }
                 return isWanted
             }
-            // Too late: nobody wants it any more, or this kind's turn is over.
+            // Too late: no caller waits any longer, or this kind's turn has ended.
             if !isWanted { radioLink.disconnect() }
             carryOut()
         }
     }
 
-    /// Negotiates the MTU, and encrypts the link where there is a bond.
+    /// Negotiates the MTU, and encrypts the link if there is a bond.
     private func settle(with address: BluetoothAddress, _ id: Int, _ number: Int, _ entry: Entry) {
         let core = entry.peripheral.core
         guard let radioLink = entry.radioLink else { return }
@@ -218,7 +238,7 @@ extension Connector {
         }
     }
 
-    /// - Parameter link: the link that has ended, where there was one.
+    /// - Parameter link: the link that has ended, if there was one.
     private func failed(_ error: BLEError, _ id: Int, _ number: Int, _ core: CentralCore, _ link: Link? = nil) {
         let pace = ConnectPace.Failure(
             error,

@@ -15,23 +15,23 @@ import Synchronization
 final class Connector: Sendable {
     typealias Answer = @Sendable (Result<Link, BLEError>) -> Void
 
-    /// What one wants.
+    /// A caller's request for a link.
     struct Wish {
-        /// For how long to try.
+        /// How long to try.
         var timeout: Duration = .seconds(30)
-        /// Whether it is tried again, within the time, when the connection failed to be established; if not, who asks has rules
-        /// of its own for that.
+        /// Whether to retry, within the time limit, if the connection failed to be established; if not, the caller has
+        /// its own rules for that.
         var persists = true
-        /// Whether an adapter that can't be used is waited for.
+        /// Whether to wait for an adapter that can't be used.
         var patience = ConnectMachine.Patience.none
-        /// What the link is to be like, where it is this wish that makes it; `nil`: what is preferred for the peripheral, or by the
-        /// central.
+        /// The parameters of the link, if this request makes it; `nil`: the preference for the peripheral, or the
+        /// central's.
         var parameters: ConnectionParameters?
-        /// Who answers when the link has to be raised; `nil`: as it was said for the peripheral, or the central.
+        /// The pairing answers if the link must be raised; `nil`: those of the peripheral, or the central.
         var pairing: PairingAnswers?
     }
 
-    /// One who waits.
+    /// A waiting caller.
     struct Asker {
         let peripheral: Peripheral
         let timeout: Duration
@@ -41,31 +41,31 @@ final class Connector: Sendable {
 
     /// One peripheral.
     struct Entry {
-        /// As the first one who wanted a link gave it.
+        /// The peripheral as the first caller named it.
         let peripheral: Peripheral
         let parameters: ConnectionParameters?
-        /// What the program can do for the person who pairs, where the link may be raised.
+        /// The program's capabilities for pairing, if the link may be raised.
         let capability: PairingCapability?
         var machine: ConnectMachine
         var askers: [ConnectMachine.Waiter.ID: Asker] = [:]
-        /// What is kept of each of the addresses.
+        /// The stored record of each address.
         var records: [BluetoothAddress: PeerRecord] = [:]
-        /// Why the adapter could not be given the keys of the bond with the peripheral.
+        /// The error if the bond's keys could not be loaded into the adapter.
         var keysNotRestored: BLEError?
-        /// Why the last try has failed.
+        /// The error of the last attempt.
         var failure: BLEError?
-        /// What the radio has made.
+        /// The link that the radio has made.
         var radioLink: (any ATTLink)?
         /// The link, from when it begins to settle.
         var link: Link?
         var running = Running()
-        /// How many outputs are yet to be carried out.
+        /// How many outputs remain to be carried out.
         var pending = 0
-        /// Whether nobody comes to it any more.
+        /// Whether the entry accepts no more callers.
         var isRetired = false
     }
 
-    /// What is to be undone of a peripheral; only who carries out touches it.
+    /// What remains to be undone for a peripheral; used only by the thread that carries out outputs.
     struct Running {
         /// Takes back the step under way.
         var undo: (@Sendable () -> Void)?
@@ -73,33 +73,33 @@ final class Connector: Sendable {
         var limit: RadioActivity?
         var leaveTurn: (@Sendable () -> Void)?
         var alarm: RadioActivity?
-        /// Notes the end, where it is watched whether the adapter hears.
+        /// Reports the end to the watch of the adapter's reception.
         var end: (@Sendable (_ isLinked: Bool) -> Void)?
     }
 
     struct State {
         var entries: [Int: Entry] = [:]
-        /// Which of the entries are those of peripherals that somebody wants a link to, or has one.
+        /// The entries of the peripherals to which a caller wants or has a link.
         var current: [UInt64: Int] = [:]
         var lastNumber = 0
         var outbox: [Errand] = []
         var isCarryingOut = false
     }
 
-    /// What is to be carried out for one peripheral.
+    /// An output to carry out for one peripheral.
     struct Errand {
         let number: Int
         let output: ConnectMachine.Output
-        /// Who is answered; they are in the table no more.
+        /// The callers to answer; they are no longer in the table.
         let answers: [(asker: Asker, outcome: ConnectMachine.Output.Outcome)]
         let failure: BLEError?
     }
 
-    /// So many peripherals are connected to side by side.
+    /// The default number of peripherals to connect to side by side.
     static let width = 16
 
     let timeline: any Timeline
-    /// How many peripherals the radio is asked for side by side.
+    /// How many links are requested from the radio side by side.
     let turns: Turns
     let state = Mutex(State())
 
@@ -108,28 +108,16 @@ final class Connector: Sendable {
         turns = Turns(width: Self.width, limit: Turns.Limit(.seconds(5), on: timeline))
     }
 
-    // MARK: - Coming
+    // MARK: - Requests
 
-    /// Waits for a link, one's own or one that others have; exactly one answer comes, at once or later, unless what is
-    /// returned is called before.
+    /// Waits for a link, a new or a shared one; the answer is called exactly once, immediately or later, unless the
+    /// returned closure is called before.
     func connect(to peripheral: Peripheral, _ wish: Wish, _ answer: @escaping Answer) -> @Sendable () -> Void {
         let asker = Asker(peripheral: peripheral, timeout: wish.timeout, begin: timeline.now, answer: answer)
-        let id = nextWaiter()
-        let waiter = ConnectMachine.Waiter(
-            id: id,
-            timeout: wish.timeout,
-            deadline: asker.begin + wish.timeout,
-            persists: wish.persists,
-            patience: wish.patience
-        )
+        let waiter = self.waiter(for: wish, since: asker.begin)
+        let id = waiter.id
         // Asked for before the lock is taken: what is preferred is under locks of its own.
-        let preferences = peripheral.core.preferences
-        let fresh = Entry(
-            peripheral: peripheral,
-            parameters: wish.parameters ?? preferences[peripheral.address],
-            capability: (wish.pairing ?? preferences.answers(for: peripheral.address))?.capability,
-            machine: ConnectMachine([peripheral.address] + peripheral.alternatives)
-        )
+        let fresh = self.entry(for: peripheral, wish)
         let key = peripheral.address.rawValue
         let (shared, number): (Link?, Int) = state.withLock { state in
             if let number = state.current[key], let link = state.entries[number]?.link,
@@ -139,7 +127,7 @@ final class Connector: Sendable {
                     state.entries[number]?.machine.share()
                     return (link, number)
                 }
-                // Lost, and some have yet to leave it.
+                // The link is lost, and some users have yet to leave it.
                 state.retire(number, key)
             }
             let number = state.current[key] ?? state.add(fresh, key)
@@ -155,9 +143,29 @@ final class Connector: Sendable {
         return { self.leave(number, waiter: id) }
     }
 
+    private func waiter(for wish: Wish, since begin: Duration) -> ConnectMachine.Waiter {
+        ConnectMachine.Waiter(
+            id: nextWaiter(),
+            timeout: wish.timeout,
+            deadline: begin + wish.timeout,
+            persists: wish.persists,
+            patience: wish.patience
+        )
+    }
+
+    private func entry(for peripheral: Peripheral, _ wish: Wish) -> Entry {
+        let preferences = peripheral.core.preferences
+        return Entry(
+            peripheral: peripheral,
+            parameters: wish.parameters ?? preferences[peripheral.address],
+            capability: (wish.pairing ?? preferences.answers(for: peripheral.address))?.capability,
+            machine: ConnectMachine([peripheral.address] + peripheral.alternatives)
+        )
+    }
+
     /// Waits for a link, as the closure form does.
     ///
-    /// - Throws: why there is none; `CancellationError`.
+    /// - Throws: the reason if there is none; `CancellationError`.
     func connect(
         to peripheral: Peripheral,
         _ wish: Wish,
@@ -168,20 +176,20 @@ final class Connector: Sendable {
         }
     }
 
-    /// One wants no link any more, and is told nothing.
+    /// Withdraws a request, without an answer.
     private func leave(_ number: Int, waiter id: ConnectMachine.Waiter.ID) {
         let asker = state.withLock { state in
             state.change(number) { $0.leave(id, &$1) }
             return state.entries[number]?.askers.removeValue(forKey: id)
         }
         carryOut()
-        // Released outside the lock: what it holds may be deallocated with it.
+        // Released outside the lock: this may deallocate what it holds.
         withExtendedLifetime(asker) {}
     }
 
     private func nextWaiter() -> ConnectMachine.Waiter.ID { state.withLock { $0.number() } }
 
-    /// The link to a peripheral that is up; `nil` where there is none.
+    /// The link to a peripheral if it is up; otherwise `nil`.
     func link(to peripheral: Peripheral) -> Link? {
         state.withLock { state in
             guard let number = state.current[peripheral.address.rawValue], let entry = state.entries[number],
@@ -191,9 +199,9 @@ final class Connector: Sendable {
         }
     }
 
-    // MARK: - Going
+    // MARK: - Releasing
 
-    /// A link is down: whoever still has a part in it finds nothing any more.
+    /// A link is down: remaining users find it gone.
     func ended(_ peripheral: Peripheral) {
         let key = peripheral.address.rawValue
         let gone = state.withLock { state -> Entry? in
@@ -202,16 +210,16 @@ final class Connector: Sendable {
             else { return nil }
             return state.retire(number, key)
         }
-        // Released outside the lock: what it holds may be deallocated with it.
+        // Released outside the lock: this may deallocate what it holds.
         withExtendedLifetime(gone) {}
     }
 
-    /// One who has used a link doesn't any more; whether nobody is left, and it is to be dropped.
+    /// Removes a user of a link; returns whether it was the last one, so that the link must be dropped.
     ///
-    /// - Parameter number: which of the links to the peripheral it was.
+    /// - Parameter number: the number of the link, among those to the peripheral.
     fileprivate func leave(_ number: Int, _ key: UInt64) -> Bool {
         let (isLast, gone): (Bool, Entry?) = state.withLock { state in
-            // It was lost before, and there may be another one.
+            // It was already lost, and there may be another one.
             guard state.current[key] == number else { return (true, nil) }
             guard state.entries[number]?.machine.unshare() != false else { return (false, nil) }
             return (true, state.retire(number, key))
@@ -222,13 +230,13 @@ final class Connector: Sendable {
 
     // MARK: - One step
 
-    /// Asks the machine of a peripheral, then carries out what it says.
+    /// Makes a step of a peripheral's machine, then carries out its output.
     func change(_ number: Int, _ body: (inout ConnectMachine, inout ConnectMachine.Output) -> Void) {
         state.withLock { $0.change(number, body) }
         carryOut()
     }
 
-    /// Carries out what there is to be done, unless that is under way.
+    /// Carries out pending outputs, unless that is in progress.
     func carryOut() {
         var gone: Entry?
         while let errand = state.withLock({ $0.nextErrand() }) {
@@ -240,7 +248,7 @@ final class Connector: Sendable {
 }
 
 extension Connector.State {
-    /// Rises: what stands for an entry or for one who waits stands for no other.
+    /// Ascending: a number for an entry or a caller is never reused.
     mutating func number() -> Int {
         lastNumber += 1
         return lastNumber
@@ -253,7 +261,7 @@ extension Connector.State {
         return number
     }
 
-    /// Has nobody come to an entry any more; it is handed back where nothing of it is left to do.
+    /// Closes an entry to new callers; returns it if nothing remains to be done for it.
     @discardableResult
     mutating func retire(_ number: Int, _ key: UInt64) -> Connector.Entry? {
         if current[key] == number { current[key] = nil }
@@ -263,7 +271,7 @@ extension Connector.State {
 
     mutating func change(_ number: Int, _ body: (inout ConnectMachine, inout ConnectMachine.Output) -> Void) {
         guard var entry = entries[number] else { return }
-        // In place, so that the arrays of the machine aren't copied.
+        // In place, so that the machine's arrays aren't copied.
         entries[number] = nil
         var output = ConnectMachine.Output()
         body(&entry.machine, &output)
@@ -280,7 +288,7 @@ extension Connector.State {
         if entry.machine.isOver { retire(number, entry.peripheral.address.rawValue) }
     }
 
-    /// What is to be carried out next; `nil` where there is nothing, or somebody is at it.
+    /// The next output to carry out; `nil` if there is none, or another thread is carrying it out.
     mutating func nextErrand() -> Connector.Errand? {
         guard !isCarryingOut, !outbox.isEmpty else { return nil }
         isCarryingOut = true
@@ -295,17 +303,17 @@ extension Connector.State {
     }
 }
 
-/// The part that one user has in a link.
+/// One user's share in a link.
 final class LinkShare: Sendable {
     private let number: Int
     private let wasLast = Mutex<Bool?>(nil)
 
-    /// - Parameter number: which of the links to the peripheral it is.
+    /// - Parameter number: the number of the link, among those to the peripheral.
     init(_ number: Int) { self.number = number }
 
-    /// Gives the part up, once.
+    /// Releases the share, once.
     ///
-    /// - Returns: whether it was the last one: the link is to be dropped. The same each time.
+    /// - Returns: whether it was the last one, so that the link must be dropped; the same on each call.
     func leave(_ peripheral: Peripheral) -> Bool {
         wasLast.withLock { wasLast in
             let answer = wasLast ?? peripheral.core.connector.leave(number, peripheral.address.rawValue)

@@ -2,13 +2,14 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// One iteration of ``Peripheral/stream(timeout:parameters:pairing:_:)``: waits for a link, and is the stream on it from then on.
+/// One iteration of ``Peripheral/stream(timeout:parameters:pairing:_:)``: waits for a link, then iterates the stream on
+/// it.
 final class LinkCursor<Element: Sendable> {
     private let body: (Link) -> BLEStream<Element>
     private let tally: Tally
     private let waker: Waker
     private let arrival = LinkArrival()
-    /// Gives up the attempt to connect, while there is one.
+    /// Abandons the attempt to connect, if there is one.
     private var cancel: (() -> Void)?
     private var inner: Cursor<Element>?
     private var isStopped = false
@@ -62,11 +63,11 @@ final class LinkCursor<Element: Sendable> {
     }
 }
 
-/// The link that an attempt to connect brings, or why there is none; a link that comes too late is given up.
+/// The result of an attempt to connect: a link or an error; a link that comes too late is released.
 private final class LinkArrival: Sendable {
     private enum State {
         case waiting
-        /// In a box, which is rarely there: the error itself is larger than all else that waits here.
+        /// In a box, since it is rare: the error is larger than everything else here.
         case failed(any Error)
         case up(Link)
         case closed
@@ -87,7 +88,7 @@ private final class LinkArrival: Sendable {
         unwanted.map(Link.giveUp)
     }
 
-    /// The link, where it is up.
+    /// The link, if it is up.
     func take() throws -> Link? {
         switch state.withLock({ $0 }) {
         case .waiting, .closed: return nil

@@ -95,7 +95,7 @@ extension BLEError {
             .notSupported,
             operation: "notifications",
             object: "of \(characteristic.uuid) of \(peripheral)",
-            cause: "the characteristic can neither notify nor indicate; it has: \(characteristic.properties)",
+            cause: "the characteristic can neither notify nor indicate; its properties: \(characteristic.properties)",
             remedy: "Read it instead."
         )
     }

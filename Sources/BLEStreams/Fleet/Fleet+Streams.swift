@@ -2,10 +2,11 @@ import BLEProtocol
 import BLERadio
 
 extension Fleet {
-    /// The values of all planned subscriptions of all sessions, those added later too, as they come.
+    /// The values of all planned subscriptions of all sessions, including sessions added later, in the order of
+    /// arrival.
     ///
-    /// Gaps pass; ``BLEStream/withGaps()`` shows them without telling whose they are, which a stream of the session
-    /// itself does. It ends with the fleet; a session that fails or is removed ends nothing.
+    /// ``BLEStream/withGaps()`` shows the gaps, but not in which session; a stream of the session itself does. The
+    /// stream ends with the fleet, not when a session fails or is removed.
     public var values: BLEStream<Session.Value> {
         let subject = StreamSubject(operation: "values", object: "of a fleet")
         return BLEStream(subject, timeline: central.core.timeline, buffer: .standard) { mailbox in
@@ -38,9 +39,10 @@ extension Fleet {
         }
     }
 
-    /// What all sessions are doing: of each, the last transition at once, then every one; of those added later too.
+    /// The transitions of all sessions, including sessions added later: of each, the last one immediately, then every
+    /// one.
     ///
-    /// It ends with the fleet.
+    /// The stream ends with the fleet.
     public var transitions: BLEStream<Session.Transition> {
         let subject = StreamSubject(operation: "session states", object: "of a fleet")
         return BLEStream(subject, timeline: central.core.timeline, buffer: .standard) { mailbox in

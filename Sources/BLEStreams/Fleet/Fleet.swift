@@ -2,7 +2,8 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Many sessions on one radio, each for itself, and their values as one stream.
+/// Many sessions on one radio, and their values as one stream. Use a fleet to follow many peripherals at once; for one,
+/// a ``Session`` is enough.
 ///
 /// ```swift
 /// try await central.withFleet { fleet in
@@ -11,9 +12,10 @@ import Synchronization
 /// }
 /// ```
 ///
-/// Sessions may be added and removed at any time. They share the radio: one scan serves all that look for something,
-/// attempts to connect wait side by side or, where there are many, take turns; a peripheral that is slow or away keeps
-/// no other one waiting. Two sessions for one peripheral share its link. A session that fails stays in the fleet, failed, until it is reset or removed.
+/// Sessions can be added and removed at any time. They share the radio: one scan serves all sessions that search, and
+/// attempts to connect run side by side or, if there are many, take turns; a slow or absent peripheral delays no other
+/// one. Two sessions for one peripheral share its link. A failed session stays in the fleet until it is reset or
+/// removed.
 public final class Fleet: Sendable {
     private struct State {
         var sessions: [Session] = []
@@ -37,12 +39,12 @@ public final class Fleet: Sendable {
 
     // MARK: - Changing it
 
-    /// Adds a session, which begins at once.
+    /// Adds a session, which begins immediately.
     ///
     /// - Parameters:
-    ///   - plan: whom to find, what to ask of it, for how long to try.
-    ///   - initialise: what has to succeed first on each link, before the subscriptions.
-    /// - Returns: the session; one that has ended already where the fleet is over.
+    ///   - plan: which peripheral to find, what to require of it, and how long to try.
+    ///   - initialise: the program's first steps on each link, before the subscriptions; they must succeed.
+    /// - Returns: the session; if the fleet has ended, the session has ended too.
     @discardableResult
     public func add(
         _ plan: Session.Plan,
@@ -50,7 +52,7 @@ public final class Fleet: Sendable {
     ) -> Session {
         let session = Session(plan, on: central, initialise: initialise)
         let driver = SessionDriver(session)
-        // Before the program has the session, and could run it itself.
+        // Before the program gets the session and could run it itself.
         _ = session.orders.beginDriving(driver.wake)
         let watchers = state.withLock { state -> [FleetWatcher]? in
             guard !state.isOver else { return nil }
@@ -67,8 +69,8 @@ public final class Fleet: Sendable {
         return session
     }
 
-    /// Ends a session in order and takes it out of the fleet; returns when its link is down, which is bounded in time.
-    /// One that was kept for later runs of the program is forgotten.
+    /// Ends a session in order and removes it from the fleet; returns when its link is down, after a bounded time.
+    /// A session kept for later runs of the program is forgotten.
     public func remove(_ session: Session) async {
         session.stop()
         await undisturbedReply(on: central.core.timeline) { finish in
@@ -85,7 +87,7 @@ public final class Fleet: Sendable {
 
     // MARK: - Running
 
-    /// Runs the sessions until the fleet is stopped or the task is cancelled; each is one child task.
+    /// Runs the sessions, each in a child task, until the fleet is stopped or the task is cancelled.
     func run() async {
         await withDiscardingTaskGroup { group in
             for await driver in additions {
@@ -99,7 +101,7 @@ public final class Fleet: Sendable {
         for watcher in state.withLock({ $0.watchers.removeAll() }) { watcher.finish() }
     }
 
-    /// Ends all sessions in order; the fleet can't be used any more.
+    /// Ends all sessions in order; the fleet can't be used afterwards.
     func stop() {
         state.withLock { $0.isOver = true }
         adder.finish()
@@ -116,7 +118,7 @@ public final class Fleet: Sendable {
 
     // MARK: - Watching
 
-    /// Has all sessions watched, those added later too, until what is returned is called.
+    /// Watches all sessions, including those added later, until the returned closure is called.
     func watch(_ watcher: FleetWatcher) -> @Sendable () -> Void {
         let (id, sessions, isOver) = state.withLock { state in
             (state.isOver ? 0 : state.watchers.add(watcher), state.sessions, state.isOver)
@@ -131,10 +133,10 @@ public final class Fleet: Sendable {
 }
 
 extension Central {
-    /// Runs a fleet of sessions for as long as the closure runs, and then ends all of them in order.
+    /// Runs a fleet while the closure runs, and then ends all its sessions in order.
     ///
     /// - Returns: what the closure returns.
-    /// - Throws: what the closure throws; a session that fails ends nothing but its own streams.
+    /// - Throws: what the closure throws; a failed session ends only its own streams.
     public func withFleet<Output>(_ body: (Fleet) async throws -> Output) async throws -> Output {
         let fleet = Fleet(self)
         return try await withThrowingTaskGroup(of: Void.self) { group in

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Follows one thing of every session of a fleet: opens it once for each, and closes what is open.
+/// Watches one property of every session of a fleet: begins once for each session, and ends all.
 final class FleetWatcher: Sendable {
     private struct State {
         var open: [ObjectIdentifier: @Sendable () -> Void] = [:]
@@ -12,8 +12,8 @@ final class FleetWatcher: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - start: begins to follow a session; what it returns ends that.
-    ///   - end: called when the fleet is over.
+    ///   - start: begins to watch a session; the closure it returns ends that.
+    ///   - end: called when the fleet has ended.
     init(
         start: @escaping @Sendable (Session) -> @Sendable () -> Void,
         end: @escaping @Sendable () -> Void
@@ -22,7 +22,7 @@ final class FleetWatcher: Sendable {
         self.end = end
     }
 
-    /// Follows a session, once.
+    /// Watches a session, once.
     func watch(_ session: Session) {
         let id = ObjectIdentifier(session)
         let isNew = state.withLock { state in
@@ -46,7 +46,7 @@ final class FleetWatcher: Sendable {
         close?()
     }
 
-    /// The fleet is over.
+    /// The fleet has ended.
     func finish() {
         close()
         end()

@@ -42,13 +42,13 @@ extension Central {
 }
 
 /// A pairing with a device that was found already, and has its limit from elsewhere.
-private struct FoundPairing: Flow {
+private struct FoundPairing: Command {
     let flow: PairingFlow
     let stage: PairingStage
 
     var name: String { flow.name }
 
-    func run(on channel: FlowChannel) async throws -> PairingFlow.Outcome { try await flow.run(on: channel, stage) }
+    func run(in context: CommandContext) async throws -> PairingFlow.Outcome { try await flow.run(in: context, stage) }
 }
 
 extension BLEError {

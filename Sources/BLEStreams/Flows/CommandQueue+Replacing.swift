@@ -3,13 +3,14 @@ import BLERadio
 import Synchronization
 
 extension CommandQueue {
-    /// What a flow takes the place of.
+    /// What a command takes the place of.
     public enum Replacement: Hashable, Sendable {
-        /// Whatever flow was run like this in the same queue, and has not ended.
+        /// Whatever was run like this in the same queue, and has not ended: the active flow.
         case activeFlow
     }
 
-    /// Ends the active flow, if there is one, waits until it has cleaned up, and runs this one: one flow at a time is active.
+    /// Ends the active flow, if there is one, waits until it has cleaned up, and runs this command as the active flow: one
+    /// at a time is active.
     ///
     /// ```swift
     /// let queue = queue.connecting()
@@ -22,27 +23,28 @@ extension CommandQueue {
     /// }
     /// ```
     ///
-    /// The former's caller gets ``BLEError/Code/ended``, with the name of the flow that took its place. The new one begins
-    /// when the former has cleaned up; from the moment it is started the former sees no event, and can do nothing more but
-    /// conclude. All handles of a queue, decorated or not, share the active flow.
+    /// The former's caller gets ``BLEError/Code/ended``, with the name of the command that took its place; neither its own
+    /// retry nor that of the queue runs it again. The new one begins when the former has cleaned up; from the moment it is
+    /// started the former hears no event, and can do nothing more but
+    /// ``CommandContext/conclude(_:on:limit:where:)``. All handles of a queue, decorated or not, share the active flow.
     ///
     /// - Parameters:
-    ///   - flow: what to do.
+    ///   - command: what to do.
     ///   - replacement: what it takes the place of.
     ///   - priority: how urgent it is in the queue.
-    ///   - deadline: for its whole stay in the queue.
-    ///   - onProgress: hears of its progress, in order, on any thread; it must not block.
-    /// - Returns: what the flow returns.
-    /// - Throws: as ``run(_:priority:deadline:)-(C,_,_)``; ``BLEError/Code/ended`` when another flow has taken its place.
+    ///   - deadline: for its whole stay in the queue, the former's cleaning up not included.
+    ///   - onProgress: called with each progress, in order, on any thread; it must not block.
+    /// - Returns: what the command returns.
+    /// - Throws: as ``run(_:priority:deadline:)-(C,_,_)``; ``BLEError/Code/ended`` when another one has taken its place.
     @discardableResult
-    public func run<F: Flow>(
-        _ flow: F,
+    public func run<C: Command>(
+        _ command: C,
         replacing replacement: Replacement,
         priority: CommandQueue.Priority = .normal,
         deadline: Duration? = nil,
         onProgress: @escaping @Sendable (CommandProgress) -> Void = { _ in }
-    ) async throws -> F.Output {
-        let own = ActiveFlow(name: flow.name)
+    ) async throws -> C.Output {
+        let own = ActiveFlow(name: command.name)
         let former = core.activeFlow.withLock { active in
             defer { active = own }
             return active
@@ -52,19 +54,19 @@ extension CommandQueue {
             own.end.end()
         }
         if let former {
-            former.wish.end(BLEError.replaced(former.name, by: flow.name, core.connection.object))
+            former.wish.end(BLEError.replaced(former.name, by: command.name, core.connection.object))
             try await former.end.wait(on: core.timeline)
         }
-        let command = ReplaceableFlow(flow: flow, wish: own.wish, onProgress: onProgress)
+        let replaceable = ReplaceableCommand(command: command, wish: own.wish, onProgress: onProgress)
         return try await ending(on: core.timeline, by: own.wish) {
-            try await run(command, priority: priority, deadline: deadline)
+            try await run(replaceable, priority: priority, deadline: deadline)
         }
     }
 
     /// The name of the active flow; `nil` while there is none. See ``run(_:replacing:priority:deadline:onProgress:)``.
     public var activeFlow: String? { core.activeFlow.withLock { $0?.name } }
 
-    /// The progress of whatever command runs, flows too, from now on; each with its ``CommandProgress/command``. It never ends
+    /// The progress of whatever command runs, from now on; each with its ``CommandProgress/command``. It never ends
     /// by itself; a consumer that is slow gets the newest 256.
     public var progress: BLEStream<CommandProgress> { core.progress }
 }
@@ -80,23 +82,21 @@ final class ActiveFlow: Sendable {
     init(name: String) { self.name = name }
 }
 
-/// A flow whose channel falls silent the moment another one takes its place.
-private struct ReplaceableFlow<F: Flow>: Command {
-    let flow: F
+/// A command that falls silent the moment another one takes its place.
+private struct ReplaceableCommand<Base: Command>: Command, SelfPreparing {
+    let command: Base
     let wish: Ending<any Error>
     let onProgress: @Sendable (CommandProgress) -> Void
 
-    var name: String { flow.name }
+    var name: String { command.name }
 
-    func run(in context: CommandContext) async throws -> F.Output {
-        let channel = FlowChannel(context)
-        context.watchProgress(onProgress)
-        let unlisten = wish.whenEnded { channel.silence($0) }
-        defer {
-            unlisten()
-            channel.close(CancellationError())
-        }
-        return try await flow.run(on: channel)
+    var beginsWithAttempts: Bool { BLEStreams.beginsWithAttempts(command) }
+
+    func run(in context: CommandContext) async throws -> Base.Output {
+        context.work.watchProgress(onProgress)
+        let unlisten = wish.whenEnded { context.work.silence($0) }
+        defer { unlisten() }
+        return try await context.work.run(command)
     }
 }
 
@@ -106,7 +106,7 @@ extension BLEError {
             .ended,
             operation: former,
             object: "on \(device)",
-            cause: "another flow has taken its place: \(flow)",
+            cause: "another command has taken its place: \(flow)",
             remedy: "Start it again when that one has ended."
         )
     }

@@ -31,10 +31,10 @@ extension PairingFlow {
 /// - Throws (when run): ``BLEError/Code/timedOut`` with the phase, when the limit is over;
 ///   ``BLEError/Code/attributeError`` when the characteristic is refused after pairing too; what pairing and remembering
 ///   throw; `CancellationError`.
-public struct PairingFlow: Flow {
+public struct PairingFlow: Command {
     public var name: String { PairingStage.operation }
 
-    private let characteristic: BluetoothUUID
+    private let characteristic: CharacteristicReference
     let limit: Duration
     private let pair: @Sendable (Link) async throws -> Void
     private let remember: @Sendable (Peripheral, PairingFlow.Outcome) async throws -> Void
@@ -47,12 +47,12 @@ public struct PairingFlow: Flow {
     ///   - pair: makes the keys; ``Link/pair(answers:timeout:)``, which asks nobody, unless said otherwise.
     ///   - remember: is told of the device once all is well.
     public init(
-        reading characteristic: BluetoothUUID,
+        reading characteristic: some CharacteristicKey,
         limit: Duration = .seconds(60),
         pair: @escaping @Sendable (Link) async throws -> Void = { try await $0.pair() },
         remember: @escaping @Sendable (Peripheral, PairingFlow.Outcome) async throws -> Void = { _, _ in }
     ) {
-        self.characteristic = characteristic
+        self.characteristic = characteristic.reference
         self.limit = limit
         self.pair = pair
         self.remember = remember
@@ -66,7 +66,7 @@ public struct PairingFlow: Flow {
     ///   - answers: who answers what the pairing asks.
     ///   - remember: is told of the device once all is well.
     public init(
-        reading characteristic: BluetoothUUID,
+        reading characteristic: some CharacteristicKey,
         limit: Duration = .seconds(60),
         answers: PairingAnswers,
         remember: @escaping @Sendable (Peripheral, PairingFlow.Outcome) async throws -> Void = { _, _ in }
@@ -79,31 +79,31 @@ public struct PairingFlow: Flow {
         )
     }
 
-    public func run(on channel: FlowChannel) async throws -> PairingFlow.Outcome {
-        let stage = PairingStage("with \(channel.peripheral)")
-        return try await stage.limited(to: limit, on: channel.timeline) {
-            if !channel.context.isConnected {
-                stage.begin("find", on: channel)
-                try await find(channel.peripheral)
+    public func run(in context: CommandContext) async throws -> PairingFlow.Outcome {
+        let stage = PairingStage("with \(context.peripheral)")
+        return try await stage.limited(to: limit, on: context.timeline) {
+            if !context.isConnected {
+                stage.begin("find", in: context)
+                try await find(context.peripheral)
             }
-            return try await run(on: channel, stage)
+            return try await run(in: context, stage)
         }
     }
 
     /// Does what is to be done with a device that was found; the limit is the caller's.
-    func run(on channel: FlowChannel, _ stage: PairingStage) async throws -> PairingFlow.Outcome {
-        stage.begin("connect", on: channel)
-        try await channel.reconnect()
-        stage.begin("provoke", on: channel)
-        let (value, wasPaired) = try await protectedValue(channel, stage)
-        let link = try channel.context.link
+    func run(in context: CommandContext, _ stage: PairingStage) async throws -> PairingFlow.Outcome {
+        stage.begin("connect", in: context)
+        try await context.reconnect()
+        stage.begin("provoke", in: context)
+        let (value, wasPaired) = try await protectedValue(context, stage)
+        let link = try context.link
         let outcome = PairingFlow.Outcome(
             peripheral: link.peripheral,
             security: link.security,
             value: value,
             wasPaired: wasPaired
         )
-        stage.begin("remember", on: channel)
+        stage.begin("remember", in: context)
         try await remember(outcome.peripheral, outcome)
         return outcome
     }
@@ -116,16 +116,16 @@ public struct PairingFlow: Flow {
 
     /// The value of the characteristic, and whether the device had to be paired with for it.
     private func protectedValue(
-        _ channel: FlowChannel,
+        _ context: CommandContext,
         _ stage: PairingStage
     ) async throws -> (CharacteristicValue, wasPaired: Bool) {
         do {
-            return (try await channel.read(characteristic), false)
+            return (try await context.read(characteristic), false)
         } catch let error as BLEError where error.attError.map(Self.asksForProtection) == true {
-            stage.begin("pair", on: channel)
-            try await pair(try channel.context.link)
-            stage.begin("verify", on: channel)
-            return (try await channel.read(characteristic), true)
+            stage.begin("pair", in: context)
+            try await pair(try context.link)
+            stage.begin("verify", in: context)
+            return (try await context.read(characteristic), true)
         }
     }
 

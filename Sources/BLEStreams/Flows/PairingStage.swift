@@ -21,9 +21,9 @@ final class PairingStage: Sendable {
     func found(_ peripheral: Peripheral) { state.withLock { $0.object = "with \(peripheral)" } }
 
     /// Begins a phase.
-    func begin(_ phase: String, on channel: FlowChannel? = nil) {
+    func begin(_ phase: String, in context: CommandContext? = nil) {
         state.withLock { $0.phase = phase }
-        channel?.begin(phase)
+        context?.begin(phase)
         onPhase(phase)
     }
 

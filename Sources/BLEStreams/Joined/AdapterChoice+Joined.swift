@@ -62,11 +62,12 @@ extension AdapterChoice {
     /// - Parameter choices: at least one. Don't list an adapter twice: its two uses would interfere with each other.
     public static func joined(_ choices: [AdapterChoice]) -> AdapterChoice {
         precondition(!choices.isEmpty, "at least one adapter is required")
-        return AdapterChoice(
+        let joined = AdapterChoice(
             isOfThisMachine: choices.contains(where: \.isOfThisMachine),
             awaitRadio: { try join(choices.map { try $0.awaitRadio() }) },
             makeRadio: { try join(choices.map { try $0.makeRadio() }) }
         )
+        return choices.flatMap(\.events).reduce(joined) { $0.reporting(to: $1) }
     }
 
     private static func join(_ radios: [any Radio]) -> any Radio {

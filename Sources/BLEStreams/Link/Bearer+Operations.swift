@@ -22,7 +22,7 @@ extension Bearer {
             if refusesEnd, let end = state.machine.end ?? state.machine.closeReason { return end }
             state.machine.demands = demands
             let id = state.machine.begin(target, pass: pass, &output)
-            state.calls.append((id, caller))
+            state.calls.append(Call(id: id, caller: caller))
             return nil
         }
     }
@@ -99,8 +99,8 @@ extension Bearer {
     func mayUse(_ handle: UInt16) -> Bool {
         let demands = surroundings.demands()
         if demands.isEmpty { return true }
-        return knownDatabase.map { $0.characteristic(containing: handle).map { demands[$0.uuid] == nil } ?? true }
-            ?? false
+        guard let database = knownDatabase else { return false }
+        return database.characteristic(containing: handle).map { demands.level(for: $0, in: database) == nil } ?? true
     }
 
     /// Takes note of what was discovered of chosen services.

@@ -5,7 +5,7 @@ import Synchronization
 extension Bearer: ATTLinkReceiver {
     func linkReceived(_ pdus: consuming ReceivedPDUs) {
         guard let run = pdus.notifications(from: 0), run.end == pdus.count else {
-            return pdus.count == 1 ? takeAnswer(pdus[0]) : takeEach(pdus)
+            return pdus.count == 1 ? takeAnswer(pdus.octets(of: 0), pdus.time(of: 0)) : takeEach(pdus)
         }
         let values = pdus.values(0..<run.end)
         // Let go before the consumer has the values: two threads that count references to the same octets slow each
@@ -20,12 +20,12 @@ extension Bearer: ATTLinkReceiver {
     }
 
     /// Takes a PDU that came alone and is no notification: the answer to a request, mostly.
-    private func takeAnswer(_ pdu: ReceivedPDU) {
+    private func takeAnswer(_ pdu: ArraySlice<UInt8>, _ time: ReceptionTime) {
         // One that came alone is the whole of its array, and isn't copied.
-        let octets = Array(pdu.bytes)
+        let octets = Array(pdu)
         step { machine, output in
             guard machine.end == nil else { return }
-            if machine.received(octets, at: pdu.time, &output) { return }
+            if machine.received(octets, at: time, &output) { return }
             let security = self.security
             database.withLock { machine.served(octets, security: security, database: &$0, &output) }
         }

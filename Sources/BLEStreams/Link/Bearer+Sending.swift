@@ -16,14 +16,14 @@ extension Bearer {
             count += 1
             let result = radioLink.send(outgoing.pdu)
             var output = LinkMachine.Output()
-            var finished = Few<Ended>()
+            var callers = Callers()
             next = state.withLock { state in
                 state.machine.handedOver(outgoing, result, &output)
-                finished = prepare(&state, &output)
+                callers = prepare(&state, output)
                 return state.machine.nextOutgoing()
             }
             deliver(output.deliveries)
-            carryOut(output.rest, finished)
+            carryOut(output, callers)
         }
     }
 

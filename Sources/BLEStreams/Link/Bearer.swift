@@ -18,10 +18,12 @@ final class Bearer: Sendable {
         var securityFailed: @Sendable (BLEError) -> Void = { _ in }
         /// What is to be kept of the peer for later links.
         var remember: @Sendable (DatabaseTracker.Memory) -> Void = { _ in }
+        /// What a peer that is bonded keeps switched on for the next link.
+        var keep: @Sendable ([LinkMachine.KeptSubscription]) -> Void = { _ in }
         /// The peer's services have changed.
         var servicesChanged: @Sendable (GATTDatabase) -> Void = { _ in }
         /// What the program demands of the link before it uses these characteristics.
-        var demands: @Sendable () -> [BluetoothUUID: LinkSecurity.Level] = { [:] }
+        var demands: @Sendable () -> SecurityDemands = { SecurityDemands() }
         /// This side gives the link up, and the radio is about to drop it; perhaps more than once.
         var closing: @Sendable () -> Void = {}
         /// Called once, as the last of all calls.
@@ -31,7 +33,7 @@ final class Bearer: Sendable {
     struct State {
         var machine: LinkMachine
         /// Who is told of the end of an operation, and who answers for it; the oldest first, and few.
-        var calls: [(id: OperationID, caller: any OperationCaller)] = []
+        var calls: [Call] = []
         /// Wishes for a more secure link, until they are fulfilled or given up.
         var raises: SmallTable<LinkMachine.RaiseID, Ending<Void>> = [:]
         /// Makes the link more secure; `nil` where nobody does, and behind the end.
@@ -47,11 +49,14 @@ final class Bearer: Sendable {
         var handOvers = 0
     }
 
-    /// An operation that ended, and who is told.
-    struct Ended {
+    /// An operation, and who is told of its end.
+    struct Call {
+        let id: OperationID
         let caller: any OperationCaller
-        let result: Result<GATTSuccess, LinkFailure>
     }
+
+    /// Who is told of the operations that a step has ended, in their order; `nil` for one that was taken back.
+    typealias Callers = Few<(any OperationCaller)?>
 
     let radioLink: any ATTLink
     let timeline: any Timeline
@@ -96,11 +101,13 @@ final class Bearer: Sendable {
 
     /// Starts taking PDUs from the radio.
     ///
-    /// - Parameter raiser: makes the link more secure for what is refused; it is held until the end.
-    func start(_ raiser: SecurityRaiser? = nil) {
+    /// - Parameters:
+    ///   - raiser: makes the link more secure for what is refused; it is held until the end.
+    ///   - kept: what the peer may have been subscribed to since an earlier link.
+    func start(_ raiser: SecurityRaiser? = nil, kept: [LinkMachine.KeptSubscription] = []) {
         let now = timeline.now
-        state.withLock { state in
-            state.machine.begin(now: now)
+        change { state, output in
+            state.machine.begin(now: now, kept: kept, &output)
             state.raiser = raiser
         }
         radioLink.start(self)
@@ -129,7 +136,7 @@ final class Bearer: Sendable {
     /// follow it, and the rest in the order of ``carryOut(_:_:)``.
     func change<Result>(_ body: (inout State, inout LinkMachine.Output) -> Result) -> Result {
         var output = LinkMachine.Output()
-        var finished = Few<Ended>()
+        var callers = Callers()
         var outgoing: LinkMachine.Outgoing?
         let result = state.withLock { state in
             if state.machine.early.isOpen { state.machine.now = timeline.now }
@@ -140,7 +147,7 @@ final class Bearer: Sendable {
             } else {
                 outgoing = state.machine.nextOutgoing()
             }
-            finished = prepare(&state, &output)
+            callers = prepare(&state, output)
             return result
         }
         deliver(output.deliveries)
@@ -151,7 +158,7 @@ final class Bearer: Sendable {
             }
         }
         if let outgoing { send(outgoing) }
-        carryOut(output.rest, finished)
+        carryOut(output, callers)
         return result
     }
 
@@ -162,10 +169,7 @@ final class Bearer: Sendable {
     }
 
     /// What has to be done under the lock, since later steps may undo it.
-    func prepare(
-        _ state: inout State,
-        _ output: inout LinkMachine.Output
-    ) -> Few<Ended> {
+    func prepare(_ state: inout State, _ output: LinkMachine.Output) -> Callers {
         set(output.clientTimer, output.serverTimer, &state)
         if let rest = output.rest {
             for wait in rest.waits { set(wait, &state) }
@@ -173,31 +177,32 @@ final class Bearer: Sendable {
                 if let id = raise.begins { state.raises[id] = Ending() }
             }
         }
-        var ended = Few<Ended>()
+        var callers = Callers()
         for outcome in output.finished {
-            guard let index = state.calls.firstIndex(where: { $0.id == outcome.id }) else { continue }
-            ended.append(Ended(caller: state.calls.remove(at: index).caller, result: outcome.result))
+            let index = state.calls.firstIndex { $0.id == outcome.id }
+            callers.append(index.map { state.calls.remove(at: $0).caller })
         }
-        return ended
+        return callers
     }
 
     /// What is done without the lock, behind the deliveries.
-    func carryOut(
-        _ rest: LinkMachine.Rest?,
-        _ finished: Few<Ended>
-    ) {
-        guard let rest else {
-            for ended in finished { ended.caller.ended(ended.result) }
-            return
-        }
+    func carryOut(_ output: LinkMachine.Output, _ callers: Callers) {
+        guard let rest = output.rest else { return tell(callers, output.finished) }
         for memory in rest.memory { surroundings.remember(memory) }
+        if let kept = rest.kept { surroundings.keep(kept) }
         for notice in rest.notices { tell(notice) }
-        for ended in finished { ended.caller.ended(ended.result) }
+        tell(callers, output.finished)
         if let changed = rest.changed { surroundings.servicesChanged(changed) }
         for served in rest.served { surroundings.served(served) }
         for raise in rest.raises { carryOut(raise) }
         if rest.isQuiet { state.withLock { $0.whenQuiet.take() }?() }
         if rest.mustDisconnect { disconnect() }
+    }
+}
+
+extension Bearer {
+    private func tell(_ callers: Callers, _ finished: Few<LinkMachine.Finished>) {
+        for (caller, outcome) in zip(callers, finished) { caller?.ended(outcome.result) }
     }
 }
 

@@ -1,14 +1,16 @@
 package import BLEProtocol
 
-/// How a characteristic was named by the caller.
+/// How the caller named a characteristic.
 @usableFromInline
 package enum CharacteristicSelector: Hashable, Sendable {
-    /// The first one of that type, in the given service or in any.
+    /// The first one of this type, in the given service or in any.
     case uuid(BluetoothUUID, service: BluetoothUUID?)
     /// The one whose value has this handle.
     case handle(UInt16)
-    /// This one, as it was discovered: laid out otherwise it is another one.
+    /// This one, as discovered; with another layout it is a different one.
     case exactly(Characteristic)
+    /// The one of this program's own peripheral with this ``LocalCharacteristic/id``; a connected peripheral has none.
+    case id(String)
 }
 
 extension CharacteristicSelector: CustomStringConvertible {
@@ -18,13 +20,14 @@ extension CharacteristicSelector: CustomStringConvertible {
         case .uuid(let uuid, service: let service?): "\(uuid) in service \(service)"
         case .handle(let handle): "handle \(handle.hexadecimal)"
         case .exactly(let characteristic): "\(characteristic.uuid) at \(characteristic.valueHandle.hexadecimal)"
+        case .id(let id): id
         }
     }
 }
 
 extension UInt16 {
     /// Four digits with `0x` before them.
-    var hexadecimal: String {
+    package var hexadecimal: String {
         let digits = String(self, radix: 16, uppercase: true)
         return "0x" + String(repeating: "0", count: 4 - digits.count) + digits
     }

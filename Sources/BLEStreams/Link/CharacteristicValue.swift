@@ -1,15 +1,15 @@
 public import BLEProtocol
 
-/// The octets of a characteristic, and when they were received; a collection of octets.
+/// The value of a characteristic: a collection of octets, with the time of reception.
 public struct CharacteristicValue: Hashable, Sendable {
-    /// The octets, as a part of what brought them: values that came together may share an array, of 1 KiB at most.
-    /// Whoever keeps one for long and not the others keeps `Array(value)` instead.
+    /// The octets, as a slice: values that arrived together may share an array, of at most 1 KiB. To keep one of them
+    /// for long, store `Array(value)`.
     public let bytes: ArraySlice<UInt8>
 
-    /// When they were received.
+    /// The time of reception.
     public let time: ReceptionTime
 
-    /// Whether they came as an indication, which the peer knows to have arrived.
+    /// Whether the value was an indication, whose arrival the peer has confirmed.
     public let isIndication: Bool
 
     /// Makes a value.
@@ -20,7 +20,7 @@ public struct CharacteristicValue: Hashable, Sendable {
         self.isIndication = isIndication
     }
 
-    /// The octets as text, where they are valid UTF-8.
+    /// The octets as text, if they are valid UTF-8.
     public var text: String? { String(validating: bytes, as: UTF8.self) }
 
     /// The octets in lower-case hexadecimal.
@@ -37,7 +37,7 @@ public struct CharacteristicValue: Hashable, Sendable {
 }
 
 extension CharacteristicValue: RandomAccessCollection {
-    /// The first octet is number 0, wherever in its PDU it stood.
+    /// The first octet has the index 0.
     @inlinable public var startIndex: Int { 0 }
     @inlinable public var endIndex: Int { bytes.count }
     @inlinable public subscript(position: Int) -> UInt8 { bytes[bytes.startIndex + position] }

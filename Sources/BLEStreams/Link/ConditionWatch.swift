@@ -2,13 +2,13 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Hears what becomes of one link, tells whoever wants to know, and does what the ``LimitMachine`` says where the link has
-/// limits. It listens to the radio while there is a reason to.
+/// Watches the conditions of one link, reports them, and carries out the ``LimitMachine`` if the link has limits. It
+/// listens to the radio only while necessary.
 final class ConditionWatch: Sendable {
     private struct State {
         var machine: LimitMachine?
         var timer: RadioActivity?
-        /// Counts the timers: one that was replaced says nothing any more.
+        /// Counts the timers: a replaced one is ignored.
         var starts = 0
         var listening: RadioActivity?
         var watchers: [Int: @Sendable (LinkConditions) -> Void] = [:]
@@ -25,9 +25,9 @@ final class ConditionWatch: Sendable {
         self.timeline = timeline
     }
 
-    /// Keeps the link within the limits of these parameters from now on; without limits lets it be.
+    /// Keeps the link within the limits of these parameters from now on, if they have limits.
     ///
-    /// - Parameter haveBeenAskedFor: whether the link is on its way to them.
+    /// - Parameter haveBeenAskedFor: whether the parameters were already requested.
     func keep(_ parameters: ConnectionParameters?, haveBeenAskedFor: Bool = false) {
         let machine = LimitMachine(parameters)
         let isOver = state.withLock { state in
@@ -42,21 +42,21 @@ final class ConditionWatch: Sendable {
         }
     }
 
-    /// Lets the link be; returns what it was kept to.
+    /// Stops enforcing limits; returns the parameters they came from.
     func letGo() -> ConnectionParameters? {
         let former = state.withLock { $0.machine?.parameters }
         keep(nil)
         return former
     }
 
-    /// The conditions, with what is done about those that are beyond the limits.
+    /// The conditions, with the present breach of the limits.
     func judge(_ conditions: LinkConditions) -> LinkConditions {
         var conditions = conditions
         conditions.breach = state.withLock { $0.machine?.breach }
         return conditions
     }
 
-    /// Tells of changes from now on, and when something else is done about them; what is returned ends that.
+    /// Reports changes of the conditions and of the breach from now on, until the returned closure is called.
     func watch(_ events: @escaping @Sendable (LinkConditions) -> Void) -> @Sendable () -> Void {
         let id = state.withLock { state in
             state.nextWatcher += 1
@@ -67,7 +67,7 @@ final class ConditionWatch: Sendable {
         return { [weak self] in _ = self?.state.withLock { $0.watchers.removeValue(forKey: id) } }
     }
 
-    /// The link is over.
+    /// The link has ended.
     func end() {
         let ended = state.withLock { state in
             defer { state = State(isOver: true) }
@@ -95,7 +95,7 @@ final class ConditionWatch: Sendable {
         tell(conditions)
     }
 
-    /// Something else is done about the link, which is as it was.
+    /// The breach has changed, but not the conditions.
     private func tellOfVerdict() {
         radioLink.readConditions { [weak self] in self?.tell($0) }
     }

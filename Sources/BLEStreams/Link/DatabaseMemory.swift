@@ -1,6 +1,6 @@
 import BLEProtocol
 
-/// Where what a peer offers is kept between links: only for peers whose address tells who they are.
+/// Stores a peer's services between links, only for peers with a lasting address.
 struct DatabaseMemory: Sendable {
     let store: PeerStore
     let peer: BluetoothAddress
@@ -9,6 +9,20 @@ struct DatabaseMemory: Sendable {
 
     func recall(_ record: PeerRecord) -> RememberedDatabase? {
         isIdentity ? record.services?.remembered : nil
+    }
+
+    func keptSubscriptions(_ record: PeerRecord) -> [LinkMachine.KeptSubscription] {
+        isIdentity ? (record.subscribed ?? []).compactMap(\.kept) : []
+    }
+
+    func keep(_ subscriptions: [LinkMachine.KeptSubscription]) {
+        guard isIdentity else { return }
+        let records = subscriptions.map(SubscribedRecord.init)
+        store.update(peer) { record in
+            // The bond may have gone meanwhile.
+            let isBonded = record.bonds?.isEmpty == false
+            record.subscribed = isBonded && !records.isEmpty ? records : nil
+        }
     }
 
     func take(_ memory: DatabaseTracker.Memory) {

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// The links that a task holds, and in the name of which hold: for telling who would wait for itself.
+/// The links that a task holds, with their holds, to detect a task that would wait for itself.
 ///
-/// Only the tasks that do the holder's own work count. One that was merely started by it may wait: nobody says that the
-/// holder waits for that.
+/// Only tasks that do the holder's own work count. A task merely started by it may wait: the holder need not wait for
+/// it.
 final class LaneHolds: Sendable {
     private struct State {
         var passes: [ObjectIdentifier: LinkMachine.Pass] = [:]
         var tasks: Set<Int> = []
     }
 
-    /// Of the task that runs now, and of those that it has started.
+    /// The holds of the running task and its child tasks.
     @TaskLocal static var current: LaneHolds?
 
-    /// What was held around this.
+    /// The enclosing holds.
     private let outer: LaneHolds?
     private let state = Mutex(State())
 
@@ -25,7 +25,7 @@ final class LaneHolds: Sendable {
         _ = state.withLock { $0.passes.removeValue(forKey: ObjectIdentifier(hold.bearer)) }
     }
 
-    /// The hold of a link, where the running task has one.
+    /// The running task's hold of a link, if it has one.
     func pass(of bearer: Bearer) -> LinkMachine.Pass? {
         let (pass, isOwn) = state.withLock { ($0.passes[ObjectIdentifier(bearer)], $0.tasks.contains(Self.task)) }
         return (isOwn ? pass : nil) ?? outer?.pass(of: bearer)
@@ -42,6 +42,6 @@ final class LaneHolds: Sendable {
         return try await Self.$current.withValue(self) { try await body() }
     }
 
-    /// What tells the running task from others.
+    /// The identity of the running task.
     private static var task: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
 }

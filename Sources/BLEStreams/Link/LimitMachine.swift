@@ -1,6 +1,6 @@
 import BLEProtocol
 
-/// Keeps a link within the limits of its parameters, against what the peripheral asks for. A value without I/O.
+/// Keeps a link within the limits of its parameters, whatever the peripheral requests. A value without I/O.
 ///
 /// ```
 ///                      beyond the limits                      beyond again, or no answer
@@ -10,31 +10,31 @@ import BLEProtocol
 ///      └─────────── within the limits ───────┴─────────────────────────────────────────────────┘
 /// ```
 struct LimitMachine {
-    /// What the driver is to do.
+    /// Instructions to the driver.
     struct Output: Equatable {
         enum Timer: Equatable {
             case start(Duration)
             case cancel
         }
 
-        /// Asks for the parameters again.
+        /// Request the parameters again.
         var request: ConnectionParameters?
-        /// The one timer, started anew or taken away.
+        /// Restart or cancel the only timer.
         var timer: Timer?
     }
 
     private enum State: Equatable {
         /// Can transition to: correcting, resigned.
         case within
-        /// The parameters have been asked for. Can transition to: within, itself, resigned.
+        /// The parameters have been requested. Can transition to: within, itself, resigned.
         case correcting
-        /// The peripheral insists, or the radio can't ask. Can transition to: within.
+        /// The peripheral insists, or the radio can't make the request. Can transition to: within.
         case resigned
     }
 
-    /// After how long within the limits corrections are forgotten.
+    /// The time within the limits after which the count of corrections restarts.
     static let settled = Duration.seconds(60)
-    /// How long a correction may take: it comes with one of the next meetings, which may be 4 s and more apart.
+    /// How long a correction may take: it happens at one of the next connection events, which may be 4 s or more apart.
     static let patience = Duration.seconds(30)
 
     private struct Times: Equatable {
@@ -56,14 +56,14 @@ struct LimitMachine {
     private var judged: Times?
     private var error: BLEError?
 
-    /// - Returns: `nil` where the parameters have no limits.
+    /// - Returns: `nil` if the parameters have no limits.
     init?(_ parameters: ConnectionParameters?) {
         guard let parameters, let limits = parameters.limits else { return nil }
         self.parameters = parameters
         self.limits = limits
     }
 
-    /// What is done about a link that is beyond the limits; `nil` where it is within them.
+    /// The present breach of the limits; `nil` if the link is within them.
     var breach: ConnectionParameters.LimitBreach? {
         switch state {
         case .within: nil
@@ -72,7 +72,7 @@ struct LimitMachine {
         }
     }
 
-    /// The parameters have just been asked for, and the link is like this: it need not be within the limits yet.
+    /// The parameters have just been requested, and these are the conditions: they need not be within the limits yet.
     mutating func asked(_ conditions: LinkConditions) -> Output {
         judged = Times(conditions)
         guard limits.areExceeded(by: conditions) else { return Output() }
@@ -80,10 +80,10 @@ struct LimitMachine {
         return Output(timer: .start(Self.patience))
     }
 
-    /// The link is like this now.
+    /// The conditions have changed.
     mutating func saw(_ conditions: LinkConditions) -> Output {
         let times = Times(conditions)
-        // Another PHY or packet length says nothing of them.
+        // A change of PHY or packet length does not concern the limits.
         guard times != judged else { return Output() }
         judged = times
         guard limits.areExceeded(by: conditions) else {
@@ -94,7 +94,7 @@ struct LimitMachine {
         return state == .resigned ? Output() : correct()
     }
 
-    /// The radio could not ask.
+    /// The radio could not make the request.
     mutating func refused(_ error: BLEError) -> Output {
         guard state == .correcting else { return Output() }
         self.error = error

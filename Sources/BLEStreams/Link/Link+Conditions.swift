@@ -2,9 +2,9 @@ public import BLEProtocol
 import BLERadio
 
 extension Link {
-    /// What the link is like now: its times, PHYs, packet lengths, signal strength.
+    /// The present conditions of the link: times, PHYs, packet lengths, signal strength.
     ///
-    /// - Returns: what this program may know; ``LinkConditions/whyIncomplete`` tells what keeps it from knowing the rest.
+    /// - Returns: what this program may know; ``LinkConditions/whyIncomplete`` states why the rest is missing.
     /// - Throws: `CancellationError`; ``BLEError/Code/timedOut`` after five seconds without an answer.
     public func conditions() async throws -> LinkConditions {
         let object = "of \(peripheral)"
@@ -17,14 +17,14 @@ extension Link {
         }
     }
 
-    /// What the link is like: now, and whenever the controller says that it has become another, since the peripheral or
-    /// this side asked for it; and whenever something else is done about a peripheral that breaks ``ConnectionParameters/Limits``.
+    /// The conditions of the link: now, and after each change that the peripheral or this side requested; also when the
+    /// library's response to a breach of ``ConnectionParameters/Limits`` changes.
     ///
-    /// The signal strength changes all the time, and comes with something else; ``conditions()`` asks for it.
+    /// A change of the signal strength alone is not reported; use ``conditions()`` for it.
     ///
-    /// - Returns: a stream that ends when this side closes the link. Where the controller can't be heard (on Linux without
-    ///   `CAP_NET_RAW`) there is no element but the first.
-    /// - Throws (in the loop): ``BLEError/Code/disconnected`` with the reason when the link is lost.
+    /// - Returns: a stream that ends when this side closes the link. If the controller's events can't be received (on
+    ///   Linux without `CAP_NET_RAW`), it has only the first element.
+    /// - Throws (in the loop): ``BLEError/Code/disconnected`` with the reason if the link is lost.
     public var conditionChanges: BLEStream<LinkConditions> {
         let (link, watch, object) = (bearer.radioLink, conditionWatch, "of \(peripheral)")
         let subject = StreamSubject(operation: "condition changes", object: object)
@@ -40,7 +40,7 @@ extension Link {
         }
     }
 
-    /// Asks for other connection parameters; what becomes of it, ``conditionChanges`` tells.
+    /// Requests other connection parameters; ``conditionChanges`` reports the result.
     func request(_ parameters: ConnectionParameters) async throws {
         let object = "of \(peripheral)"
         let limit: @Sendable () -> any Error = {

@@ -2,7 +2,8 @@ import BLEProtocol
 import BLERadio
 
 extension Link {
-    /// Runs the closure with the link for itself: between its operations nobody else's go on air.
+    /// Runs the closure with exclusive use of the link: no other operations are sent between its own. Use it for a few
+    /// operations that belong together; for longer sequences, with retries or progress, use commands in a queue.
     ///
     /// ```swift
     /// let answer = try await link.exclusively { link in
@@ -11,13 +12,13 @@ extension Link {
     /// }
     /// ```
     ///
-    /// Use the link that the closure is given. What others begin meanwhile waits, the switching on and off of their
-    /// streams too, in order, until the closure has returned and what it left under way is done. Operations under way
-    /// when it is called are finished first. Called on a link that is held already, the closure runs at once.
+    /// In the closure, use the link passed to it. Other operations, including those that subscribe and unsubscribe,
+    /// wait in order until the closure has returned and the operations it began are done. Operations in progress are
+    /// completed first. If the link passed is already held exclusively, the closure runs immediately.
     ///
     /// - Returns: what the closure returns.
-    /// - Throws: ``BLEError/Code/disconnected``; ``BLEError/Code/deadlock`` when this task holds the link already, by
-    ///   another handle; what the closure throws; `CancellationError`, at once, also while waiting.
+    /// - Throws: ``BLEError/Code/disconnected``; ``BLEError/Code/deadlock`` if this task already holds the link by
+    ///   another handle; what the closure throws; `CancellationError` immediately, also while waiting.
     public func exclusively<Output>(_ body: (Link) async throws -> Output) async throws -> Output {
         if bearer.isHeld(by: pass) { return try await body(self) }
         let hold = try await acquire()
@@ -44,7 +45,7 @@ extension Link {
             }
     }
 
-    /// Waits until nobody else uses the link; the caller gives it back with `leave()`.
+    /// Waits until the link is free; the caller releases it with `leave()`.
     func acquire() async throws -> Bearer.Hold {
         let object = "of \(peripheral)"
         if bearer.wouldWaitForItself(with: pass) { throw BLEError.waitingForItself("hold the link", object) }
@@ -67,7 +68,7 @@ extension BLEError {
             operation: operation,
             object: object,
             cause: "this task holds the link and would wait for itself",
-            remedy: "Use the link that the closure or the command was given."
+            remedy: "Use the link passed to the closure or the command."
         )
     }
 }

@@ -11,14 +11,15 @@ extension ConnectionParameters {
         /// The longest connection interval; `nil`: no preference.
         public var maximumInterval: Duration?
 
-        /// How many connection events the peripheral may leave out, 0 to 499; `nil`: no preference.
+        /// How many connection events the peripheral may skip, 0 to 499; `nil`: no preference.
         public var latency: Int?
 
-        /// After how long without a packet the link counts as lost, 100 ms to 32 s in steps of 10 ms; `nil`: no preference.
+        /// The time without a packet after which the link is lost, 100 ms to 32 s in steps of 10 ms; `nil`: no
+        /// preference.
         public var supervisionTimeout: Duration?
 
-        /// Reads the characteristic's eight octets; `nil` where there are more or fewer.
-        public init?(octets: some Collection<UInt8>) {
+        /// Decodes the characteristic's eight octets; `nil` for any other number.
+        package init?(octets: some Collection<UInt8>) {
             guard octets.count == 8 else { return nil }
             var fields: [UInt16?] = []
             var rest = Array(octets)[...]
@@ -34,20 +35,20 @@ extension ConnectionParameters {
     }
 }
 
-/// What the Generic Access service tells; each is one request, without discovery.
+/// The values of the Generic Access service; each takes one request, without discovery.
 extension Link {
-    /// The peripheral's name, which may be longer than the one that it advertises.
+    /// The peripheral's name, which may be longer than the advertised one.
     ///
-    /// - Returns: `nil` where the peripheral has none, though every one must, or where it isn't UTF-8.
+    /// - Returns: `nil` if the peripheral has no name, though it must, or the name is not UTF-8.
     /// - Throws: ``BLEError/Code/attributeError``, ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``,
     ///   `CancellationError`.
     public func deviceName(timeout: Duration? = nil) async throws -> String? {
         try await first(BluetoothUUID.Characteristics.deviceName, timeout)?.text
     }
 
-    /// What kind of device the peripheral is, as a number that the Bluetooth SIG assigned (Assigned Numbers, 2.6).
+    /// The peripheral's kind of device, as a number assigned by the Bluetooth SIG (Assigned Numbers, 2.6).
     ///
-    /// - Returns: `nil` where the peripheral doesn't tell.
+    /// - Returns: `nil` if the peripheral doesn't provide it.
     /// - Throws: as ``deviceName(timeout:)``.
     public func appearance(timeout: Duration? = nil) async throws -> UInt16? {
         guard let value = try await first(BluetoothUUID.Characteristics.appearance, timeout), value.count == 2 else {
@@ -58,7 +59,7 @@ extension Link {
 
     /// The connection parameters that the peripheral prefers.
     ///
-    /// - Returns: `nil` where the peripheral doesn't tell.
+    /// - Returns: `nil` if the peripheral doesn't provide them.
     /// - Throws: as ``deviceName(timeout:)``.
     public func preferredConnectionParameters(
         timeout: Duration? = nil

@@ -89,15 +89,18 @@ extension Link {
         _ object: OperationObject,
         _ timeout: Duration?
     ) async throws -> Success {
+        let wait = try wait(for: operation, object, isFound: target.isFound)
+        let success = try await wait.success(of: target, within: timeout)
+        guard let value = success.value(as: Success.self) else { throw wait.error(.procedure(.cancelled)) }
+        return value
+    }
+
+    /// The wait of an operation that is about to be begun.
+    func wait(for operation: String, _ object: OperationObject, isFound: Bool) throws -> OperationWait {
         if bearer.wouldWaitForItself(with: pass) {
             if let end = bearer.end { throw BLEError.linkEnded(end, operation: operation, object: "\(object)") }
             throw BLEError.waitingForItself(operation, "\(object)")
         }
-        let wait = OperationWait(self, operation, object, isFound: target.isFound)
-        let success = try await wait.success(of: target, within: timeout)
-        // Here the compiler knows the type, and need not ask.
-        if case .octets(let octets) = success, let value = octets as? Success { return value }
-        guard let value = success.value(as: Success.self) else { throw wait.error(.procedure(.cancelled)) }
-        return value
+        return OperationWait(self, operation, object, isFound: isFound)
     }
 }

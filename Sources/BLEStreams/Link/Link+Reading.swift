@@ -10,20 +10,21 @@ extension Link: CharacteristicAccess {
         _ body: (Link) async throws -> Output
     ) async throws -> Output { try await body(self) }
 
-    /// Reads a value; what is named by its handle without discovery, and without a look at its properties.
+    /// Reads a value; one named by its handle without discovery, and without checking its properties.
     @usableFromInline
     func octets(of selector: CharacteristicSelector, _ timeout: Duration?) async throws -> CharacteristicValue {
-        let octets: [UInt8]
-        if case .handle(let handle) = selector {
-            octets = try await perform(
-                ReadValue(handle: handle),
-                operation: "read",
-                object: OperationObject(.of, selector, peripheral.address),
-                timeout: timeout
-            )
-        } else {
-            octets = try await perform(selector, "read", anyOf: .read, timeout) { ReadValue(handle: $0.valueHandle) }
+        let target: LinkMachine.Target =
+            if case .handle(let handle) = selector {
+                .handles(ReadValue(handle: handle))
+            } else {
+                .characteristic(selector, anyOf: .read) { ReadValue(handle: $0.valueHandle) }
+            }
+        // Not by the generic way of the others: here it is known what comes.
+        let object = OperationObject(.of, selector, peripheral.address)
+        let wait = try wait(for: "read", object, isFound: target.isFound)
+        guard case .octets(let octets) = try await wait.success(of: target, within: timeout) else {
+            throw wait.error(.procedure(.cancelled))
         }
-        return CharacteristicValue(bytes: octets[...], time: timeline.wallTime)
+        return CharacteristicValue(bytes: octets[...], time: bearer.timeline.wallTime)
     }
 }

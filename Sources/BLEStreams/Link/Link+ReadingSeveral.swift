@@ -2,16 +2,16 @@ public import BLEProtocol
 import BLERadio
 
 extension Link {
-    /// A value, and the handle of the attribute that has it.
+    /// A value with the handle of its attribute.
     public struct AttributeValue: Hashable, Sendable {
-        /// The attribute's handle, which tells it from others of the same type.
+        /// The attribute's handle, which distinguishes it from others of the same type.
         public let handle: UInt16
 
         /// Its value.
         public let value: CharacteristicValue
 
-        /// Makes a pair of both.
-        public init(handle: UInt16, value: CharacteristicValue) {
+        /// Creates a value from its parts.
+        package init(handle: UInt16, value: CharacteristicValue) {
             self.handle = handle
             self.value = value
         }
@@ -22,18 +22,18 @@ extension Link {
     /// Reads all attributes of a type, without discovery: the values of characteristics that occur more than once, or
     /// all descriptors of one kind. Long values are read to their end.
     ///
-    /// Where ``Peripheral/secure(_:to:)`` demands anything the services are discovered first, to know to which characteristic a
-    /// descriptor belongs.
+    /// If ``Peripheral/secure(_:to:)`` has set any requirement, the services are discovered first, to find out to which
+    /// characteristic a descriptor belongs.
     ///
     /// Source: Core Specification, Vol 3, Part G, 4.8.2.
     ///
     /// - Parameters:
-    ///   - uuid: the type: that of a characteristic stands for its value.
-    ///   - handles: where to look; everywhere unless said otherwise.
-    ///   - timeout: how long to wait for all of it; without it each request has the 30 s of the specification.
-    /// - Returns: the values, ascending by handle; none where the peripheral has no such attribute. Behind one that can't be
-    ///   read the peripheral tells no more: what came before it is returned.
-    /// - Throws: ``BLEError/Code/attributeError`` where the first one can't be read, ``BLEError/Code/disconnected``,
+    ///   - uuid: the type; the type of a characteristic denotes its value.
+    ///   - handles: the range to search; by default all handles.
+    ///   - timeout: how long to wait for all of them; without it, the 30 s of the specification for each request.
+    /// - Returns: the values in ascending order of handles; empty if the peripheral has no such attribute. The
+    ///   peripheral stops at one that can't be read: the values before it are returned.
+    /// - Throws: ``BLEError/Code/attributeError`` if the first one can't be read, ``BLEError/Code/disconnected``,
     ///   ``BLEError/Code/timedOut``, `CancellationError`.
     public func readAll(
         _ uuid: BluetoothUUID,
@@ -43,7 +43,7 @@ extension Link {
         try await readAll(uuid, in: handles, limit: .max, timeout)
     }
 
-    /// As ``readAll(_:in:timeout:)``, of so many at most.
+    /// As ``readAll(_:in:timeout:)``, with a maximum number.
     func readAll(
         _ uuid: BluetoothUUID,
         in handles: ClosedRange<UInt16> = 0x0001...0xFFFF,
@@ -63,6 +63,15 @@ extension Link {
         } catch let error as BLEError where error.attError == .attributeNotFound {
             return []
         }
+        return try await wholeValues(of: found, object, deadline)
+    }
+
+    /// The values that were found, each read to its end.
+    private func wholeValues(
+        of found: [ReadByUUID.Value],
+        _ object: OperationObject,
+        _ deadline: Duration?
+    ) async throws -> [Link.AttributeValue] {
         // A value that fills its place in the answer may go on behind it. On a resumed link the place may be larger.
         let longest = min(253, mtu - 4)
         var values: [Link.AttributeValue] = []
@@ -103,22 +112,22 @@ extension Link {
             where error.attError == .invalidOffset || error.attError == .attributeNotLong
             || error.attError == .requestNotSupported
         {
-            // It just filled the place, or the peer has no longer ones.
+            // It exactly filled the place, or the peer has no longer values.
             return []
         }
     }
 
     /// Reads several attributes by their handles, with as few requests as the peripheral allows.
     ///
-    /// They are asked for together (Read Multiple Variable Length) and, where the peripheral doesn't know that request,
-    /// one by one. A value that doesn't fit the common answer is read whole afterwards.
-    /// Source: Core Specification, Vol 3, Part G, 4.8.5.
+    /// They are requested together (Read Multiple Variable Length) or, if the peripheral doesn't support that request,
+    /// one by one. A value that doesn't fit in the common answer is then read completely. Source: Core Specification,
+    /// Vol 3, Part G, 4.8.5.
     ///
     /// - Parameters:
     ///   - handles: any number of them.
-    ///   - timeout: how long to wait for all of it; without it each request has the 30 s of the specification.
+    ///   - timeout: how long to wait for all of them; without it, the 30 s of the specification for each request.
     /// - Returns: the values, in the order of the handles.
-    /// - Throws: ``BLEError/Code/attributeError`` where one of them can't be read, ``BLEError/Code/disconnected``,
+    /// - Throws: ``BLEError/Code/attributeError`` if one of them can't be read, ``BLEError/Code/disconnected``,
     ///   ``BLEError/Code/timedOut``, `CancellationError`.
     public func read(handles: [UInt16], timeout: Duration? = nil) async throws -> [CharacteristicValue] {
         let deadline = timeout.map { timeline.now + $0 }
@@ -141,7 +150,7 @@ extension Link {
             let whole = together.prefix(group.count).prefix { !$0.isCut }
             values += whole.map { CharacteristicValue(bytes: $0.value[...], time: timeline.wallTime) }
             rest = rest.dropFirst(whole.count)
-            // What was cut, or left out, begins the next round by itself.
+            // A truncated or omitted value begins the next request.
             if whole.count < group.count, let next = rest.popFirst() {
                 values.append(try await read(.handle(next), timeout: deadline.map { $0 - timeline.now }))
             }
@@ -152,14 +161,14 @@ extension Link {
         return values
     }
 
-    /// Reads several attributes whose values have known lengths, in one request: the octets of all, one value behind
-    /// the other.
+    /// Reads several attributes whose values have known lengths, in one request: the octets of all values in sequence.
     ///
-    /// An answer that would be longer than ``mtu`` − 1 octets is cut, and nothing tells so: prefer
-    /// ``read(handles:timeout:)`` where the peripheral need not be asked in this way.
-    /// Source: Core Specification, Vol 3, Part G, 4.8.4.
+    /// An answer longer than ``mtu`` − 1 octets is truncated without notice: prefer ``read(handles:timeout:)`` unless
+    /// the peripheral requires this request. Source: Core Specification, Vol 3, Part G, 4.8.4.
     ///
-    /// - Parameter handles: 2 to 11 of them.
+    /// - Parameters:
+    ///   - handles: 2 to 11 of them.
+    ///   - timeout: how long it may take; without it the request has the 30 s of the specification.
     /// - Throws: ``BLEError/Code/invalidArgument`` for another number of handles; else as
     ///   ``read(handles:timeout:)``.
     public func readConcatenated(handles: [UInt16], timeout: Duration? = nil) async throws -> CharacteristicValue {

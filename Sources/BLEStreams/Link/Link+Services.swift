@@ -3,14 +3,14 @@ import BLERadio
 import Synchronization
 
 extension Link {
-    /// All services of the peripheral with their characteristics and descriptors; found out once a link.
+    /// All services of the peripheral with their characteristics and descriptors; discovered once per link.
     ///
-    /// Of a peripheral that was met before they are remembered, where it has a Database Hash, or no Service Changed at all,
-    /// or a bond with this central: one request then tells that they seem to be the same, and what is asked behind the first
-    /// operation makes sure of it. ``Peripheral/forgetServices()`` has them discovered instead. When the peripheral says that
-    /// its services have changed they are discovered again by themselves; ``serviceChanges`` tells.
+    /// The services of a known peripheral are remembered if it has a Database Hash, no Service Changed, or a bond with
+    /// this central: one request then checks whether they seem unchanged, and requests after the first operation verify
+    /// that. After ``Peripheral/forgetServices()`` they are discovered again, and also, automatically, when the
+    /// peripheral indicates that its services have changed; ``serviceChanges`` reports that.
     ///
-    /// - Parameter timeout: how long to wait; without it each request has the 30 s of the specification.
+    /// - Parameter timeout: how long to wait; without it, the 30 s of the specification for each request.
     /// - Throws: ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, `CancellationError`.
     public func discover(timeout: Duration? = nil) async throws -> GATTDatabase {
         if let known = bearer.knownDatabase { return known }
@@ -18,24 +18,24 @@ extension Link {
         return try await outcome(of: .database, "discovery", object, timeout)
     }
 
-    /// The services of chosen types alone, with their characteristics and descriptors: fewer requests than
-    /// ``discover(timeout:)`` takes with a peripheral that has many.
+    /// Only the services of the given types, with their characteristics and descriptors: for a peripheral with many
+    /// services, this takes fewer requests than ``discover(timeout:)``.
     ///
-    /// Operations that name a characteristic of these services, by its UUID or as it was found, then need no other
-    /// discovery; what names another one has everything discovered. Where everything is known already, nothing is
-    /// asked. What was found is not kept for later links, and the peripheral is not asked to tell of changes:
-    /// ``discover(timeout:)`` does both, and is the better choice for a link that lasts.
+    /// Operations on a characteristic of these services, named by its UUID or as discovered, then need no other
+    /// discovery; an operation on another one discovers everything. If everything is known already, no request is made.
+    /// The result is not stored for later links, and changes of the services are not subscribed to:
+    /// ``discover(timeout:)`` does both, and is the better choice for a lasting link.
     ///
     /// ```swift
     /// let database = try await link.discover(services: [.heartRate, .battery])
-    /// if database.service(.battery) == nil { print("it tells nothing of its battery") }
+    /// if database.service(.battery) == nil { print("no battery service") }
     /// ```
     ///
     /// - Parameters:
-    ///   - uuids: the types; services that they include are not found.
-    ///   - timeout: how long to wait; without it each request has the 30 s of the specification.
-    /// - Returns: what there is of them, ascending by handle; no services where there is nothing.
-    /// - Throws: as ``discover(timeout:)``; on cancellation `CancellationError`, at once.
+    ///   - uuids: the types; included services are not discovered.
+    ///   - timeout: how long to wait; without it, the 30 s of the specification for each request.
+    /// - Returns: the services found, in ascending order of handles; possibly none.
+    /// - Throws: as ``discover(timeout:)``; `CancellationError` immediately on cancellation.
     public func discover(services uuids: [BluetoothUUID], timeout: Duration? = nil) async throws -> GATTDatabase {
         if let known = bearer.knownDatabase { return known.only(uuids) }
         let missing = bearer.chosen.missing(of: uuids)
@@ -51,15 +51,15 @@ extension Link {
         return (bearer.knownDatabase ?? bearer.chosen.database).only(uuids)
     }
 
-    /// The services of the peripheral after each change that it tells of while the link is up.
+    /// The services of the peripheral after each change that it indicates while the link is up.
     ///
-    /// Streams of values need not watch it: they go on with the new handles, or end with
-    /// ``BLEError/Code/servicesChanged`` where their characteristic is gone. A ``Characteristic`` or a handle that the
-    /// program keeps may mean something else after a change.
+    /// Streams of values handle changes themselves: they continue with the new handles, or end with
+    /// ``BLEError/Code/servicesChanged`` if their characteristic has disappeared. A ``Characteristic`` or a handle that
+    /// the program has stored may refer to something else after a change.
     ///
-    /// The peripheral is asked to tell as soon as its services are known: by ``discover(timeout:)`` or by anything else
-    /// that names a characteristic by its UUID. The stream ends when this side closes the link meanwhile, and throws
-    /// ``BLEError/Code/disconnected`` when it is lost, or is over already.
+    /// The library subscribes to changes once the services are discovered: by ``discover(timeout:)``, or by any
+    /// operation that names a characteristic by its UUID. The stream ends if this side closes the link meanwhile, and
+    /// throws ``BLEError/Code/disconnected`` if the link is lost or has already ended.
     public var serviceChanges: BLEStream<GATTDatabase> {
         let watchers = watchers
         let subject = StreamSubject(operation: "service changes", object: "of \(peripheral)")
@@ -74,23 +74,24 @@ extension Link {
         }
     }
 
-    /// Whether the services in use were remembered from an earlier link and found to be right, not discovered on this one.
+    /// Whether the services in use were remembered from an earlier link and checked, not discovered on this one.
     public var servicesAreRemembered: Bool { bearer.isFromMemory }
 
-    /// Forgets what is known of the services, here and for later links: whatever needs them next has them discovered.
+    /// Forgets the services, on this link and for later ones: the next operation that needs them discovers them again.
     public func forgetServices() { bearer.forgetDatabase() }
 }
 
 extension Peripheral {
-    /// Forgets the services that are remembered of it, so that the next link discovers them afresh.
+    /// Forgets the services remembered of the peripheral, so that the next link discovers them again.
     ///
-    /// That is not needed where the peripheral keeps to the specification: a change is noticed by its Database Hash, or said.
+    /// This is unnecessary if the peripheral complies with the specification: its Database Hash or an indication then
+    /// reveals a change.
     public func forgetServices() {
         for address in [address] + alternatives { core.store.update(address) { $0.services = nil } }
     }
 }
 
-/// Who is told of services that have changed.
+/// The watchers of changes of the services.
 final class ServiceWatchers: Sendable {
     struct Watcher: Sendable {
         let object: String
@@ -100,7 +101,7 @@ final class ServiceWatchers: Sendable {
 
     private struct State {
         var watchers = Observers<Watcher>()
-        /// `nil` while the link is up; then why it isn't, and nothing where this side closed it.
+        /// `nil` while the link is up; then the reason for its end, or an inner `nil` if this side closed it.
         var end: DisconnectReason??
     }
 
@@ -118,7 +119,7 @@ final class ServiceWatchers: Sendable {
         for watcher in state.withLock({ $0.watchers.all }) { watcher.take(database) }
     }
 
-    /// The link is over, or is about to be: `nil` where this side wanted it.
+    /// The link has ended or is about to; `nil` if this side closed it.
     func end(_ reason: DisconnectReason?) {
         let watchers = state.withLock { state in
             if state.end == nil { state.end = .some(reason) }

@@ -1,19 +1,19 @@
 public import BLEProtocol
 
 extension Link {
-    /// Writes a characteristic without an answer, signed, so that a bonded peripheral knows who it was though the link
-    /// is not encrypted. On an encrypted link the write goes without a signature.
+    /// Writes a characteristic without response and with a signature, by which a bonded peripheral authenticates the
+    /// write on an unencrypted link. On an encrypted link the write is not signed.
     ///
-    /// Returns when the radio has taken the PDU. Source: Core Specification, Vol 3, Part G, 4.9.2.
+    /// It returns when the radio has accepted the PDU. Source: Core Specification, Vol 3, Part G, 4.9.2.
     ///
     /// - Parameters:
     ///   - value: 0 to ``mtu`` − 15 octets; ``mtu`` − 3 on an encrypted link; 512 at most.
-    ///   - key: the characteristic; where the peripheral has several of a type, the first one is meant.
-    ///   - signingKey: the key that was handed over while bonding.
-    ///   - counter: greater than with any write before that was signed with the key: keep it beside the key.
-    ///   - timeout: how long to wait for discovery where the services aren't known yet.
-    /// - Throws: ``BLEError/Code/notFound``, ``BLEError/Code/notSupported`` when the characteristic takes no signed
-    ///   writes, ``BLEError/Code/overflow`` when the value is too long, ``BLEError/Code/disconnected``,
+    ///   - key: the characteristic; if the peripheral has several of its type, the first one.
+    ///   - signingKey: the key distributed during bonding.
+    ///   - counter: greater than that of any earlier write signed with the key; store it with the key.
+    ///   - timeout: how long to wait for discovery if the services aren't known yet.
+    /// - Throws: ``BLEError/Code/notFound``, ``BLEError/Code/notSupported`` if the characteristic does not permit
+    ///   signed writes, ``BLEError/Code/overflow`` if the value is too long, ``BLEError/Code/disconnected``,
     ///   ``BLEError/Code/timedOut``, `CancellationError`.
     public func write(
         _ value: some Collection<UInt8>,

@@ -3,7 +3,7 @@ import BLERadio
 import Synchronization
 
 extension Link {
-    /// What a characteristic sends. See ``CharacteristicAccess``.
+    /// The values that a characteristic sends. See ``CharacteristicAccess``.
     public func octets(
         of characteristic: CharacteristicReference,
         readingFirst readsFirst: Bool,
@@ -50,7 +50,7 @@ extension Link {
                 lost: { count in if hasRead.withLock({ $0 }) { mailbox.lost(count) } },
                 finish: { mailbox.finish(throwing: $0) },
                 registered: { _ in
-                    // One that is under way finds the new handle by itself when the services change.
+                    // A reading in progress finds the new handle by itself when the services change.
                     let isSecond = isReading.withLock { isReading in
                         defer { isReading = true }
                         return isReading

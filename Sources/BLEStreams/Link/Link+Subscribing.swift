@@ -2,14 +2,15 @@ import BLEProtocol
 import BLERadio
 
 extension Link {
-    /// Switches the values of a characteristic on, and waits until the peer has said that it sends them.
+    /// Subscribes to a characteristic, and waits until the peer has confirmed that.
     ///
     /// - Parameters:
-    ///   - limit: how long to wait for that, and the error to throw then.
-    ///   - deliver: takes each value, in order, on the radio's context.
-    ///   - lost: hears of values that were dropped before they came here.
-    ///   - ended: called once when no more come because of the link or the peer; without an error when this side closed.
-    /// - Returns: a closure that switches them off again.
+    ///   - limit: how long to wait for that, and the error on expiry.
+    ///   - deliver: receives each value, in order, on the radio's context.
+    ///   - lost: called with the number of values dropped before they arrived here.
+    ///   - ended: called once when the values end because of the link or the peer; without an error if this side
+    ///     closed.
+    /// - Returns: a closure that unsubscribes.
     func subscribe(
         _ selector: CharacteristicSelector,
         indications: Bool = false,

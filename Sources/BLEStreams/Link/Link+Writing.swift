@@ -3,22 +3,22 @@ import BLEProtocol
 extension Link {
     /// How a value is written.
     public enum WriteKind: Hashable, Sendable {
-        /// The peer answers; a value that doesn't fit into one PDU is written in parts.
+        /// The peer responds; a value that doesn't fit in one PDU is written in parts.
         case withResponse
-        /// The peer doesn't answer: the call returns when the radio has taken the PDU. At most MTU − 3 octets, and at most
-        /// 512.
+        /// The peer doesn't respond: the call returns when the radio has accepted the PDU. At most MTU − 3 octets, and
+        /// at most 512.
         case withoutResponse
-        /// In parts that the peer repeats, each compared before the value is put into force.
+        /// The peer echoes each part, which is compared before the whole value takes effect.
         case reliable
     }
 }
 
 extension Link {
-    /// The most octets that one write can carry, now: 512 with response, in parts where the MTU is small, which is as
-    /// long as any value can be; without response the lesser of ``mtu`` − 3 and 512.
+    /// The maximum number of octets in one write at present: with response 512, the maximum length of any value, in
+    /// parts if the MTU is small; without response the smaller of ``mtu`` − 3 and 512.
     ///
-    /// A longer value is refused with ``BLEError/Code/overflow`` before anything is sent. Without a response, send what is
-    /// longer in pieces of this length:
+    /// A longer value is refused with ``BLEError/Code/overflow`` before anything is sent. Without response, send longer
+    /// data in pieces of this length:
     ///
     /// ```swift
     /// let data = [UInt8](repeating: 0, count: 2000)
@@ -35,9 +35,9 @@ extension Link {
         }
     }
 
-    // Inlined down to where waiting may begin: what need not wait then costs no frames of asynchronous functions.
+    // Inlined down to the first possible wait, so that a write that need not wait costs no asynchronous frames.
 
-    /// Writes a value; what is named by its handle without discovery, and without a look at its properties.
+    /// Writes a value; to a characteristic named by its handle without discovery, and without checking its properties.
     @inlinable
     func write(
         _ value: [UInt8],
@@ -53,7 +53,7 @@ extension Link {
         try await writeInTurn(value, selector, kind, timeout)
     }
 
-    /// Writes when the link is free for it, what is written has been found and what left before it is on its way.
+    /// Writes once the link is free, the characteristic has been found and earlier PDUs have been sent.
     @usableFromInline
     func writeInTurn(
         _ value: [UInt8],
@@ -79,7 +79,7 @@ extension Link {
         }
     }
 
-    /// The same where the handle is known.
+    /// The same for a known handle.
     @usableFromInline
     func writeInTurn(
         _ value: [UInt8],
@@ -114,8 +114,8 @@ extension Link {
         }
     }
 
-    /// Writes without an answer where nobody else has the link, nothing has to leave before and the value fits: the
-    /// way of nearly all, on which nothing waits and nothing is kept.
+    /// Writes without response if the link is free, nothing is queued before and the value fits: the usual path,
+    /// without waiting or allocation.
     @usableFromInline
     func writeAtOnce(_ value: [UInt8], _ handle: UInt16) throws -> Bool {
         try bearer.mayUse(handle) && sendAtOnce(value, handle)
@@ -133,7 +133,7 @@ extension Link {
         return try found.properties.contains(.writeWithoutResponse) && sendAtOnce(value, found.valueHandle)
     }
 
-    /// Refuses a value that is too long for the way in which it is to be written.
+    /// Refuses a value that is too long for this kind of write.
     func checkLength(of value: [UInt8], _ limit: Int, _ object: OperationObject) throws {
         guard value.count > limit else { return }
         throw BLEError.tooLong(value.count, limit: limit, operation: "write", object: "\(object)")

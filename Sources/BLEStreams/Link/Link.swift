@@ -4,11 +4,12 @@ import Synchronization
 
 /// A connection to a peripheral, for as long as ``Peripheral/withLink(timeout:parameters:pairing:_:)`` runs.
 ///
-/// A peripheral has one link at a time: all who want one at the same time, streams, sessions, queues, share it.
+/// A link ends when it is lost; to follow a device across lost links, use a ``Session``. A peripheral has one link at a
+/// time, which its streams, sessions and queues share.
 ///
-/// Operations are carried out one after the other, in the order in which they were called; a cancelled one returns at
-/// once and never disturbs the next. Those that belong together stay together in ``exclusively(_:)``. When the link is
-/// lost everything under way, and everything called later, throws ``BLEError/Code/disconnected`` with the reason.
+/// Operations are carried out one at a time, in the order of the calls; a cancelled one returns immediately and never
+/// disturbs the next. ``exclusively(_:)`` keeps several together. When the link is lost, operations in progress and all
+/// later ones throw ``BLEError/Code/disconnected`` with the reason.
 public final class Link: Sendable {
     /// The peripheral at the other end.
     public let peripheral: Peripheral
@@ -19,20 +20,23 @@ public final class Link: Sendable {
     let raiser: SecurityRaiser
     private let lifetime: LinkLifetime
 
-    /// Who answers for this handle when an operation is refused on a link that isn't secure enough; `nil`: as it was said for
-    /// the peripheral, or the central.
+    /// The pairing answers of this handle, for operations that require a more secure link; `nil`: those of the
+    /// peripheral, or the central.
     private let ownAnswers: PairingAnswers?
 
-    /// In whose name this handle asks; `nil`: nobody's.
+    /// The hold to which this handle belongs; `nil` if to none.
     let pass: LinkMachine.Pass?
 
-    /// The part that this handle has in a link that several may use; `nil`: all.
+    /// This handle's share in a link with several users; `nil` for the whole link.
     private let share: LinkShare?
 
     var timeline: any Timeline { peripheral.core.timeline }
 
-    /// The bonds that were kept of the peripheral when the link was made.
+    /// The peripheral's stored bonds when the link was made.
     let keptBonds: [Bond]
+
+    /// What it may have been subscribed to since an earlier link.
+    private let keptSubscriptions: [LinkMachine.KeptSubscription]
 
     /// - Parameter record: what was kept of the peripheral: no file is read here, on the radio's thread.
     init(peripheral: Peripheral, radioLink: any ATTLink, record: PeerRecord) {
@@ -43,6 +47,9 @@ public final class Link: Sendable {
         let memory = DatabaseMemory(store: peripheral.core.store, peer: peripheral.address)
         self.watchers = watchers
         self.lifetime = lifetime
+        let subscriptions = memory.keptSubscriptions(record)
+        keptSubscriptions = subscriptions
+        let mayKeep = !subscriptions.isEmpty || record.bonds?.isEmpty == false
         conditionWatch = ConditionWatch(radioLink, timeline: peripheral.core.timeline)
         self.raiser = raiser
         ownAnswers = nil
@@ -57,10 +64,13 @@ public final class Link: Sendable {
             Bearer.Surroundings(
                 securityFailed: { [store = peripheral.core.store] error in store.warn(error) },
                 remember: { memory.take($0) },
+                // A peer without a bond keeps nothing, and no file is opened for it. What one keeps that has paired on this
+                // very link tells of itself by its values.
+                keep: { if mayKeep { memory.keep($0) } },
                 servicesChanged: { watchers.tell($0) },
                 demands: { [preferences = peripheral.core.preferences] in preferences.demands(on: peripheral.address) },
                 closing: { [core = peripheral.core] in
-                    // Given up for what the peer did, or didn't: whoever wants the next link waits until this one is down.
+                    // Abandoned because of the peer's behaviour: the next link must wait until this one is down.
                     if lifetime.beginClosing() { core.states.set(.disconnecting, of: peripheral.address) }
                 },
                 ended: { reason in
@@ -73,15 +83,15 @@ public final class Link: Sendable {
         raiser.begin(on: bearer)
     }
 
-    /// The same link, in the name of a hold.
+    /// The same link, as a handle of a hold.
     convenience init(_ link: Link, pass: LinkMachine.Pass) {
         self.init(link, pass: pass, share: link.share, answers: link.ownAnswers)
     }
 
-    /// The same link, for one of those who use it at the same time.
+    /// The same link, for one of several concurrent users.
     convenience init(_ link: Link, share: LinkShare) { self.init(link, pass: nil, share: share, answers: nil) }
 
-    /// The same link, with somebody else who answers; it has the same part in it.
+    /// The same link and share, with other pairing answers.
     func answering(_ answers: PairingAnswers?) -> Link {
         answers.map { Link(self, pass: pass, share: share, answers: $0) } ?? self
     }
@@ -91,6 +101,7 @@ public final class Link: Sendable {
         raiser = link.raiser
         ownAnswers = answers
         keptBonds = link.keptBonds
+        keptSubscriptions = link.keptSubscriptions
         self.share = share
         bearer = link.bearer
         watchers = link.watchers
@@ -99,38 +110,39 @@ public final class Link: Sendable {
         self.pass = pass
     }
 
-    /// Who answers when an operation is refused on a link that isn't secure enough; `nil`: it fails.
+    /// The answers for an operation that requires a more secure link; `nil` if it fails.
     var answers: PairingAnswers? { whoAnswers() }
 
-    /// The same for what lasts longer than this handle: as it is said by then.
+    /// The same for operations that outlive this handle: the answers set by then.
     var whoAnswers: @Sendable () -> PairingAnswers? {
         { [ownAnswers, preferences = peripheral.core.preferences, address = peripheral.address] in
             ownAnswers ?? preferences.answers(for: address)
         }
     }
 
-    /// The largest PDU that is sent or expected, in octets; one notification carries three less.
+    /// The maximum length of a PDU, in octets; a notification carries up to three less.
     public var mtu: Int { bearer.mtu }
 
-    /// How the link is secured now.
+    /// The present security of the link.
     public var security: LinkSecurity { bearer.radioLink.security }
 
-    /// PDUs that the kernel or radio dropped because the queue of the socket was full; normally 0.
+    /// The number of PDUs that the kernel or radio dropped because the socket's queue was full; normally 0.
     ///
-    /// What is missing is a stream's for certain where it is the only one that is subscribed to and no request is under
-    /// way: it is then counted there as well, in ``BLEStream/counters``, and ``BLEStream/withGaps()`` shows where.
+    /// If only one characteristic is subscribed to and no request is in progress, the dropped PDUs must have been its
+    /// values: they are then also counted in the stream's ``BLEStream/counters``, and ``BLEStream/withGaps()`` shows
+    /// the place.
     public var droppedPDUs: Int { bearer.drops }
 
-    /// PDUs of the peripheral that belonged to nothing and were ignored: responses that nobody waited for, or to another
-    /// request than the one under way, and notifications that can't be read; 0 with a peripheral that keeps to the
-    /// Attribute Protocol.
+    /// The number of PDUs of the peripheral that were ignored: unexpected responses, responses to another request than
+    /// the one in progress, and malformed notifications; 0 if the peripheral complies with the Attribute Protocol.
     ///
-    /// An operation is never given such a response: it goes on waiting for its own. A ``TrafficCapture`` has them all.
+    /// An operation never receives such a response: it continues to wait for its own. A ``TrafficCapture`` contains
+    /// them all.
     public var ignoredPDUs: Int { bearer.ignored }
 
     /// The signal strength of the link in dBm.
     ///
-    /// - Returns: `nil` where the radio can't tell, or doesn't let this user ask.
+    /// - Returns: `nil` if the radio can't measure it, or this user may not ask.
     /// - Throws: `CancellationError`; ``BLEError/Code/timedOut`` after five seconds without an answer.
     public func rssi() async throws -> Int? {
         let object = "of \(peripheral)"
@@ -147,11 +159,11 @@ public final class Link: Sendable {
 // MARK: - The beginning and the end
 
 extension Link {
-    /// Starts the bearer, negotiates the MTU, and encrypts the link where there is a bond.
+    /// Starts the bearer, negotiates the MTU, and encrypts the link if there is a bond.
     ///
     /// - Parameters:
-    ///   - keysNotRestored: why the adapter could not be given the bond's keys, where it could not.
-    ///   - parameters: what the link was made with.
+    ///   - keysNotRestored: the error if the bond's keys could not be loaded into the adapter.
+    ///   - parameters: the parameters with which the link was made.
     func start(
         keysNotRestored: BLEError?,
         parameters: ConnectionParameters?,
@@ -162,10 +174,10 @@ extension Link {
             core.connector.ended(peripheral)
             core.states.set(.disconnected(reason), of: peripheral.address)
         }
-        bearer.start(raiser)
+        bearer.start(raiser, kept: keptSubscriptions)
         conditionWatch.keep(parameters)
-        // The MTU first: a link that ends for want of the right key has then carried something, which saves 6.1 from a
-        // fault of its own.
+        // The MTU first: a link that ends because of a wrong key has then carried data, which avoids a bug of Linux
+        // 6.1.
         negotiateMTU { outcome in
             guard case .success = outcome else { return result(outcome) }
             self.protect(keysNotRestored: keysNotRestored) { outcome in
@@ -176,8 +188,8 @@ extension Link {
     }
 
     private func negotiateMTU(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
-        // On a resumed link the peer still has the MTU of the program before us, and a client may ask once only. And it
-        // may still owe that program an answer, which must not be taken for one to us.
+        // On a resumed link the MTU of the earlier program is still in force, and a client may exchange it only once.
+        // Also, the peer may still owe that program an answer, which must not be taken for one to this program.
         guard bearer.radioLink.isResumed else { return begin(ExchangeMTU(), "exchange of the MTU", result) }
         begin(SettleBearer(), "end of what an earlier program asked", result)
     }
@@ -197,14 +209,14 @@ extension Link {
         bearer.begin(.aside(procedure), for: caller)
     }
 
-    /// Calls the closure when the link is down; at once where it is. What is returned takes that back.
+    /// Calls the closure when the link is down, immediately if it is. The returned closure cancels that.
     @discardableResult
     func onEnd(_ action: @escaping @Sendable (DisconnectReason) -> Void) -> @Sendable () -> Void {
         lifetime.end.whenEnded(action)
     }
 
-    /// Drops the link without waiting for it: subscriptions are switched off first, for at most two seconds. While others
-    /// use it too, it stays for them.
+    /// Drops the link without waiting: it first unsubscribes, for at most two seconds. If the link has other users, it
+    /// stays up for them.
     func beginClosing() {
         guard share?.leave(peripheral) ?? true else { return }
         guard lifetime.beginClosing() else { return }
@@ -219,11 +231,11 @@ extension Link {
         }
     }
 
-    /// What becomes of a link that nobody waits for any more: it is up, and would stay so.
+    /// Drops a link whose caller no longer waits: it is up, and would stay so.
     static let giveUp: @Sendable (Link) -> Void = { $0.beginClosing() }
 
-    /// Drops the link and waits until it is down; not disturbed by cancellation, and bounded in time. While others use it
-    /// too, it stays for them, and nothing is waited for.
+    /// Drops the link and waits until it is down, even on cancellation, for a bounded time. If the link has other
+    /// users, it stays up for them, and this doesn't wait.
     func close() async {
         beginClosing()
         guard share?.leave(peripheral) ?? true else { return }
@@ -231,16 +243,16 @@ extension Link {
             lifetime.end.whenEnded { _ in finish(()) }
         }
         await raiser.answersEnded()
-        // A program may end right behind this: what it learned is to be on the disk then.
+        // A program may end right after this: its knowledge must be on the disk by then.
         if bearer.hasChangedMemory { await peripheral.core.store.flush(on: timeline) }
     }
 }
 
-/// Whether a link is up, and who wants to know when it is down.
+/// Whether a link is up, and the callbacks for its end.
 final class LinkLifetime: Sendable {
     let end = Ending<DisconnectReason>()
     private let isClosing = Atomic(false)
 
-    /// Whether this is the first wish to close a link that is still up.
+    /// Whether this is the first request to close a link that is still up.
     func beginClosing() -> Bool { !isClosing.exchange(true, ordering: .acquiringAndReleasing) && !end.hasEnded }
 }

@@ -1,6 +1,6 @@
 import BLEProtocol
 
-/// What an operation of a link is about. Only an error puts it into words: `of 2A37 of C4:F2:17:1A:1D:BB`.
+/// The object of a link's operation. Only an error puts it into words: `of 2A37 of C4:F2:17:1A:1D:BB`.
 struct OperationObject: Sendable, CustomStringConvertible {
     enum Relation: String { case of, to }
 
@@ -12,7 +12,7 @@ struct OperationObject: Sendable, CustomStringConvertible {
 
     private var relation: Relation?
     private let attributes: Attributes?
-    private let peripheral: BluetoothAddress
+    let peripheral: BluetoothAddress
 
     init(_ relation: Relation?, _ attribute: CharacteristicSelector?, _ peripheral: BluetoothAddress) {
         self.relation = relation
@@ -27,7 +27,7 @@ struct OperationObject: Sendable, CustomStringConvertible {
         attributes = .all(uuid)
     }
 
-    /// So many attributes, named by their handles.
+    /// A number of attributes, named by their handles.
     init(ofHandles count: Int, _ peripheral: BluetoothAddress) {
         self.peripheral = peripheral
         relation = .of
@@ -43,13 +43,17 @@ struct OperationObject: Sendable, CustomStringConvertible {
 
     var description: String {
         let beginning = relation.map { "\($0) " } ?? ""
-        let middle =
-            switch attributes {
-            case .one(let attribute)?: "\(attribute) of "
-            case .all(let uuid)?: "all \(uuid) of "
-            case .several(let count)?: "\(count) handles of "
-            case nil: ""
-            }
+        let middle = attribute.isEmpty ? "" : "\(attribute) of "
         return beginning + middle + "\(peripheral)"
+    }
+
+    /// The attributes alone; empty where it is about the peripheral.
+    var attribute: String {
+        switch attributes {
+        case .one(let attribute)?: "\(attribute)"
+        case .all(let uuid)?: "all \(uuid)"
+        case .several(let count)?: "\(count) handles"
+        case nil: ""
+        }
     }
 }

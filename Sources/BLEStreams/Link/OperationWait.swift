@@ -46,8 +46,28 @@ final class OperationWait: OperationCaller {
 
     var answers: PairingAnswers? { link.answers }
 
-    /// Begins the operation, and waits for its outcome.
+    /// Begins the operation, waits for its outcome, and has the handlers of events hear of it.
+    @inline(__always)
     func success(
+        of target: LinkMachine.Target,
+        within timeout: Duration?,
+        isolation actor: isolated (any Actor)? = #isolation
+    ) async throws -> GATTSuccess {
+        guard let events = link.peripheral.core.events else { return try await outcome(of: target, within: timeout) }
+        let begin = events.timeline.now
+        do {
+            let success = try await outcome(of: target, within: timeout)
+            events.ended(operation, object, since: begin)
+            return success
+        } catch {
+            events.ended(operation, object, since: begin, throwing: error)
+            throw error
+        }
+    }
+
+    /// Begins the operation, and waits for its outcome. Inlined: a frame for this alone would be made for each value.
+    @inline(__always)
+    private func outcome(
         of target: LinkMachine.Target,
         within timeout: Duration?,
         isolation actor: isolated (any Actor)? = #isolation

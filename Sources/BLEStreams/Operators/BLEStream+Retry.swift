@@ -6,7 +6,7 @@ extension BLEStream {
     ///
     /// The elements of the new iteration follow those already delivered. Values that the peer sends in the meantime are
     /// lost: ``withGaps()`` shows where. The count of failures, which lengthens pauses and uses up attempts, restarts
-    /// once the stream has worked for ``RetryPolicy/stableAfter``, counted from its first element.
+    /// once the stream has worked for the policy's `stableAfter`, counted from its first element.
     ///
     /// - Parameters:
     ///   - policy: how often, and after what pause.

@@ -35,7 +35,9 @@ extension Central {
     /// If bluetoothd runs, the setting is bluetoothd's: `Privacy` in `/etc/bluetooth/main.conf`. Source: kernel,
     /// `net/bluetooth/mgmt.c`, `set_privacy`; Core Specification, Vol 3, Part C, 10.7.
     ///
-    /// - Parameter interrupting: whether the change may end links and other activities.
+    /// - Parameters:
+    ///   - isOn: whether the adapter uses changing private addresses.
+    ///   - interrupting: whether the change may end links and other activities.
     /// - Throws: ``BLEError/Code/busy`` if the adapter is in use, with the use in its cause;
     ///   ``BLEError/Code/notSupported`` if bluetoothd owns the setting or the adapter doesn't support it;
     ///   ``BLEError/Code/permissionDenied`` with the command that grants `CAP_NET_ADMIN`;

@@ -18,7 +18,7 @@ public import BLEProtocol
 /// ```
 ///
 /// One key serves both sides: a central reads, subscribes and writes with it, a peripheral describes its characteristic with
-/// it (``BLEProtocol/LocalCharacteristic``) and sends values. What is only read needs no `encode`. Where a peripheral has
+/// it (``LocalCharacteristic``) and sends values. What is only read needs no `encode`. Where a peripheral has
 /// several characteristics of the type, ``at(_:)`` names one of them.
 public struct TypedCharacteristic<Value: Sendable>: Sendable {
     /// Its type on air.

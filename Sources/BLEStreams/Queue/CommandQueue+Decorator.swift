@@ -12,7 +12,7 @@ extension CommandQueue {
     /// ```
     ///
     /// It may run the command several times: what the queue prepares (``CommandQueue/connecting(timeout:then:)``,
-    /// ``CommandQueue/authorizing(_:with:)-(_,Command<Void>)``) holds at the beginning of each.
+    /// ``CommandQueue/authorizing(_:with:)-(_,Command<()>)``) holds at the beginning of each.
     public protocol Decorator: Sendable {
         /// Runs the command, and what belongs to it.
         func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output
@@ -47,7 +47,7 @@ struct DecoratedCommand<Base: Command>: Command, SelfPreparing {
     }
 
     func run(in context: CommandContext) async throws -> Base.Output {
-        guard let outermost = decorators.first else { return try await context.attempt(base) }
+        guard let outermost = decorators.first else { return try await context.work.attempt(base) }
         return try await outermost.run(DecoratedCommand(base, decorators.dropFirst()), in: context)
     }
 }

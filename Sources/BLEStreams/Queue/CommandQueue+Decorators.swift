@@ -22,7 +22,7 @@ extension CommandQueue {
 }
 
 extension CommandQueue {
-    /// The same queue, but each command finds a link: it is made before where there is none.
+    /// The same queue, but it connects before each command, unless there is a link.
     ///
     /// That holds at each attempt: of a command that is retried (``Command/retry(_:when:)``, ``retrying(_:when:)``) the
     /// attempts that fail to connect count and are tried again, and a link that was lost is made again. What a time limit
@@ -39,7 +39,7 @@ extension CommandQueue {
     /// - Parameters:
     ///   - timeout: for how long to try to connect at each attempt, waiting for the adapter included. Then the command
     ///     fails with ``BLEError/Code/timedOut``, or with the adapter's error and what to do about it.
-    ///   - after: what becomes of the link afterwards; it is ended after ten idle seconds unless said otherwise.
+    ///   - after: what becomes of the link afterwards; by default it is ended after ten idle seconds.
     public func connecting(
         timeout: Duration = .seconds(30),
         then after: CommandQueue.LinkAfterCommand = .disconnectWhenIdle(.seconds(10))
@@ -47,24 +47,24 @@ extension CommandQueue {
         decorated(by: ConnectDecorator(timeout: timeout, after: after))
     }
 
-    /// The same queue, but each command finds that the device has let us in.
+    /// The same queue, but an exchange by which the device admits us comes before the commands.
     ///
-    /// It comes behind connecting, whichever of the two was added first, and is done again on each new link. In a queue
-    /// that doesn't connect it is done where there is a link, and on each that a command makes.
+    /// It follows connecting, whichever of the two was added first, and is done again on each new link. In a queue that
+    /// doesn't connect, it is done if there is a link, and on each link that a command makes.
     ///
     /// - Parameters:
-    ///   - rule: how often that is done; once for each connection unless said otherwise. One that failed is done again.
-    ///   - command: the exchange that does it; when it fails the command isn't run, and fails with the same error. On a
-    ///     new link that is ended then.
+    ///   - rule: how often it is done; by default once for each connection. One that failed is done again.
+    ///   - command: the exchange. If it fails, the command isn't run and fails with the same error, and a link that was new
+    ///     is ended.
     public func authorizing(
         _ rule: CommandQueue.AuthorizationRule = .oncePerConnection,
         with command: some Command<Void>
     ) -> CommandQueue {
-        decorated(by: AuthorizationDecorator(authorization: Authorization(rule) { try await command.run(in: $0) }))
+        decorated(by: AuthorizationDecorator(authorization: Authorization(rule) { try await $0.run(command) }))
     }
 
-    /// The same queue, but each command finds that the device has let us in, by a closure. See
-    /// ``authorizing(_:with:)-(_,Command<Void>)``.
+    /// The same queue, but a closure by which the device admits us comes before the commands. See
+    /// ``authorizing(_:with:)-(_,Command<()>)``.
     ///
     /// ```swift
     /// let (key, mode) = (BluetoothUUID(0xFFF1), BluetoothUUID(0xFFF2))
@@ -84,8 +84,8 @@ extension CommandQueue {
     /// ``Command/retry(_:when:)``, for all commands of this handle.
     ///
     /// - Parameters:
-    ///   - policy: how often, and after what pause; five more times unless said otherwise.
-    ///   - isWorthwhile: whether an error is one that trying again may cure. Cancellation and errors that can't change
+    ///   - policy: how often to try again, and after what pause; by default five more times.
+    ///   - isWorthwhile: whether trying again may cure an error. Cancellation and errors that can't change
     ///     (``BLEError/isFinal``) are never retried.
     public func retrying(
         _ policy: RetryPolicy = .exponential(attempts: 5),
@@ -94,13 +94,13 @@ extension CommandQueue {
         decorated(by: RetryDecorator(policy: policy, isWorthwhile: isWorthwhile))
     }
 
-    /// The same queue, but each command is ended when it takes longer.
+    /// The same queue, but each command is cancelled if it takes longer than the limit.
     ///
     /// The time counts from when its turn has come; the deadline of ``run(_:priority:deadline:)-(C,_,_)`` counts the
     /// waiting too. It covers what was added behind: `queue.timingOut(after: limit).connecting()` the connecting too,
     /// `queue.connecting().timingOut(after: limit)` only the command. See the table of ``CommandQueue``.
     ///
-    /// The command then fails with ``BLEError/Code/timedOut`` and its own name.
+    /// The command then fails with ``BLEError/Code/timedOut``, under its own name.
     ///
     /// - Parameter limit: how long each command may take.
     public func timingOut(after limit: Duration) -> CommandQueue { decorated(by: TimeLimitDecorator(limit: limit)) }
@@ -111,9 +111,9 @@ private struct ConnectDecorator: CommandQueue.Decorator {
     let after: CommandQueue.LinkAfterCommand
 
     func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
-        if case .disconnectWhenIdle(let limit) = after { context.connection.idleLimit = limit }
-        if after == .disconnect { context.state.withLock { $0.disconnects = true } }
-        return try await context.preparing(.link(timeout: timeout)) { try await command.run(in: context) }
+        if case .disconnectWhenIdle(let limit) = after { context.work.connection.idleLimit = limit }
+        if after == .disconnect { context.work.state.withLock { $0.disconnects = true } }
+        return try await context.work.preparing(.link(timeout: timeout)) { try await command.run(in: context) }
     }
 }
 
@@ -121,7 +121,7 @@ private struct AuthorizationDecorator: CommandQueue.Decorator {
     let authorization: Authorization
 
     func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
-        try await context.preparing(.authorization(authorization)) { try await command.run(in: context) }
+        try await context.work.preparing(.authorization(authorization)) { try await command.run(in: context) }
     }
 }
 
@@ -130,7 +130,7 @@ struct RetryDecorator: CommandQueue.Decorator {
     let isWorthwhile: @Sendable (any Error) -> Bool
 
     func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
-        try await context.retrying(policy, when: isWorthwhile) { try await command.run(in: context) }
+        try await context.work.retrying(policy, when: isWorthwhile) { try await command.run(in: context) }
     }
 }
 
@@ -139,7 +139,7 @@ private struct TimeLimitDecorator: CommandQueue.Decorator {
 
     func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
         // What was added before is not part of what is limited; unless it is tried again within.
-        if !beginsWithAttempts(command) { try await context.prepare() }
-        return try await context.limiting(command, to: limit)
+        if !beginsWithAttempts(command) { try await context.work.prepare() }
+        return try await context.work.limiting(command, to: limit)
     }
 }

@@ -91,6 +91,7 @@ final class CommandWatch<Output: Sendable>: Sendable {
     }
 
     private let watched = Mutex(State())
+    private let news = Announcements()
     private let end = Ending<Result<Output, any Error>>()
 
     var state: CommandQueue.CommandState { watched.withLock { $0.state } }
@@ -102,8 +103,10 @@ final class CommandWatch<Output: Sendable>: Sendable {
         watched.withLock { watched in
             guard !watched.isOver else { return }
             watched.state = new
-            for mailbox in watched.mailboxes.all { mailbox.send(new) }
+            let mailboxes = watched.mailboxes.all
+            if !mailboxes.isEmpty { news.add { for mailbox in mailboxes { mailbox.send(new) } } }
         }
+        news.make()
     }
 
     /// It is over.
@@ -114,11 +117,12 @@ final class CommandWatch<Output: Sendable>: Sendable {
             case .failure(let error): error is CancellationError ? .cancelled : .failed(error)
             }
         tell(.ended(outcome))
-        let mailboxes = watched.withLock { watched in
+        watched.withLock { watched in
             watched.isOver = true
-            return watched.mailboxes.removeAll()
+            let mailboxes = watched.mailboxes.removeAll()
+            if !mailboxes.isEmpty { news.add { for mailbox in mailboxes { mailbox.finish() } } }
         }
-        for mailbox in mailboxes { mailbox.finish() }
+        news.make()
         end.end(result)
     }
 
@@ -130,13 +134,15 @@ final class CommandWatch<Output: Sendable>: Sendable {
     /// Tells the state at once, then each change.
     func add(_ mailbox: Mailbox<CommandQueue.CommandState>) -> @Sendable () -> Void {
         let id: Int? = watched.withLock { watched in
-            mailbox.send(watched.state)
-            return watched.isOver ? nil : watched.mailboxes.add(mailbox)
+            let (state, isOver) = (watched.state, watched.isOver)
+            news.add {
+                mailbox.send(state)
+                if isOver { mailbox.finish() }
+            }
+            return isOver ? nil : watched.mailboxes.add(mailbox)
         }
-        guard let id else {
-            mailbox.finish()
-            return {}
-        }
+        news.make()
+        guard let id else { return {} }
         return { _ = self.watched.withLock { $0.mailboxes.remove(id) } }
     }
 }

@@ -1,7 +1,7 @@
 import BLEProtocol
 import BLERadio
 
-/// Runs commands one at a time, each with the link for itself.
+/// Runs commands one at a time, each with exclusive use of the link.
 ///
 /// ```swift
 /// try await peripheral.withQueue { queue in
@@ -15,18 +15,17 @@ import BLERadio
 /// There is a queue for each kind of link: ``Peripheral/withQueue(_:)``, whose commands make and end the link;
 /// ``Link/withQueue(_:)`` on a link that is yours; ``Session/queue`` on the links of a session.
 ///
-/// Whoever calls ``run(_:priority:deadline:)-(C,_,_)`` waits in line in its own task and does the work there, so
-/// cancelling that task cancels the command, waiting or running, and disturbs no other.
-/// ``enqueue(_:priority:deadline:)-(C,_,_)`` puts a command in line without waiting, and gives a handle. A command that
-/// fails doesn't stop the queue.
+/// ``run(_:priority:deadline:)-(C,_,_)`` waits for the command's turn and does the work in the caller's task, so cancelling
+/// that task cancels the command, waiting or running, and affects no other. ``enqueue(_:priority:deadline:)-(C,_,_)``
+/// returns at once, with a handle. A command that fails doesn't stop the queue.
 ///
 /// ## Decorators
 ///
-/// ``connecting(timeout:then:)``, ``authorizing(_:with:)-(_,Command<Void>)``, ``retrying(_:when:)`` and
-/// ``timingOut(after:)`` give handles of the same queue that do more around each command; leave them out and nothing else
-/// changes. What was added first is outermost. Connecting and authorizing are preparations of the link: they hold at the
-/// beginning of each attempt of a command, wherever the retry stands, and authorizing always comes behind connecting. So
-/// the order decides one thing alone: what a time limit covers, and whether it is one for each attempt or for all of them.
+/// ``connecting(timeout:then:)``, ``authorizing(_:with:)-(_,Command<()>)``, ``retrying(_:when:)`` and
+/// ``timingOut(after:)`` return handles of the same queue that do more around each command. What was added first is
+/// outermost. Connecting and authorizing are preparations of the link: they hold at the
+/// beginning of each attempt of a command, wherever the retry stands, and authorizing always follows connecting. So the
+/// order decides only what a time limit covers, and whether it applies to each attempt or to all of them together.
 ///
 /// | order (outermost first) | tried again | the time limit covers |
 /// |---|---|---|
@@ -51,18 +50,18 @@ public struct CommandQueue: Sendable {
 
     init(core: QueueCore) { self.core = core }
 
-    /// The device; `nil` where a session is yet to find it.
+    /// The device; `nil` as long as a session has not found it.
     public var peripheral: Peripheral? { core.connection.peripheral }
 
-    /// The link that is up now, for operations outside of the queue: they wait while a command runs.
+    /// The link that is up now; operations on it from outside the queue wait while a command runs.
     public var link: Link? { core.connection.link }
 
     /// Runs a command when its turn has come.
     ///
     /// - Parameters:
     ///   - command: what to do.
-    ///   - priority: how urgent it is; `.normal` unless said otherwise.
-    ///   - deadline: for its whole stay, waiting and running; ``Command/timeout(_:)`` limits the running alone.
+    ///   - priority: how urgent it is; `.normal` by default.
+    ///   - deadline: the limit for waiting and running together; ``Command/timeout(_:)`` limits the running alone.
     /// - Returns: what the command returns.
     /// - Throws: what the command throws; ``BLEError/Code/timedOut`` past the deadline; ``BLEError/Code/deadlock`` when a
     ///   command of this queue calls it; ``BLEError/Code/ended`` when the queue is over; `CancellationError` when the
@@ -101,10 +100,10 @@ public struct CommandQueue: Sendable {
     ///
     /// - Parameters:
     ///   - command: what to do.
-    ///   - priority: how urgent it is; `.normal` unless said otherwise.
-    ///   - deadline: for its whole stay from now on, waiting and running.
-    /// - Returns: what the command can be cancelled, awaited and watched by. Of a queue that is over it has ended, with
-    ///   ``BLEError/Code/ended``.
+    ///   - priority: how urgent it is; `.normal` by default.
+    ///   - deadline: the limit for waiting and running together, from now on.
+    /// - Returns: a handle to cancel, await and watch the command. If the queue is over, the command has already failed
+    ///   with ``BLEError/Code/ended``.
     @discardableResult
     public func enqueue<C: Command>(
         _ command: C,
@@ -133,7 +132,8 @@ public struct CommandQueue: Sendable {
 }
 
 extension Peripheral {
-    /// Runs the closure with a queue whose commands make and end the link to this peripheral; nothing is sent before.
+    /// Runs the closure with a queue whose commands make and end the link to this peripheral; nothing is sent until the first
+    /// one runs.
     ///
     /// When the closure returns or throws, commands that are still in the queue are cancelled, and the link is ended.
     ///

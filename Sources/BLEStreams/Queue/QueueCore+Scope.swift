@@ -67,7 +67,11 @@ extension QueueCore {
         await empty()
         jobs.finish()
         await connection.take()?.close()
-        for watcher in state.withLock({ $0.watchers.all }) { watcher.finish() }
+        state.withLock { state in
+            let watchers = state.watchers.all
+            news.add { for watcher in watchers { watcher.finish() } }
+        }
+        news.make()
     }
 
     /// Cancels the commands that are in, and waits until they have ended.

@@ -8,20 +8,23 @@ extension QueueCore {
             guard let name = state.items[id]?.name else { return }
             state.items[id]?.progress = progress
             tell(state)
-            state.handles[id]?(.running(progress))
+            if let handle = state.handles[id] { news.add { handle(.running(progress)) } }
             guard !state.progressWatchers.isEmpty else { return }
             var named = progress
             named.command = name
-            for watcher in state.progressWatchers.all { watcher.send(named) }
+            news.add { [named, watchers = state.progressWatchers.all] in
+                for watcher in watchers { watcher.send(named) }
+            }
         }
+        news.make()
     }
 
-    /// Under the lock, so that all watchers see one order.
+    /// Puts in, under the lock, what the watchers are told: they see one order, and are told when the lock is released.
     func tell(_ state: State, ended: (CommandQueue.Item, CommandQueue.Outcome)? = nil) {
         guard !state.watchers.isEmpty else { return }
         var contents = snapshot(state)
         contents.ended = ended.map { (item: $0, outcome: $1) }
-        for watcher in state.watchers.all { watcher.send(contents) }
+        news.add { [contents, watchers = state.watchers.all] in for watcher in watchers { watcher.send(contents) } }
     }
 
     private func snapshot(_ state: State) -> Contents {
@@ -43,9 +46,11 @@ extension QueueCore {
         let subject = StreamSubject(operation: "queue contents", object: "of \(connection.object)")
         return BLEStream(subject, timeline: timeline, buffer: .newest(256)) { mailbox in
             let id = self.state.withLock { state in
-                mailbox.send(self.snapshot(state))
+                let now = self.snapshot(state)
+                self.news.add { mailbox.send(now) }
                 return state.watchers.add(mailbox)
             }
+            self.news.make()
             return { _ = self.state.withLock { $0.watchers.remove(id) } }
         }
     }

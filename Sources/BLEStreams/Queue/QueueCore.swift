@@ -36,6 +36,8 @@ final class QueueCore: Sendable {
     let connection: CommandConnection
     let jobs: QueueJobs
     let state = Mutex(State())
+    /// What watchers and handles are told.
+    let news = Announcements()
     /// The flow that another one would take the place of.
     let activeFlow = Mutex<ActiveFlow?>(nil)
 
@@ -91,17 +93,17 @@ final class QueueCore: Sendable {
     }
 
     private func perform<C: Command>(_ command: C, _ id: TurnOrder.ID) async throws -> C.Output {
-        let context = try await connection.context { self.report($0, of: id) }
+        let work = try await connection.work { self.report($0, of: id) }
         let result: Result<C.Output, any Error>
         do {
             let output = try await Self.$inside.withValue(Self.inside + [self]) {
-                try await context.holds.working { try await command.run(in: context) }
+                try await work.holds.working { try await work.run(command) }
             }
             result = .success(output)
         } catch {
             result = .failure(error)
         }
-        await context.finish()
+        await work.finish()
         return try result.get()
     }
 
@@ -133,6 +135,8 @@ final class QueueCore: Sendable {
             tell(state)
             return id
         }
+        news.make()
+        noteDepth()
         return id.map { Place(id: $0, name: name, wish: wish, deadline: deadline.map { ($0, now + $0) }) }
     }
 
@@ -152,9 +156,10 @@ final class QueueCore: Sendable {
                 return nil
             }
             tell(state)
-            state.handles[begun]?(.running(nil))
+            if let handle = state.handles[begun] { news.add { handle(.running(nil)) } }
             return state.turns.removeValue(forKey: begun)
         }
+        news.make()
         turn?()
     }
 
@@ -170,9 +175,17 @@ final class QueueCore: Sendable {
             tell(state, ended: item.map { ($0, outcome) })
             return state.items.isEmpty ? state.whenEmpty.take() : nil
         }
+        news.make()
+        noteDepth()
         whenEmpty?()
         beginNext()
         startIdleTimer()
+    }
+
+    /// Has the handlers of events hear how many commands there are.
+    private func noteDepth() {
+        guard let peripheral = connection.peripheral, let events = peripheral.core.events else { return }
+        events.tell(.queue(state.withLock { $0.items.count }), of: peripheral.address)
     }
 }
 

@@ -15,6 +15,8 @@ final class ScanBroker: Sendable {
 
     private struct Consumer {
         var options: Options
+        /// What it looks for, under identity addresses; `nil`: it is given all, as they came.
+        var criteria: ScanCriteria?
         var take: @Sendable ([AdvertisingReport]) -> Void
         var lost: @Sendable (Int) -> Void
         var fail: @Sendable (BLEError) -> Void
@@ -32,6 +34,8 @@ final class ScanBroker: Sendable {
 
     private struct State {
         var consumers = Observers<Consumer>()
+        /// Counts the changes of who they are.
+        var version = 0
         var watchers = Observers<Watcher>()
         /// Whether the radio listens; one scan that takes another's place changes nothing.
         var isListening = false
@@ -49,9 +53,15 @@ final class ScanBroker: Sendable {
     }
 
     private let radio: any Radio
+    private let identity: @Sendable (BluetoothAddress) -> BluetoothAddress
     private let state = Mutex(State())
+    private let memory = Mutex(ScanMemory())
 
-    init(radio: any Radio) { self.radio = radio }
+    /// - Parameter identity: whose a private address is; the address itself where that is not known.
+    init(radio: any Radio, identity: @escaping @Sendable (BluetoothAddress) -> BluetoothAddress = { $0 }) {
+        self.radio = radio
+        self.identity = identity
+    }
 
     /// Sets the closure that decides whether consumers learn of the end of a scan.
     func holdFailures(while condition: @escaping @Sendable () -> Bool) { state.withLock { $0.isHeld = condition } }
@@ -90,14 +100,21 @@ final class ScanBroker: Sendable {
     }
 
     /// Adds a consumer; what is returned takes it away again.
+    ///
+    /// - Parameter criteria: what it looks for: it is given nothing else, and peripherals under their identities. `nil`: it
+    ///   is given all, as they came.
     func add(
         _ options: Options,
+        for criteria: ScanCriteria? = nil,
         take: @escaping @Sendable ([AdvertisingReport]) -> Void,
         lost: @escaping @Sendable (Int) -> Void,
         fail: @escaping @Sendable (BLEError) -> Void
     ) -> @Sendable () -> Void {
         let id = state.withLock { state in
-            state.consumers.add(Consumer(options: options, take: take, lost: lost, fail: fail))
+            state.version += 1
+            return state.consumers.add(
+                Consumer(options: options, criteria: criteria, take: take, lost: lost, fail: fail)
+            )
         }
         adjust()
         return { self.remove(id) }
@@ -114,7 +131,10 @@ final class ScanBroker: Sendable {
 
     private func remove(_ id: Int) {
         // Released outside the lock: what it holds may be deallocated with it.
-        let consumer = state.withLock { $0.consumers.remove(id) }
+        let consumer = state.withLock { state in
+            state.version += 1
+            return state.consumers.remove(id)
+        }
         if consumer != nil { adjust() }
     }
 
@@ -152,7 +172,7 @@ final class ScanBroker: Sendable {
             }
             for watcher in watchers { watcher.started() }
         case .reports(let reports):
-            for consumer in consumers(of: generation) { consumer.take(reports) }
+            hand(reports, of: generation)
             for watcher in watchers(of: generation) { watcher.heard(reports) }
         case .dropped(let count): for consumer in consumers(of: generation) { consumer.lost(count) }
         case .failed(let error):
@@ -167,6 +187,32 @@ final class ScanBroker: Sendable {
             }
             for consumer in consumers { consumer.fail(error) }
             for watcher in watchers { watcher.stopped() }
+        }
+    }
+
+    /// Gives each consumer what it looks for.
+    private func hand(_ reports: [AdvertisingReport], of generation: Int) {
+        let (consumers, version) = state.withLock { state in
+            (state.generation == generation ? state.consumers.all : [], state.version)
+        }
+        let criteria = consumers.compactMap(\.criteria)
+        var wanted = [[AdvertisingReport]](repeating: [], count: criteria.count)
+        if !criteria.isEmpty {
+            memory.withLock { memory in
+                for var report in reports {
+                    report.address = identity(report.address)
+                    memory.choose(report, among: criteria, version: version) { wanted[$0].append(report) }
+                }
+            }
+        }
+        var place = 0
+        for consumer in consumers {
+            guard consumer.criteria != nil else {
+                consumer.take(reports)
+                continue
+            }
+            if !wanted[place].isEmpty { consumer.take(wanted[place]) }
+            place += 1
         }
     }
 

@@ -72,16 +72,19 @@ extension [ScanFilter] {
     var inWords: String { isEmpty ? "" : "for " + map(\.description).joined(separator: ", ") }
 }
 
-/// All filters of one scan, sorted by kind.
-struct ScanCriteria: Sendable {
-    private var services: [BluetoothUUID] = []
-    private var names: [ScanFilter.Rule] = []
-    private var ranges: [ClosedRange<Int>] = []
-    private var manufacturers: [(company: UInt16, prefix: [UInt8])] = []
-    private var addresses: Set<BluetoothAddress> = []
-    private var mustBeConnectable = false
+/// All filters of one scan, sorted by kind. An object, so that nothing is copied for each advertisement.
+final class ScanCriteria: Sendable {
+    private let services: [BluetoothUUID]
+    private let names: [ScanFilter.Rule]
+    private let ranges: [ClosedRange<Int>]
+    private let manufacturers: [(company: UInt16, prefix: [UInt8])]
+    private let addresses: Set<BluetoothAddress>
+    private let mustBeConnectable: Bool
 
     init(_ filters: [ScanFilter]) {
+        var (services, names, ranges): ([BluetoothUUID], [ScanFilter.Rule], [ClosedRange<Int>]) = ([], [], [])
+        var manufacturers: [(company: UInt16, prefix: [UInt8])] = []
+        var (addresses, mustBeConnectable): (Set<BluetoothAddress>, Bool) = ([], false)
         for filter in filters {
             switch filter.rule {
             case .service(let uuid): services.append(uuid)
@@ -92,21 +95,28 @@ struct ScanCriteria: Sendable {
             case .connectable: mustBeConnectable = true
             }
         }
+        (self.services, self.names, self.ranges) = (services, names, ranges)
+        (self.manufacturers, self.addresses, self.mustBeConnectable) = (manufacturers, addresses, mustBeConnectable)
     }
 
-    func matches(_ report: AdvertisingReport) -> Bool {
+    /// Whether it is received as strongly as it is to be, which differs each time.
+    func matchesSignal(of report: AdvertisingReport) -> Bool {
+        if ranges.isEmpty { return true }
+        guard let rssi = report.rssi else { return false }
+        return ranges.contains { $0.contains(Int(rssi)) }
+    }
+
+    /// Whether all the rest is as it is to be: the same for one device as long as it sends the same.
+    func matchesContent(of report: AdvertisingReport) -> Bool {
         if mustBeConnectable, !report.isConnectable { return false }
         if !addresses.isEmpty, !addresses.contains(report.address) { return false }
-        if !ranges.isEmpty {
-            guard let rssi = report.rssi, ranges.contains(where: { $0.contains(Int(rssi)) }) else { return false }
-        }
         if !services.isEmpty, !matchesService(report.data) { return false }
         if !names.isEmpty, !matchesName(report.data) { return false }
         return manufacturers.isEmpty || matchesManufacturer(report.data)
     }
 
     private func matchesService(_ data: AdvertisingData) -> Bool {
-        data.serviceUUIDs.contains { services.contains($0) } || services.contains { data.serviceData(for: $0) != nil }
+        services.contains { data.lists($0) || data.serviceData(for: $0) != nil }
     }
 
     private func matchesName(_ data: AdvertisingData) -> Bool {
@@ -121,8 +131,12 @@ struct ScanCriteria: Sendable {
     }
 
     private func matchesManufacturer(_ data: AdvertisingData) -> Bool {
-        data.manufacturerData.contains { entry in
-            manufacturers.contains { $0.company == entry.company && entry.data.starts(with: $0.prefix) }
+        for (type, field) in data where type == .manufacturerData && field.count >= 2 {
+            let company = UInt16(field[field.startIndex]) | UInt16(field[field.startIndex + 1]) << 8
+            let octets = field.dropFirst(2)
+            let isWanted = manufacturers.contains { $0.company == company && octets.starts(with: $0.prefix) }
+            if isWanted { return true }
         }
+        return false
     }
 }

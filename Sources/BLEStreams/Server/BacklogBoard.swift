@@ -15,6 +15,7 @@ final class BacklogBoard: Sendable {
     }
 
     private let state = Mutex(State())
+    private let announcements = Announcements()
 
     /// Takes note of what has become of a central's notifications.
     func note(_ central: ConnectedCentral, _ counts: ATTServer.NotificationCounts) {
@@ -32,29 +33,34 @@ final class BacklogBoard: Sendable {
                     counters: counters
                 )
                 state.behind[central.id] = news.isBehind ? news : nil
-                // Under the lock, so that all watchers see one order.
-                for watcher in state.watchers.all { watcher.send(news) }
+                let watchers = state.watchers.all
+                if !watchers.isEmpty { announcements.add { for watcher in watchers { watcher.send(news) } } }
             }
         }
+        announcements.make()
     }
 
     func finish(_ error: BLEError?) {
-        let watchers = state.withLock { state in
+        state.withLock { state in
             if state.end == nil { state.end = error.map { .failure($0) } ?? .success(()) }
             state.behind = [:]
-            return state.watchers.removeAll()
+            let watchers = state.watchers.removeAll()
+            announcements.add { for watcher in watchers { watcher.finish(throwing: error) } }
         }
-        for watcher in watchers { watcher.finish(throwing: error) }
+        announcements.make()
     }
 
     /// Those who are behind now go into the mailbox at once, then each change, until what is returned is called.
     func watch(_ mailbox: Mailbox<PeripheralServer.CentralBacklog>) -> @Sendable () -> Void {
-        let (id, end) = state.withLock { state in
-            for news in state.behind.sorted(by: { $0.key < $1.key }) { mailbox.send(news.value) }
-            return state.end.map { (nil, $0) } ?? (state.watchers.add(mailbox), nil)
+        let id: Int? = state.withLock { state in
+            let (behind, end) = (state.behind.sorted { $0.key < $1.key }.map(\.value), state.end)
+            announcements.add {
+                mailbox.send(contentsOf: behind)
+                if let end { mailbox.finish(end) }
+            }
+            return end == nil ? state.watchers.add(mailbox) : nil
         }
-        if case .failure(let error)? = end { mailbox.finish(throwing: error) }
-        if case .success? = end { mailbox.finish() }
+        announcements.make()
         return { if let id { _ = self.state.withLock { $0.watchers.remove(id) } } }
     }
 }

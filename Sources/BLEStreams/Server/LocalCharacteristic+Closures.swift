@@ -63,14 +63,14 @@ extension LocalCharacteristic {
     /// ```
     ///
     /// The closure is called as described at ``init(_:_:access:maximumLength:id:read:write:descriptors:)``. When it
-    /// returns, the value is stored, and then the central is answered; ``PeripheralServer/writes(to:)`` reports the
-    /// write. When it throws, the value stays as it was.
+    /// returns, the value is stored, and then the central is answered;
+    /// ``PeripheralServer/writes(to:)`` reports the write. When it throws, the value stays as it was.
     ///
     /// - Parameters:
     ///   - uuid: the characteristic's type.
     ///   - properties: the operations that clients may use.
-    ///   - value: its initial value; with `.dynamic`, reads arrive at ``PeripheralServer/reads(of:)``, and nothing is
-    ///     stored.
+    ///   - value: its initial value; with `.dynamic`, reads arrive at ``PeripheralServer/reads(of:)``,
+    ///     and nothing is stored.
     ///   - access: the protection that the properties require of a client.
     ///   - maximumLength: the longest value in octets, 0 to 512; a longer write is refused without calling the closure.
     ///   - hasFixedLength: whether the value always has `maximumLength` octets.

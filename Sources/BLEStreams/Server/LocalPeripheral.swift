@@ -67,7 +67,7 @@ public struct LocalPeripheral: Sendable {
     /// ```
     ///
     /// Waiting for an unusable adapter doesn't count as an attempt, even before the first start. Other consecutive
-    /// failures count until the peripheral has been served for ``RetryPolicy/stableAfter``. Meanwhile the closure
+    /// failures count until the peripheral has been served for its `stableAfter`. Meanwhile the closure
     /// continues: stored values can be changed, and notifications reach no central. ``PeripheralServer/states`` reports
     /// interruptions. An error that a new attempt can't cure (``BLEError/isFinal``) ends the peripheral in any case.
     public var resuming: RetryPolicy?

@@ -17,7 +17,7 @@ extension PeripheralServer {
         public var waiting: Int { offered - sent - dropped }
 
         /// All zero.
-        public init() {}
+        package init() {}
 
         init(_ counts: ATTServer.NotificationCounts) {
             offered = counts.offered
@@ -31,8 +31,8 @@ extension PeripheralServer {
         /// The central.
         public let central: ConnectedCentral
 
-        /// Whether its queue had no room for a value and older values are waiting; `false` as soon as none is waiting, and
-        /// when it leaves.
+        /// Whether its queue had no room for a value and older values are waiting; `false` as soon as none is waiting,
+        /// and when it leaves.
         public let isBehind: Bool
 
         /// The counts of its notifications at that moment.

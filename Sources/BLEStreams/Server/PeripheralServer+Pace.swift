@@ -1,4 +1,4 @@
-public import BLEProtocol
+import BLEProtocol
 import BLERadio
 
 // Notifications that don't wait for centrals: each central has a queue, and a policy for values that don't fit.
@@ -42,78 +42,55 @@ extension PeripheralServer {
     /// counts dropped values, and ``backlogs`` reports which centrals are behind.
     ///
     /// - Parameters:
-    ///   - value: 0 to 512 octets; if it is too long for a central's MTU, that central gets the beginning, and its
+    ///   - octets: 0 to 512 of them; if there are too many for a central's MTU, that central gets the beginning, and its
     ///     outcome says so.
-    ///   - uuid: the characteristic.
+    ///   - key: the characteristic.
     ///   - buffer: what happens when that many values of the characteristic are waiting for a central: `.newest` drops
     ///     the oldest of them; `.oldest` and `.fail` drop this one, and the outcome has ``BLEError/Code/overflow``;
     ///     `.unbounded` keeps all.
     /// - Returns: an outcome for each subscribed central, in the order in which they connected; may be empty.
     /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` if the characteristic lacks the property
-    ///   `notify`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` if several
-    ///   characteristics have this UUID; what ended the server's radio.
+    ///   `notify`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` if the key names
+    ///   several characteristics; what ended the server's radio.
     @discardableResult
     public func notify(
-        _ value: some Collection<UInt8>,
-        of uuid: BluetoothUUID,
+        _ octets: some Collection<UInt8>,
+        of key: some CharacteristicKey<CharacteristicValue>,
         buffer: BufferPolicy
-    ) throws -> [PeripheralServer.NotificationOutcome] { try notify(Array(value), .uuid(uuid), buffer) }
+    ) throws -> [PeripheralServer.NotificationOutcome] { try notify(Array(octets), key.reference.selector, buffer) }
 
-    /// Sends a notification of the characteristic with this ``LocalCharacteristic/id`` to all subscribed centrals,
-    /// without waiting for any of them.
+    /// Sends a notification of a value that has a type to all subscribed centrals, without waiting for any of them.
     ///
     /// - Returns: an outcome for each subscribed central; may be empty.
-    /// - Throws: as for a UUID.
-    @discardableResult
-    public func notify(
-        _ value: some Collection<UInt8>,
-        of id: String,
-        buffer: BufferPolicy
-    ) throws -> [PeripheralServer.NotificationOutcome] { try notify(Array(value), .id(id), buffer) }
-
-    /// Sends a notification of a typed value to all subscribed centrals, without waiting for any of them.
-    ///
-    /// - Returns: an outcome for each subscribed central; may be empty.
-    /// - Throws: as for a UUID, and as ``TypedCharacteristic/octets(of:)``.
+    /// - Throws: as for octets, and as ``TypedCharacteristic/octets(of:)``.
     @discardableResult
     public func notify<Value>(
         _ value: Value,
         of key: TypedCharacteristic<Value>,
         buffer: BufferPolicy
     ) throws -> [PeripheralServer.NotificationOutcome] {
-        try notify(try key.octets(of: value, during: "notify"), .uuid(key.uuid), buffer)
+        try notify(try key.octets(of: value, during: "notify"), key.reference.selector, buffer)
     }
 
     /// Sends a notification to one central, without waiting for it.
     ///
     /// - Returns: what is sent, and how many values were dropped for it.
-    /// - Throws: as for all centrals, and as ``notify(_:of:to:)``; with `.fail`, ``BLEError/Code/overflow`` if there is
-    ///   no room, which with `.oldest` only the outcome reports.
+    /// - Throws: as for all centrals, and as ``notify(_:of:to:)-(Collection<UInt8>,_,_)``; with `.fail`,
+    ///   ``BLEError/Code/overflow`` if there is no room, which with `.oldest` only the outcome reports.
     @discardableResult
     public func notify(
-        _ value: some Collection<UInt8>,
-        of uuid: BluetoothUUID,
+        _ octets: some Collection<UInt8>,
+        of key: some CharacteristicKey<CharacteristicValue>,
         to central: ConnectedCentral,
         buffer: BufferPolicy
-    ) throws -> PeripheralServer.NotificationOutcome { try notify(Array(value), .uuid(uuid), to: central, buffer) }
+    ) throws -> PeripheralServer.NotificationOutcome {
+        try notify(Array(octets), key.reference.selector, to: central, buffer)
+    }
 
-    /// Sends a notification of the characteristic with this ``LocalCharacteristic/id`` to one central, without waiting
-    /// for it.
+    /// Sends a notification of a value that has a type to one central, without waiting for it.
     ///
     /// - Returns: what is sent, and how many values were dropped for it.
-    /// - Throws: as for a UUID.
-    @discardableResult
-    public func notify(
-        _ value: some Collection<UInt8>,
-        of id: String,
-        to central: ConnectedCentral,
-        buffer: BufferPolicy
-    ) throws -> PeripheralServer.NotificationOutcome { try notify(Array(value), .id(id), to: central, buffer) }
-
-    /// Sends a notification of a typed value to one central, without waiting for it.
-    ///
-    /// - Returns: what is sent, and how many values were dropped for it.
-    /// - Throws: as for a UUID, and as ``TypedCharacteristic/octets(of:)``.
+    /// - Throws: as for octets, and as ``TypedCharacteristic/octets(of:)``.
     @discardableResult
     public func notify<Value>(
         _ value: Value,
@@ -121,12 +98,14 @@ extension PeripheralServer {
         to central: ConnectedCentral,
         buffer: BufferPolicy
     ) throws -> PeripheralServer.NotificationOutcome {
-        try notify(try key.octets(of: value, during: "notify"), .uuid(key.uuid), to: central, buffer)
+        try notify(try key.octets(of: value, during: "notify"), key.reference.selector, to: central, buffer)
     }
 
-    private func notify(_ value: [UInt8], _ name: LocalName, _ buffer: BufferPolicy) throws -> [PeripheralServer
-        .NotificationOutcome]
-    {
+    private func notify(
+        _ value: [UInt8],
+        _ name: CharacteristicSelector,
+        _ buffer: BufferPolicy
+    ) throws -> [PeripheralServer.NotificationOutcome] {
         let handle = try handle(of: name, value.count, .notify, operation: "notify")
         return centrals.filter { $0.wants(.notify, of: handle) }.map { central in
             switch central.notify(handle, value, buffer, object: "\(name) to \(central)") {
@@ -138,7 +117,7 @@ extension PeripheralServer {
 
     private func notify(
         _ value: [UInt8],
-        _ name: LocalName,
+        _ name: CharacteristicSelector,
         to central: ConnectedCentral,
         _ buffer: BufferPolicy
     ) throws -> PeripheralServer.NotificationOutcome {

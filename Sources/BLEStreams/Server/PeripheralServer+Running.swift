@@ -10,29 +10,15 @@ extension PeripheralServer {
         _ body: @escaping @Sendable (PeripheralServer) async throws -> Output
     ) async throws -> Output {
         let outcome = await withTaskGroup(of: Result<Output, any Error>?.self) { group in
-            group.addTask {
-                await self.errands.run()
-                return nil
-            }
-            group.addTask {
-                await self.visits.receive()
-                return nil
-            }
-            group.addTask {
-                await self.calls.run()
-                return nil
-            }
-            group.addTask {
-                do {
-                    try await self.untilFailure()
-                    return nil
-                } catch {
-                    return error is CancellationError ? nil : .failure(error)
+            for work in self.companions {
+                group.addTask {
+                    do {
+                        try await work()
+                        return nil
+                    } catch {
+                        return error is CancellationError ? nil : .failure(error)
+                    }
                 }
-            }
-            group.addTask {
-                await self.keepServing()
-                return nil
             }
             group.addTask {
                 do {
@@ -54,6 +40,14 @@ extension PeripheralServer {
         errands.doAll()
         if let failure { throw failure }
         return try outcome.get()
+    }
+
+    /// What runs beside the closure for as long as it does.
+    private var companions: [@Sendable () async throws -> Void] {
+        [
+            { await self.errands.run() }, { await self.visits.receive() }, { await self.calls.run() },
+            { try await self.untilFailure() }, { await self.keepServing() },
+        ]
     }
 
     /// Waits until the radio fails, the server is stopped or the task is cancelled.

@@ -1,38 +1,51 @@
-public import BLEProtocol
+import BLEProtocol
 
 extension PeripheralServer {
     /// Sends a notification to one central; waits while its queue is full.
     ///
+    /// ```swift
+    /// let level = BluetoothUUID(0xFFF1)
+    /// let peripheral = LocalPeripheral(name: "Tank") {
+    ///     LocalService(BluetoothUUID(0xFFF0)) { LocalCharacteristic(level, [.notify]) }
+    /// }
+    /// try await peripheral.run { server in
+    ///     for try await change in server.subscriptions(of: level) where change.isSubscribed {
+    ///         try await server.notify([42], of: level, to: change.central)
+    ///     }
+    /// }
+    /// ```
+    ///
     /// - Parameters:
-    ///   - value: 0 to 512 octets; ``ConnectedCentral/maximumValueLength`` of them are sent, and the outcome says whether
-    ///     the value was cut.
-    ///   - uuid: the characteristic.
+    ///   - octets: 0 to 512 of them; ``ConnectedCentral/maximumValueLength`` are sent, and the outcome says whether the value
+    ///     was cut.
+    ///   - key: the characteristic. One of several of a type is named by its service, `.uuid(uuid, in: service)`, or by its
+    ///     ``LocalCharacteristic/id``, `.id("left level")`.
     ///   - central: the recipient.
     /// - Returns: what is sent.
     /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` if it hasn't subscribed, or no central can;
     ///   ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/permissionDenied`` while the link is less
-    ///   secure than the characteristic requires; ``BLEError/Code/invalidArgument`` if several characteristics have
-    ///   this UUID; ``BLEError/Code/disconnected``; what ended the server's radio; `CancellationError`.
+    ///   secure than the characteristic requires; ``BLEError/Code/invalidArgument`` if the key names several
+    ///   characteristics; ``BLEError/Code/disconnected``; what ended the server's radio; `CancellationError`.
     @discardableResult
     public func notify(
-        _ value: some Collection<UInt8>,
-        of uuid: BluetoothUUID,
+        _ octets: some Collection<UInt8>,
+        of key: some CharacteristicKey<CharacteristicValue>,
         to central: ConnectedCentral
     ) async throws -> PeripheralServer.NotificationOutcome {
-        try await notify(Array(value), .uuid(uuid), to: central)
+        try await notify(Array(octets), key.reference.selector, to: central)
     }
 
-    /// Sends a notification of the characteristic with this ``LocalCharacteristic/id`` to one central.
+    /// Sends a notification of a value that has a type to one central; waits while its queue is full.
     ///
     /// - Returns: what is sent.
-    /// - Throws: as for a UUID.
+    /// - Throws: as for octets, and as ``TypedCharacteristic/octets(of:)``.
     @discardableResult
-    public func notify(
-        _ value: some Collection<UInt8>,
-        of id: String,
+    public func notify<Value>(
+        _ value: Value,
+        of key: TypedCharacteristic<Value>,
         to central: ConnectedCentral
     ) async throws -> PeripheralServer.NotificationOutcome {
-        try await notify(Array(value), .id(id), to: central)
+        try await notify(try key.octets(of: value, during: "notify"), key.reference.selector, to: central)
     }
 
     /// Sends a notification to all subscribed centrals.
@@ -42,31 +55,32 @@ extension PeripheralServer {
     /// so.
     ///
     /// - Parameters:
-    ///   - value: 0 to 512 octets; if it is too long for a central's MTU, that central gets the beginning, and its
+    ///   - octets: 0 to 512 of them; if there are too many for a central's MTU, that central gets the beginning, and its
     ///     outcome says so.
-    ///   - uuid: the characteristic.
+    ///   - key: the characteristic.
     /// - Returns: an outcome for each subscribed central, in the order in which they connected; may be empty.
     /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` if the characteristic lacks the property
-    ///   `notify`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` if several
-    ///   characteristics have this UUID; what ended the server's radio; `CancellationError`. It doesn't throw if some
-    ///   centrals fail to get the value: the outcomes tell which, with the errors of ``notify(_:of:to:)``.
+    ///   `notify`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` if the key names
+    ///   several characteristics; what ended the server's radio; `CancellationError`. It doesn't throw if some centrals
+    ///   fail to get the value: the outcomes tell which, with the errors of ``notify(_:of:to:)-(Collection<UInt8>,_,_)``.
     @discardableResult
     public func notify(
-        _ value: some Collection<UInt8>,
-        of uuid: BluetoothUUID
+        _ octets: some Collection<UInt8>,
+        of key: some CharacteristicKey<CharacteristicValue>
     ) async throws -> [PeripheralServer.NotificationOutcome] {
-        try await notify(Array(value), .uuid(uuid))
+        try await notify(Array(octets), key.reference.selector)
     }
 
-    /// Sends a notification of the characteristic with this ``LocalCharacteristic/id`` to all subscribed centrals.
+    /// Sends a notification of a value that has a type to all subscribed centrals.
     ///
     /// - Returns: an outcome for each subscribed central; may be empty.
-    /// - Throws: as for a UUID.
+    /// - Throws: as for octets, and as ``TypedCharacteristic/octets(of:)``.
     @discardableResult
-    public func notify(_ value: some Collection<UInt8>, of id: String) async throws -> [PeripheralServer
-        .NotificationOutcome]
-    {
-        try await notify(Array(value), .id(id))
+    public func notify<Value>(
+        _ value: Value,
+        of key: TypedCharacteristic<Value>
+    ) async throws -> [PeripheralServer.NotificationOutcome] {
+        try await notify(try key.octets(of: value, during: "notify"), key.reference.selector)
     }
 
     /// Sends notifications of several characteristics to one central, in one PDU if it supports that and they fit;
@@ -77,92 +91,97 @@ extension PeripheralServer {
     ///     ``ConnectedCentral/maximumValueLength`` octets of each are sent.
     ///   - central: the recipient; it must have subscribed to all of them.
     /// - Returns: what is sent of all of them.
-    /// - Throws: as ``notify(_:of:to:)``.
+    /// - Throws: as for one characteristic.
     @discardableResult
     public func notify(
-        _ values: KeyValuePairs<BluetoothUUID, [UInt8]>,
+        _ values: KeyValuePairs<some CharacteristicKey<CharacteristicValue>, [UInt8]>,
         to central: ConnectedCentral
     ) async throws -> PeripheralServer.NotificationOutcome {
-        let group = try values.map { uuid, value in
-            (handle: try handle(of: .uuid(uuid), value.count, .notify, operation: "notify"), value: value)
+        let group = try values.map { key, value in
+            (handle: try handle(of: key.reference.selector, value.count, .notify, operation: "notify"), value: value)
         }
-        let names = values.map { "\($0.key)" }.joined(separator: ", ")
+        let names = values.map { "\($0.key.reference)" }.joined(separator: ", ")
         let sent = try await central.notify(group, object: "\(names) to \(central)")
         return PeripheralServer.NotificationOutcome(central, sent, of: values.reduce(0) { $0 + $1.value.count })
     }
+}
 
-    // MARK: - Indications
+// MARK: - Indications
 
+extension PeripheralServer {
     /// Sends an indication to one central, and waits until it has confirmed it.
     ///
     /// - Parameters:
-    ///   - value: 0 to 512 octets; ``ConnectedCentral/maximumValueLength`` of them are sent, and the outcome says
-    ///     whether the value was cut.
-    ///   - uuid: the characteristic.
+    ///   - octets: 0 to 512 of them; ``ConnectedCentral/maximumValueLength`` are sent, and the outcome says whether the value
+    ///     was cut.
+    ///   - key: the characteristic.
     ///   - central: the recipient.
     /// - Returns: what was sent.
-    /// - Throws: as ``notify(_:of:to:)``; ``BLEError/Code/disconnected`` also if the central has not confirmed within
-    ///   the 30 s of the specification, which ends its link.
+    /// - Throws: as ``notify(_:of:to:)-(Collection<UInt8>,_,_)``; ``BLEError/Code/disconnected`` also if the central has not
+    ///   confirmed within the 30 s of the specification, which ends its link.
     @discardableResult
     public func indicate(
-        _ value: some Collection<UInt8>,
-        of uuid: BluetoothUUID,
+        _ octets: some Collection<UInt8>,
+        of key: some CharacteristicKey<CharacteristicValue>,
         to central: ConnectedCentral
     ) async throws -> PeripheralServer.IndicationOutcome {
-        try await indicate(Array(value), .uuid(uuid), to: central)
+        try await indicate(Array(octets), key.reference.selector, to: central)
     }
 
-    /// Sends an indication of the characteristic with this ``LocalCharacteristic/id`` to one central, and waits until it has
-    /// confirmed it.
+    /// Sends an indication of a value that has a type to one central, and waits until it has confirmed it.
     ///
     /// - Returns: what was sent.
-    /// - Throws: as for a UUID.
+    /// - Throws: as for octets, and as ``TypedCharacteristic/octets(of:)``.
     @discardableResult
-    public func indicate(
-        _ value: some Collection<UInt8>,
-        of id: String,
+    public func indicate<Value>(
+        _ value: Value,
+        of key: TypedCharacteristic<Value>,
         to central: ConnectedCentral
     ) async throws -> PeripheralServer.IndicationOutcome {
-        try await indicate(Array(value), .id(id), to: central)
+        try await indicate(try key.octets(of: value, during: "indicate"), key.reference.selector, to: central)
     }
 
     /// Sends an indication to all subscribed centrals at once, and waits until each has confirmed it or failed to: no
     /// central waits for another, and the call returns within 30 s of the last one's turn.
     ///
     /// - Parameters:
-    ///   - value: 0 to 512 octets; if it is too long for a central's MTU, that central gets the beginning, and its
+    ///   - octets: 0 to 512 of them; if there are too many for a central's MTU, that central gets the beginning, and its
     ///     outcome says so.
-    ///   - uuid: the characteristic.
+    ///   - key: the characteristic.
     /// - Returns: an outcome for each subscribed central, in the order in which they connected; may be empty.
     /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` if the characteristic lacks the property
-    ///   `indicate`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` if several
-    ///   characteristics have this UUID; what ended the server's radio; `CancellationError`. It doesn't throw if some
-    ///   centrals fail to confirm: the outcomes tell which, with the errors of ``indicate(_:of:to:)``.
+    ///   `indicate`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` if the key names
+    ///   several characteristics; what ended the server's radio; `CancellationError`. It doesn't throw if some centrals
+    ///   fail to confirm: the outcomes tell which, with the errors of
+    ///   ``indicate(_:of:to:)-(Collection<UInt8>,_,_)``.
     @discardableResult
-    public func indicate(_ value: some Collection<UInt8>, of uuid: BluetoothUUID) async throws -> [PeripheralServer
-        .IndicationOutcome]
-    {
-        try await indicate(Array(value), .uuid(uuid))
+    public func indicate(
+        _ octets: some Collection<UInt8>,
+        of key: some CharacteristicKey<CharacteristicValue>
+    ) async throws -> [PeripheralServer.IndicationOutcome] {
+        try await indicate(Array(octets), key.reference.selector)
     }
 
-    /// Sends an indication of the characteristic with this ``LocalCharacteristic/id`` to all subscribed centrals.
+    /// Sends an indication of a value that has a type to all subscribed centrals at once, and waits until each has confirmed
+    /// it or failed to.
     ///
     /// - Returns: an outcome for each subscribed central; may be empty.
-    /// - Throws: as for a UUID.
+    /// - Throws: as for octets, and as ``TypedCharacteristic/octets(of:)``.
     @discardableResult
-    public func indicate(_ value: some Collection<UInt8>, of id: String) async throws -> [PeripheralServer
-        .IndicationOutcome]
-    {
-        try await indicate(Array(value), .id(id))
+    public func indicate<Value>(
+        _ value: Value,
+        of key: TypedCharacteristic<Value>
+    ) async throws -> [PeripheralServer.IndicationOutcome] {
+        try await indicate(try key.octets(of: value, during: "indicate"), key.reference.selector)
     }
 }
 
-// MARK: - By either name
+// MARK: - By whichever key
 
 extension PeripheralServer {
     private func notify(
         _ value: [UInt8],
-        _ name: LocalName,
+        _ name: CharacteristicSelector,
         to central: ConnectedCentral
     ) async throws -> PeripheralServer.NotificationOutcome {
         let handle = try handle(of: name, value.count, .notify, operation: "notify")
@@ -170,7 +189,9 @@ extension PeripheralServer {
         return PeripheralServer.NotificationOutcome(central, sent, of: value.count)
     }
 
-    private func notify(_ value: [UInt8], _ name: LocalName) async throws -> [PeripheralServer.NotificationOutcome] {
+    private func notify(_ value: [UInt8], _ name: CharacteristicSelector) async throws -> [PeripheralServer
+        .NotificationOutcome]
+    {
         let handle = try handle(of: name, value.count, .notify, operation: "notify")
         var outcomes: [PeripheralServer.NotificationOutcome] = []
         var waiting: [(place: Int, central: ConnectedCentral)] = []
@@ -206,7 +227,7 @@ extension PeripheralServer {
 
     private func indicate(
         _ value: [UInt8],
-        _ name: LocalName,
+        _ name: CharacteristicSelector,
         to central: ConnectedCentral
     ) async throws -> PeripheralServer.IndicationOutcome {
         let handle = try handle(of: name, value.count, .indicate, operation: "indicate")
@@ -219,7 +240,9 @@ extension PeripheralServer {
         )
     }
 
-    private func indicate(_ value: [UInt8], _ name: LocalName) async throws -> [PeripheralServer.IndicationOutcome] {
+    private func indicate(_ value: [UInt8], _ name: CharacteristicSelector) async throws -> [PeripheralServer
+        .IndicationOutcome]
+    {
         let handle = try handle(of: name, value.count, .indicate, operation: "indicate")
         let subscribers = centrals.filter { $0.wants(.indicate, of: handle) }
         return try await withThrowingTaskGroup(of: (Int, PeripheralServer.IndicationOutcome).self) { group in

@@ -52,6 +52,7 @@ final class ServingWatch: Sendable {
     }
 
     private let state = Mutex(State())
+    private let news = Announcements()
     /// What ends the serving, each time it does.
     let interruptions: AsyncStream<BLEError>
     private let bell: AsyncStream<BLEError>.Continuation
@@ -64,9 +65,10 @@ final class ServingWatch: Sendable {
         state.withLock { state in
             guard state.end == nil else { return }
             state.current = new
-            // Under the lock, so that all watchers see one order.
-            for watcher in state.watchers.all { watcher.send(new) }
+            let watchers = state.watchers.all
+            if !watchers.isEmpty { news.add { for watcher in watchers { watcher.send(new) } } }
         }
+        news.make()
     }
 
     /// It was served until now.
@@ -76,22 +78,36 @@ final class ServingWatch: Sendable {
     }
 
     func finish(_ error: BLEError?) {
-        let watchers = state.withLock { state in
+        state.withLock { state in
             if state.end == nil { state.end = error.map { .failure($0) } ?? .success(()) }
-            return state.watchers.removeAll()
+            let watchers = state.watchers.removeAll()
+            news.add { for watcher in watchers { watcher.finish(throwing: error) } }
         }
-        for watcher in watchers { watcher.finish(throwing: error) }
+        news.make()
         bell.finish()
     }
 
     /// The present state goes into the mailbox at once, then each one, until what is returned is called.
     func watch(_ mailbox: Mailbox<PeripheralServer.ServingState>) -> @Sendable () -> Void {
-        let (id, end) = state.withLock { state in
-            mailbox.send(state.current)
-            return state.end.map { (nil, $0) } ?? (state.watchers.add(mailbox), nil)
+        let id: Int? = state.withLock { state in
+            let (current, end) = (state.current, state.end)
+            news.add {
+                mailbox.send(current)
+                if let end { mailbox.finish(end) }
+            }
+            return end == nil ? state.watchers.add(mailbox) : nil
         }
-        if case .failure(let error)? = end { mailbox.finish(throwing: error) }
-        if case .success? = end { mailbox.finish() }
+        news.make()
         return { if let id { _ = self.state.withLock { $0.watchers.remove(id) } } }
+    }
+}
+
+extension Mailbox {
+    /// Ends the stream with what all has ended with.
+    func finish(_ end: Result<Void, BLEError>) {
+        switch end {
+        case .success: finish()
+        case .failure(let error): finish(throwing: error)
+        }
     }
 }

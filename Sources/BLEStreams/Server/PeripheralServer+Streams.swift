@@ -29,34 +29,30 @@ extension PeripheralServer {
         }
     }
 
-    /// Subscriptions to a characteristic and their ends, from now on.
+    /// Subscriptions to all characteristics and their ends, from now on.
     ///
     /// A central that is 4,096 subscription changes ahead of the program is disconnected.
     ///
-    /// - Parameter uuid: the characteristic; `nil`: all.
     /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.
-    public func subscriptions(of uuid: BluetoothUUID? = nil) -> BLEStream<PeripheralServer.SubscriptionChange> {
-        subscriptions(uuid.map { .uuid($0) })
+    public func subscriptions() -> BLEStream<PeripheralServer.SubscriptionChange> { subscriptions(nil) }
+
+    /// Subscriptions to a characteristic and their ends, from now on. See ``subscriptions()``.
+    public func subscriptions(of key: some CharacteristicKey) -> BLEStream<PeripheralServer.SubscriptionChange> {
+        subscriptions(key.reference.selector)
     }
 
-    /// Subscriptions to the characteristic with this ``LocalCharacteristic/id``; see ``subscriptions(of:)``.
-    public func subscriptions(of id: String) -> BLEStream<PeripheralServer.SubscriptionChange> {
-        subscriptions(.id(id))
-    }
-
-    /// Reads of a dynamic value, for the program to answer. If there are several iterations, the oldest gets each
+    /// Reads of all dynamic values, for the program to answer. If there are several iterations, the oldest gets each
     /// request.
     ///
-    /// - Parameter uuid: the characteristic; `nil`: all.
     /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.
-    public func reads(of uuid: BluetoothUUID? = nil) -> BLEStream<PeripheralServer.ReadRequest> {
-        reads(uuid.map { .uuid($0) })
+    public func reads() -> BLEStream<PeripheralServer.ReadRequest> { reads(nil) }
+
+    /// Reads of a dynamic value, for the program to answer. See ``reads()``.
+    public func reads(of key: some CharacteristicKey) -> BLEStream<PeripheralServer.ReadRequest> {
+        reads(key.reference.selector)
     }
 
-    /// Reads of the characteristic with this ``LocalCharacteristic/id``; see ``reads(of:)``.
-    public func reads(of id: String) -> BLEStream<PeripheralServer.ReadRequest> { reads(.id(id)) }
-
-    /// Writes of a value: those of a dynamic value for the program to accept or reject, those of a stored value after
+    /// Writes of all values: those of dynamic values for the program to accept or reject, those of stored values after
     /// the fact.
     ///
     /// Up to 4,096 writes of each central may wait for the program. Further ones of that central are dropped, and
@@ -64,29 +60,30 @@ extension PeripheralServer {
     /// ``ConnectedCentral/droppedWrites`` counts a central's dropped writes, ``BLEStream/counters`` those dropped here,
     /// and ``BLEStream/withGaps()`` shows where.
     ///
-    /// - Parameter uuid: the characteristic; `nil`: all.
     /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.
-    public func writes(to uuid: BluetoothUUID? = nil) -> BLEStream<PeripheralServer.WriteRequest> {
-        writes(uuid.map { .uuid($0) })
+    public func writes() -> BLEStream<PeripheralServer.WriteRequest> { writes(nil) }
+
+    /// Writes of a value. See ``writes()``.
+    public func writes(to key: some CharacteristicKey) -> BLEStream<PeripheralServer.WriteRequest> {
+        writes(key.reference.selector)
     }
 
-    /// Writes of the characteristic with this ``LocalCharacteristic/id``; see ``writes(to:)``.
-    public func writes(to id: String) -> BLEStream<PeripheralServer.WriteRequest> { writes(.id(id)) }
-
-    private func subscriptions(_ name: LocalName?) -> BLEStream<PeripheralServer.SubscriptionChange> {
+    private func subscriptions(
+        _ name: CharacteristicSelector?
+    ) -> BLEStream<PeripheralServer.SubscriptionChange> {
         watch(name, "subscriptions") { if case .subscription(let change) = $0 { change } else { nil } }
     }
 
-    private func reads(_ name: LocalName?) -> BLEStream<PeripheralServer.ReadRequest> {
+    private func reads(_ name: CharacteristicSelector?) -> BLEStream<PeripheralServer.ReadRequest> {
         watch(name, "reads") { if case .read(let request) = $0 { request } else { nil } }
     }
 
-    private func writes(_ name: LocalName?) -> BLEStream<PeripheralServer.WriteRequest> {
+    private func writes(_ name: CharacteristicSelector?) -> BLEStream<PeripheralServer.WriteRequest> {
         watch(name, "writes") { if case .write(let request) = $0 { request } else { nil } }
     }
 
     private func watch<Element: Sendable>(
-        _ name: LocalName?,
+        _ name: CharacteristicSelector?,
         _ operation: String,
         _ choose: @escaping @Sendable (Event) -> Element?
     ) -> BLEStream<Element> {
@@ -97,16 +94,18 @@ extension PeripheralServer {
 
 extension PeripheralServer {
     /// What one central writes to a characteristic, until it leaves.
-    package func writes(to uuid: BluetoothUUID, by central: ConnectedCentral) -> BLEStream<
-        PeripheralServer.WriteRequest
-    > {
-        let subject = StreamSubject(operation: "writes", object: "to \(uuid) by \(central)")
+    package func writes(
+        to key: some CharacteristicKey,
+        by central: ConnectedCentral
+    ) -> BLEStream<PeripheralServer.WriteRequest> {
+        let name = key.reference.selector
+        let subject = StreamSubject(operation: "writes", object: "to \(name) by \(central)")
         let timeline = radio.timeline
         let stream = BLEStream<Waiting<PeripheralServer.WriteRequest>>(subject, timeline: timeline, buffer: .unbounded)
         { mailbox in
             let allowance = Allowance()
             let names = self.database.withLock { database in
-                Set(database.characteristics.lazy.filter { $0.uuid == uuid }.map(\.id))
+                Set(database.characteristics.lazy.filter(name.names).map(\.id))
             }
             let end = self.watch(nil, finish: { mailbox.finish(throwing: $0) }) { event in
                 switch event {

@@ -1,27 +1,37 @@
-public import BLEProtocol
+import BLEProtocol
+import BLERadio
 
 extension PeripheralServer {
-    /// The value of a stored characteristic; `nil` if it is dynamic or doesn't exist. If several have this UUID, the
-    /// first one's.
-    public func value(of uuid: BluetoothUUID) -> [UInt8]? { value(.uuid(uuid)) }
-
-    /// The value of the stored characteristic with this ``LocalCharacteristic/id``; `nil` where it is dynamic or doesn't
-    /// exist.
-    public func value(of id: String) -> [UInt8]? { value(.id(id)) }
-
-    /// Changes the value of a stored characteristic; this alone sends no notification.
-    ///
-    /// - Throws: ``BLEError/Code/notFound`` if it doesn't exist or is dynamic; ``BLEError/Code/overflow`` if the value
-    ///   is longer than the characteristic allows; ``BLEError/Code/invalidArgument`` if several have this UUID.
-    public func setValue(_ value: some Collection<UInt8>, of uuid: BluetoothUUID) throws {
-        try setValue(Array(value), .uuid(uuid))
+    /// The octets of a stored characteristic; `nil` if it is dynamic or doesn't exist. If the key names several, those of the
+    /// first one.
+    public func value(of key: some CharacteristicKey) -> [UInt8]? {
+        guard let handle = database.handles(of: key.reference.selector).min() else { return nil }
+        return database.withLock { $0.value(at: handle) }
     }
 
-    /// Changes the value of the stored characteristic with this ``LocalCharacteristic/id``. See ``setValue(_:of:)``.
+    /// The value of a stored characteristic; `nil` if it is dynamic or doesn't exist.
     ///
-    /// - Throws: as for a UUID.
-    public func setValue(_ value: some Collection<UInt8>, of id: String) throws {
-        try setValue(Array(value), .id(id))
+    /// - Throws: ``BLEError/Code/malformedValue``.
+    public func value<Value>(of key: TypedCharacteristic<Value>) throws -> Value? {
+        guard let octets: [UInt8] = value(of: key.reference) else { return nil }
+        let value = CharacteristicValue(bytes: octets[...], time: radio.timeline.wallTime)
+        return try key.value(of: value, during: "value")
+    }
+
+    /// Changes the octets of a stored characteristic; this alone sends no notification.
+    ///
+    /// - Throws: ``BLEError/Code/notFound`` if it doesn't exist or is dynamic; ``BLEError/Code/overflow`` if the value
+    ///   is longer than the characteristic allows; ``BLEError/Code/invalidArgument`` if the key names several.
+    public func setValue(
+        _ octets: some Collection<UInt8>,
+        of key: some CharacteristicKey<CharacteristicValue>
+    ) throws { try store(Array(octets), key.reference.selector) }
+
+    /// Changes the value of a stored characteristic whose value has that type.
+    ///
+    /// - Throws: as for octets, and as ``TypedCharacteristic/octets(of:)``.
+    public func setValue<Value>(_ value: Value, of key: TypedCharacteristic<Value>) throws {
+        try store(try key.octets(of: value, during: "set value"), key.reference.selector)
     }
 
     /// The longest value of the attribute with this handle.
@@ -37,12 +47,7 @@ extension PeripheralServer {
         }
     }
 
-    private func value(_ name: LocalName) -> [UInt8]? {
-        guard let handle = database.handles(of: name).min() else { return nil }
-        return database.withLock { $0.value(at: handle) }
-    }
-
-    private func setValue(_ value: [UInt8], _ name: LocalName) throws {
+    private func store(_ value: [UInt8], _ name: CharacteristicSelector) throws {
         let handle = try handle(of: name, operation: "set value")
         let (isStored, isTaken) = database.withLock { database in
             (database.value(at: handle) != nil, database.store(value, at: handle))

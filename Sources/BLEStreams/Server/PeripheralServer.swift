@@ -84,7 +84,7 @@ public final class PeripheralServer: Sendable {
     var failure: BLEError? { contents.withLock { $0.failure } }
 
     /// Throws what the radio's part has ended with: nobody hears what is sent from then on.
-    func checkIsServing(_ operation: String, _ name: LocalName) throws {
+    func checkIsServing(_ operation: String, _ name: CharacteristicSelector) throws {
         let (failure, isStopped) = contents.withLock { ($0.failure, $0.isStopped) }
         if let failure { throw failure }
         guard isStopped else { return }

@@ -2,12 +2,12 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// A value that is read anew whenever its notifications are on again, and then followed.
+/// A value that is read each time its notifications are switched on, and then followed by notifications.
 final class RepeatedReading: Sendable {
     private struct State {
-        /// Counts the links: what an earlier one brings late is dropped.
+        /// Counts the links: late results of an earlier one are dropped.
         var number = 0
-        /// Whether the value was read on the present link; what is notified before is contained in it.
+        /// Whether the value was read on the present link; earlier notifications are superseded by it.
         var hasRead = false
         var cancel: (@Sendable () -> Void)?
     }
@@ -23,7 +23,7 @@ final class RepeatedReading: Sendable {
         self.mailbox = mailbox
     }
 
-    /// Takes what is notified, and reads.
+    /// Handles a notification, and reads.
     var consumer: SessionConsumer {
         SessionConsumer(
             send: { [self] values in if state.withLock({ $0.hasRead }) { mailbox.send(burst: values) } },
@@ -65,7 +65,7 @@ final class RepeatedReading: Sendable {
         if isOver { cancel() }
     }
 
-    /// Nobody wants it any more.
+    /// Ends the reading.
     func stop() {
         let cancel = state.withLock { state in
             state.number += 1

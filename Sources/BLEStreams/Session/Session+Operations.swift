@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 
 extension Session: CharacteristicAccess {
-    /// Runs the closure with the link, once the session is ready, whose state is reading or writing meanwhile. See
+    /// Runs the closure with the link once the session is ready; its state is reading or writing meanwhile. See
     /// ``CharacteristicAccess``.
     public func withLink<Output: Sendable>(
         for operation: CharacteristicOperation,
@@ -15,9 +15,11 @@ extension Session: CharacteristicAccess {
         }
     }
 
-    /// Runs the closure with the link, once the session is ready; for everything that has no function here.
+    /// Runs the closure with the link once the session is ready; for operations that a session doesn't offer itself.
     ///
-    /// - Parameter timeout: how long to wait for the session to be ready; `nil`: for as long as it takes.
+    /// - Parameters:
+    ///   - timeout: how long to wait for the session to be ready; `nil`: for as long as it takes.
+    ///   - body: what to do with the link.
     /// - Throws: why the session failed, as far as it has; ``BLEError/Code/timedOut``; what the closure throws.
     public func withLink<Output>(
         timeout: Duration? = nil,
@@ -31,8 +33,8 @@ extension Session: CharacteristicAccess {
 
     /// Waits until the session is ready.
     ///
-    /// - Parameter timeout: how long to wait; `nil`: for as long as it takes.
-    /// - Throws: why the session failed, as far as it has; ``BLEError/Code/timedOut``; `CancellationError`.
+    /// - Parameter timeout: how long to wait; `nil`: without limit.
+    /// - Throws: the session's error if it has failed; ``BLEError/Code/timedOut``; `CancellationError`.
     public func ready(timeout: Duration? = nil) async throws {
         let (board, object) = (board, "with \(self)")
         let limit = timeout.map { timeout -> (Duration, @Sendable () -> any Error) in
@@ -66,14 +68,14 @@ extension Session: CharacteristicAccess {
         while true {
             try await ready(timeout: timeout)
             let output: Output? = try await turns.run(on: core.timeline) {
-                // It may have been lost while others had their turn.
+                // The link may have been lost while waiting for the turn.
                 guard let link, (try? handle(begin)) != nil else { return nil }
                 do {
                     let output = try await body(link)
                     try? handle(end)
                     return output
                 } catch let error as BLEError {
-                    // The end of the link is told to the machine by the one who drives the session.
+                    // The driver of the session reports the end of the link to the machine.
                     if error.code != .disconnected { try? handle(.operationFailed(error)) }
                     throw error
                 } catch {

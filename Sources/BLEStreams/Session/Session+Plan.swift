@@ -2,79 +2,79 @@ public import BLEProtocol
 import BLERadio
 
 extension Session {
-    /// What a session is to do: whom to find, what to ask of it, for how long to try.
+    /// What a session does: which peripheral it finds, what it requires of it, and how long it tries.
     ///
     /// ```swift
     /// Session.Plan(finding: .service(.heartRate), .rssi(atLeast: -80)).subscribing(to: .heartRateMeasurement)
     /// ```
     public struct Plan: Hashable, Sendable {
-        /// Whom the session is for.
-        public enum Target: Hashable, Sendable {
-            /// The peripheral with this address; where its kind isn't known, the first one is the likelier.
+        /// Which peripheral a session is for.
+        package enum Target: Hashable, Sendable {
+            /// The peripheral with this address; several if its kind is unknown, the likelier one first.
             case addresses([BluetoothAddress])
-            /// What a scan with these filters finds.
+            /// The peripheral that a scan with these filters finds.
             case found([ScanFilter], Session.SearchChoice)
         }
 
-        /// Whom the session is for.
-        public var target: Target
+        /// Which peripheral the session is for.
+        package var target: Target
 
-        /// What is switched on with every link, before the session is ready.
+        /// The subscriptions to make on every link before the session is ready.
         ///
-        /// The session fails where the peripheral lacks one of them, or refuses it. Values that come while nobody iterates
-        /// their stream wait for the first one who does, the newest 1,024.
+        /// The session fails if the peripheral lacks or refuses one of them. While a stream is not iterated, the newest
+        /// 1,024 of its values are buffered for its first consumer.
         public var subscriptions: [Session.Subscription] = []
 
         /// Services that the peripheral must have; the session fails without them.
         public var requiredServices: [BluetoothUUID] = []
 
-        /// Whether the peripheral is asked what it has before the session is ready. Without that there are no planned
-        /// subscriptions, and a stream that is iterated asks by itself.
+        /// Whether to discover the services before the session is ready. If not, planned subscriptions are not
+        /// possible, and a stream discovers what it needs when it is iterated.
         public var discovers = true
 
-        /// For how long each step is tried.
+        /// The time limits of the steps.
         public var limits = Session.Limits()
 
-        /// What its links are to be like; `nil`: what is preferred for the peripheral, or by the central.
+        /// The parameters of its links; `nil`: the preference for the peripheral, or the central's.
         public var parameters: ConnectionParameters?
 
-        /// How secure each link must be before the program's own first steps and the subscriptions; `nil`: what operations turn out
-        /// to need. It is raised, where somebody answers for the peripheral (``Peripheral/allowPairing(_:)``) or the central, within
-        /// ``Session/Limits/initialise``; otherwise with the keys of a bond, or by Just Works where that will do. Where it can't be,
-        /// the session fails.
+        /// The security that each link must have before the program's first steps and the subscriptions; `nil`: as
+        /// operations require. The link is raised to it within ``Session/Limits/initialise``: with the pairing answers
+        /// of the peripheral (``Peripheral/allowPairing(_:)``) or the central if there are any, otherwise with the keys
+        /// of a bond, or by Just Works if that is sufficient. If the link can't be raised, the session fails.
         public var security: LinkSecurity.Level?
 
         /// How often and how soon to reconnect when a link is lost or can't be made.
         ///
-        /// Failures are counted until a link has been ready for ``RetryPolicy/stableAfter``: a peripheral that drops link after
-        /// link is left alone for longer each time, and given up where the policy limits the attempts. An adapter that is
-        /// switched off or unplugged is waited for without counting.
+        /// Failures are counted until a link has been ready for the policy's `stableAfter`: if a peripheral drops link
+        /// after link, the pauses grow, and the session fails when the policy's attempts are used up. Waiting for an
+        /// adapter that is switched off or unplugged is not counted.
         ///
-        /// `nil`: not at all. Any lost link is a failure of the session then, and so is an adapter that can't be used, when
-        /// the session begins or later: nothing goes on by itself when it returns, only after ``Session/reset()``.
+        /// `nil`: never. Any lost link is then a failure of the session, and so is an unusable adapter, when the
+        /// session begins or later: the session continues only after ``Session/reset()``.
         public var reconnecting: RetryPolicy? = .exponential()
 
-        /// How often an attempt is repeated at once when the connection failed to be established.
+        /// How often an attempt is repeated immediately if the connection failed to be established.
         public var immediateAttempts = 3
 
-        /// Whether later runs of the program get the session back, with ``Fleet/restore(initialise:)``.
+        /// Whether later runs of the program can restore the session with ``Fleet/restore(initialise:)``.
         ///
-        /// What is kept is the plan for the address that was found. One that changes by design is of no use to a later run,
+        /// The plan is stored for the address found. An address that changes by design is useless to a later run,
         /// unless there is a bond by which the kernel recognises the peripheral.
         public var isKept = false
 
-        /// A session with the peripheral that has one of these addresses: of one device, with its kind or both kinds.
+        /// A session with the peripheral at this address; pass it with both kinds if the kind is unknown.
         public init(addresses: [BluetoothAddress]) { target = .addresses(addresses) }
 
-        /// A session with the peripheral of this address.
+        /// A session with the peripheral at this address.
         public init(_ address: BluetoothAddress) { self.init(addresses: [address]) }
 
         /// A session with this peripheral.
         public init(_ peripheral: Peripheral) { self.init(addresses: [peripheral.address] + peripheral.alternatives) }
 
-        /// A session with what a scan finds: see ``ScanFilter`` for how filters combine.
+        /// A session with the peripheral that a scan finds; ``ScanFilter`` describes how filters combine.
         ///
-        /// Once found it is kept to: later links are made to the same address, unless that is one which changes by design.
+        /// Later links are made to the address found first, unless it changes by design.
         public init(finding filters: ScanFilter..., choosing choice: Session.SearchChoice = .first) {
             self.init(finding: filters, choosing: choice)
         }
@@ -84,11 +84,11 @@ extension Session {
             target = .found(filters, choice)
         }
 
-        /// The same plan with one more subscription.
+        /// Adds a subscription to the plan.
         ///
         /// - Parameters:
-        ///   - key: the characteristic; where the peripheral has several of a type, the first one is meant.
-        ///   - indications: whether indications are preferred where the characteristic has both.
+        ///   - key: the characteristic; if the peripheral has several of its type, the first one.
+        ///   - indications: whether to prefer indications if the characteristic has both.
         public func subscribing(to key: some CharacteristicKey, indications: Bool = false) -> Session.Plan {
             var plan = self
             plan.subscriptions.append(Session.Subscription(key, indications: indications))
@@ -96,28 +96,28 @@ extension Session {
         }
     }
 
-    /// Which of several peripherals that a search finds is taken.
+    /// Which peripheral a search chooses if it finds several.
     public enum SearchChoice: Hashable, Sendable {
-        /// The one that is heard first.
+        /// The first one heard.
         case first
-        /// The one that is heard most strongly from the first one on for so long.
+        /// The one with the strongest signal within this time after the first one is heard.
         case strongest(within: Duration)
     }
 
-    /// For how long a session tries each of its steps. Waiting for the adapter has no limit.
+    /// The time limits of a session's steps. Waiting for the adapter has no limit.
     public struct Limits: Hashable, Sendable {
-        /// Until it is heard; `nil`: for as long as it takes.
+        /// Until the peripheral is heard; `nil`: without limit.
         public var search: Duration? = .seconds(30)
         /// Until a link is up and its MTU negotiated.
         public var connect: Duration = .seconds(30)
         /// Until all services are known.
         public var discover: Duration = .seconds(30)
-        /// Until what the program does first on each link is done, with the time of whoever answers where the link is raised.
+        /// Until the program's first steps on a link have ended, including a person's answers if the link is raised.
         public var initialise: Duration = .seconds(30)
-        /// Until one characteristic sends its values, with the time of whoever answers where the link is raised for that.
+        /// Until one subscription is in place, including a person's answers if the link is raised for it.
         public var subscribe: Duration = .seconds(10)
 
-        /// The limits that serve most peripherals.
+        /// Default limits, suitable for most peripherals.
         public init() {}
     }
 }

@@ -3,7 +3,8 @@ import BLERadio
 import Synchronization
 
 extension Session {
-    /// A queue whose commands and flows run on the session's link, one at a time, each with the link for itself.
+    /// The queue whose commands and flows run on the session's link, one at a time, each with exclusive use of the
+    /// link.
     ///
     /// ```swift
     /// let image = try FirmwareImage(file: "app_update.bin")
@@ -12,31 +13,32 @@ extension Session {
     /// print(try await level.value)
     /// ```
     ///
-    /// A command waits while the session has no link that is ready; one that is retried, and a flow that resumes, goes on
-    /// on the session's next link when the link is lost. ``CommandQueue/connecting(timeout:then:)`` limits how long it
-    /// waits for one; a deadline counts all of it. Commands that connect or disconnect fail with
-    /// ``BLEError/Code/notSupported``: the session does that.
+    /// A command waits until the session is ready; after a lost link, a command that retries, or a flow that resumes,
+    /// continues on the session's next link. ``CommandQueue/connecting(timeout:then:)`` limits the wait for a link; a
+    /// deadline includes it. Commands that connect or disconnect fail with ``BLEError/Code/notSupported``, since the
+    /// session does both.
     ///
     /// The session's streams go on meanwhile: values arrive, and those who ask see a gap where a link was lost.
-    /// ``CharacteristicAccess/read(_:timeout:)``, ``CharacteristicAccess/write(_:to:_:timeout:)`` and subscriptions that are not on yet wait
+    /// ``CharacteristicAccess/read(_:timeout:)``,
+    /// ``CharacteristicAccess/write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)`` and subscriptions that are not on yet wait
     /// until the command has ended.
     ///
-    /// Commands fail with the session's error once it has failed; when the session ends they are cancelled, and fail with
-    /// ``BLEError/Code/ended``. It is the same queue each time.
+    /// Once the session has failed, commands fail with its error; when the session ends, they are cancelled and fail
+    /// with ``BLEError/Code/ended``. Each access returns the same queue.
     public var queue: CommandQueue { CommandQueue(core: queueCore) }
 
-    /// Takes the link of the session for one command, once there is one and it is ready.
+    /// Acquires the session's link for one command, once the session is ready.
     ///
-    /// - Parameter timeout: for how long to wait until the session is ready; `nil`: for as long as it takes.
+    /// - Parameter timeout: how long to wait until the session is ready; `nil`: without limit.
     func hold(timeout: Duration?) async throws -> LinkHold {
         let end = timeout.map { core.timeline.now + $0 }
         while true {
             let link = try await readyLink(before: end, timeout)
-            // What the state shows, reading and the like, comes one at a time with this.
+            // Operations that the state shows, such as reading, take turns with commands.
             let leave = try await turns.enter(on: core.timeline)
             do {
                 let entry = try await link.acquire()
-                // Who drives the session waits for a turn too, and makes the next link.
+                // The driver of the session waits for a turn too, and makes the next link.
                 let forget = link.onEnd { _ in leave() }
                 return LinkHold(link: Link(link, pass: entry.id), entry: entry) {
                     forget()
@@ -51,7 +53,7 @@ extension Session {
         }
     }
 
-    /// Waits for a link that is ready and stands: the state tells of a lost one a moment later.
+    /// Waits for a ready link that is still up: the state reports a lost one slightly later.
     private func readyLink(before end: Duration?, _ timeout: Duration?) async throws -> Link {
         let (board, object, timeline) = (board, "with \(self)", core.timeline)
         let limit = end.map { end -> (Duration, @Sendable () -> any Error) in
@@ -80,7 +82,7 @@ extension Session {
         }
     }
 
-    /// Refuses what would wait for the command that does it.
+    /// Refuses an operation that would wait for the command that calls it.
     func refuseInQueue(_ operation: String) throws {
         if queueCore.isInside { throw waitsForItself(operation) }
     }
@@ -90,13 +92,13 @@ extension Session {
             .deadlock,
             operation: operation,
             object: "with \(self)",
-            cause: "a command of the session's queue has the link for itself, and would wait for itself",
-            remedy: "Use the link that the command was given: `context.link`."
+            cause: "a command of the session's queue has exclusive use of the link, and would wait for itself",
+            remedy: "Use the command's own link: `context.link`."
         )
     }
 }
 
-/// A session that is not kept alive.
+/// A weak reference to a session.
 struct SessionReference: Sendable, CustomStringConvertible {
     weak let session: Session?
     let description: String
@@ -108,14 +110,14 @@ struct SessionReference: Sendable, CustomStringConvertible {
 
     /// The session.
     ///
-    /// - Throws: ``BLEError/Code/ended`` where nobody has it any more.
+    /// - Throws: ``BLEError/Code/ended`` if it has been released.
     func standing() throws -> Session {
         guard let session else {
             throw BLEError(
                 .ended,
                 operation: "command",
                 object: "on \(description)",
-                cause: "the session is over",
+                cause: "the session has ended",
                 remedy: "Run commands while the session runs."
             )
         }
@@ -123,7 +125,7 @@ struct SessionReference: Sendable, CustomStringConvertible {
     }
 }
 
-/// Which peripherals have a link that is a session's: for telling queues that want to make one of their own.
+/// The peripherals whose link belongs to a session, so that a queue that wants its own is refused.
 final class SessionLinks: Sendable {
     private let addresses = Mutex<[ObjectIdentifier: UInt64]>([:])
 
@@ -131,14 +133,14 @@ final class SessionLinks: Sendable {
         addresses.withLock { $0[ObjectIdentifier(session)] = address?.rawValue }
     }
 
-    /// What to say to a queue that wants to make a link to the peripheral; `nil` where no session has one.
+    /// The error for a queue that wants to make a link to the peripheral; `nil` if no session has one.
     func refusal(_ address: BluetoothAddress) -> BLEError? {
         guard addresses.withLock({ $0.values.contains(address.rawValue) }) else { return nil }
         return BLEError(
             .busy,
             operation: "connect",
             object: "to \(address)",
-            cause: "a session of this program has the link to it",
+            cause: "a session of this program has the link",
             remedy: "Run commands and flows in `session.queue`, on the session's link."
         )
     }

@@ -1,11 +1,11 @@
 import BLEProtocol
 
 extension Central {
-    /// The plans of the sessions that earlier runs of the program kept, in the order of their addresses.
+    /// The plans stored by earlier runs of the program, in the order of their addresses.
     ///
-    /// A session is kept where its plan says so (``Session/Plan/isKept``), from its first link on, until it is
-    /// forgotten. With the plan come the cache of the attributes and the bond, which lie in the same file. Reads
-    /// files, so ask elsewhere than on ``executor``.
+    /// If its plan says so (``Session/Plan/isKept``), a session is stored from its first link until it is forgotten.
+    /// The cached services and the bond, in the same file, are restored with the plan. This reads files, so don't call
+    /// it on ``executor``.
     public var keptPlans: [Session.Plan] {
         let store = core.store
         return store.peers().compactMap { peer in store.record(of: peer).session?.plan(for: peer) }
@@ -13,13 +13,13 @@ extension Central {
 }
 
 extension Fleet {
-    /// Adds all sessions that earlier runs of the program kept, as ``Central/keptPlans`` has them. Reads files, so call it
-    /// elsewhere than on ``Central/executor``.
+    /// Adds all sessions stored by earlier runs of the program: those of ``Central/keptPlans``. This reads files, so
+    /// don't call it on ``Central/executor``.
     ///
-    /// A link that the kernel still holds, for two seconds after a program was killed, is taken over: nothing is
-    /// negotiated a second time, and subscriptions are made afresh, which changes nothing where they are on.
+    /// A link that the kernel still holds, for two seconds after a program was killed, is taken over: the MTU is not
+    /// negotiated again, and subscriptions are made again, which has no effect if they are still in place.
     ///
-    /// - Parameter initialise: what has to succeed first on each link, before the subscriptions.
+    /// - Parameter initialise: the program's first steps on each link, before the subscriptions; they must succeed.
     /// - Returns: the sessions.
     @discardableResult
     public func restore(
@@ -30,13 +30,14 @@ extension Fleet {
 }
 
 extension Session {
-    /// Has later runs of the program know nothing of this session; it goes on as it is.
+    /// Removes this session from the store, so that later runs of the program don't restore it; the session itself
+    /// continues.
     public func forget() {
         guard let address = peripheral?.address else { return }
         core.store.update(address) { $0.session = nil }
     }
 
-    /// Writes down what the next run of the program needs, where the plan wants that.
+    /// Stores the plan for the next run of the program, if it is to be kept.
     func keep() {
         guard plan.isKept, let address = peripheral?.address else { return }
         let record = SessionRecord(plan, name: name)

@@ -2,8 +2,8 @@ import BLEProtocol
 import BLERadio
 
 extension Central {
-    /// Runs a session for as long as the closure runs, and then ends it in order: subscriptions are switched off, the
-    /// link is dropped, all of that is waited for, for some seconds at most.
+    /// Runs a session while the closure runs, and then ends it in order: unsubscribes, drops the link, and waits for
+    /// both, for some seconds at most.
     ///
     /// ```swift
     /// let plan = Session.Plan(finding: .service(.heartRate)).subscribing(to: .heartRateMeasurement)
@@ -13,12 +13,13 @@ extension Central {
     /// ```
     ///
     /// - Parameters:
-    ///   - plan: whom to find, what to ask of it, for how long to try.
-    ///   - initialise: what has to succeed first on each link, before the subscriptions; an error counts as a failed
+    ///   - plan: which peripheral to find, what to require of it, and how long to try.
+    ///   - initialise: the program's first steps on each link, before the subscriptions; an error counts as a failed
     ///     attempt.
-    ///   - body: what the program does meanwhile; the session lives as long as it runs.
+    ///   - body: the program's work; the session ends with it.
     /// - Returns: what the closure returns.
-    /// - Throws: what the closure throws. A session that fails throws from its streams and operations, and can be reset.
+    /// - Throws: what the closure throws. The streams and operations of a failed session throw its error; it can be
+    ///   reset.
     public func withSession<Output>(
         _ plan: Session.Plan,
         initialise: @escaping @Sendable (Link) async throws -> Void = { _ in },
@@ -26,7 +27,7 @@ extension Central {
     ) async throws -> Output {
         let session = session(plan, initialise: initialise)
         let driver = SessionDriver(session)
-        // Before the closure has the session, which could be quicker to run it.
+        // Before the closure gets the session and could run it itself.
         _ = session.orders.beginDriving(driver.wake)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await session.run(driver) }
@@ -43,7 +44,8 @@ extension Central {
         }
     }
 
-    /// Makes a session that does nothing before ``Session/run()`` is called; ``withSession(_:initialise:_:)`` does both.
+    /// Creates a session for a task of your own to run: it does nothing until ``Session/run()`` is called. Usually,
+    /// ``withSession(_:initialise:_:)`` is the better choice, which does both.
     public func session(
         _ plan: Session.Plan,
         initialise: @escaping @Sendable (Link) async throws -> Void = { _ in }
@@ -53,11 +55,11 @@ extension Central {
 }
 
 extension Session {
-    /// Drives the session until it is stopped or the task is cancelled, then ends it in order.
+    /// Runs the session until it is stopped or the task is cancelled, then ends it in order.
     ///
-    /// A session that fails waits here to be reset.
+    /// If the session fails, this waits for ``reset()``.
     ///
-    /// - Throws: ``BLEError/Code/busy`` where it is being run already; nothing else.
+    /// - Throws: ``BLEError/Code/busy`` if it is already running; nothing else.
     public func run() async throws {
         if orders.isStopped { return }
         let driver = SessionDriver(self)
@@ -66,18 +68,18 @@ extension Session {
                 .busy,
                 operation: "session",
                 object: "with \(self)",
-                cause: "it is being run already",
-                remedy: "Run each session once; `withSession` and a fleet do that by themselves."
+                cause: "it is already running",
+                remedy: "Run each session once; `withSession` and a fleet already do."
             )
         }
         await run(driver)
     }
 
-    /// Drives the session, now that nobody else does, until it is stopped or the task is cancelled, then ends it in order.
+    /// Runs the session, which no other task does, until it is stopped or the task is cancelled, then ends it in order.
     func run(_ driver: SessionDriver) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.queueCore.serve() }
-            // Commands of the queue stay in it while the session is disconnected: they wait for its next link.
+            // Commands stay in the queue while the session is disconnected: they wait for its next link.
             while case .disconnect(let done) = await self.drive(driver) {
                 await driver.leave(forGood: false)
                 for action in done { action() }
@@ -88,11 +90,11 @@ extension Session {
         orders.endDriving()
     }
 
-    /// Drives the session until there is an order, which is returned; `nil`: the task was cancelled.
+    /// Drives the session until there is an order, and returns it; `nil` if the task was cancelled.
     private func drive(_ driver: SessionDriver) async -> SessionOrders.Order? {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await driver.drive() }
-            // The driver ends only when it is told to: that is what is waited for here.
+            // The driver ends only on cancellation, which this waits for.
             try? await reply(on: self.core.timeline) { finish in
                 self.orders.whenOrdered { finish(.success(())) }
                 return {}
@@ -100,7 +102,7 @@ extension Session {
             let order = Task.isCancelled ? nil : self.orders.take()
             if case .disconnect = order {
             } else {
-                // Commands clean up on the link that they have.
+                // Commands clean up on the link they have.
                 if self.orders.isStopped { await self.queueCore.close() } else { await self.queueCore.empty() }
             }
             group.cancelAll()

@@ -4,11 +4,11 @@ import BLERadio
 extension Session {
     /// A value of one of a session's planned subscriptions.
     public struct Value: Sendable {
-        /// The session that it came from.
+        /// The session that received it.
         public let session: Session
-        /// Which subscription of the plan sent it.
+        /// The subscription of the plan that it belongs to.
         public let subscription: Session.Subscription
-        /// What it sent.
+        /// The value.
         public let value: CharacteristicValue
 
         /// The peripheral that sent it.
@@ -17,9 +17,10 @@ extension Session {
 }
 
 extension Session {
-    /// The values of all subscriptions of the plan, as they come; each with the characteristic that sent it.
+    /// The values of all subscriptions of the plan, in the order of arrival, each with its subscription.
     ///
-    /// End and errors are those of ``CharacteristicAccess/notifications(of:indications:buffer:)``. A plan without
+    /// End and errors are those of
+    /// ``CharacteristicAccess/notifications(of:indications:buffer:)->BLEStream<Key.Value>``. A plan without
     /// subscriptions has none: the stream ends at once.
     public var values: BLEStream<Session.Value> {
         let reference = SessionReference(self)
@@ -31,7 +32,7 @@ extension Session {
         .merged()
     }
 
-    /// What a characteristic sends, over all links of the session. See ``CharacteristicAccess``.
+    /// The values that a characteristic sends, over all links of the session. See ``CharacteristicAccess``.
     public func octets(
         of characteristic: CharacteristicReference,
         readingFirst readsFirst: Bool,

@@ -1,18 +1,18 @@
 extension Session {
-    /// Notifications or indications that a session keeps switched on.
+    /// A subscription that a session keeps in place on all its links.
     public struct Subscription: Hashable, Sendable {
-        /// How the characteristic is found; a key of its own.
+        /// The characteristic; itself a key.
         public let characteristic: CharacteristicReference
 
-        /// Whether indications are preferred where the characteristic has both.
+        /// Whether indications are preferred if the characteristic has both.
         public let indications: Bool
 
-        /// Those of a characteristic. Where the session is restored later, one that was named as it was discovered is known by its
-        /// handle.
+        /// Creates a subscription. If the session is restored later, a characteristic that was given as discovered is
+        /// identified by its handle.
         ///
         /// - Parameters:
-        ///   - key: the characteristic; where the peripheral has several of a type, the first one is meant.
-        ///   - indications: whether indications are preferred where the characteristic has both.
+        ///   - key: the characteristic; if the peripheral has several of its type, the first one.
+        ///   - indications: whether to prefer indications if the characteristic has both.
         public init(_ key: some CharacteristicKey, indications: Bool = false) {
             characteristic = key.reference
             self.indications = indications

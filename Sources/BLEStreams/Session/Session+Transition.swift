@@ -1,28 +1,28 @@
 public import BLEProtocol
 
 extension Session {
-    /// One step of a session's state: what it is now, what it was, and why.
+    /// A change of a session's state: the new state, the previous one, and the cause.
     public struct Transition: Sendable {
-        /// The session that has changed.
+        /// The session.
         public let session: Session
 
-        /// The state now.
+        /// The new state.
         public let state: SessionState
 
-        /// The state before; `nil` where there was none: the session has just been made.
+        /// The previous state; `nil` if there was none, since the session was just created.
         public let previous: SessionState?
 
-        /// What brought it about; `nil` where there was no state before.
-        public let cause: SessionState.Trigger?
+        /// What caused the change; `nil` if there was no state before.
+        public let cause: Cause?
 
-        /// When it was made, on the clock of the radio's timeline.
+        /// The time of the change, on the clock of the radio's timeline.
         public let time: Duration
 
         init(_ session: Session, _ step: SessionStep) {
             self.session = session
             state = step.state
             previous = step.previous
-            cause = step.cause
+            cause = step.cause.map { Cause(trigger: $0) }
             time = step.time
         }
     }
@@ -33,7 +33,21 @@ extension Session.Transition: CustomStringConvertible {
     public var description: String { cause.map { "\(state) (\($0))" } ?? "\(state)" }
 }
 
-/// One step, as the machine makes it.
+extension Session.Transition {
+    /// What the program asked for, or what happened to the connection.
+    public struct Cause: Sendable, CustomStringConvertible {
+        package let trigger: SessionState.Trigger
+
+        /// The error, if the cause is a failure of the peripheral or the adapter; for a lost link, its
+        /// ``BLEError/reason`` says how the link ended.
+        public var error: BLEError? { trigger.error }
+
+        /// The cause in words: `link lost: closed by the peer (HCI 0x13)`.
+        public var description: String { trigger.description }
+    }
+}
+
+/// A change, as the machine makes it.
 struct SessionStep: Sendable {
     let state: SessionState
     let previous: SessionState?

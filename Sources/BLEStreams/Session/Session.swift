@@ -2,8 +2,11 @@ public import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// One peripheral, kept connected for months: found, connected to, asked, subscribed to, and all of that again whenever
-/// the link is lost, the adapter was away, or its attributes turn out to be others.
+/// A lasting connection to one peripheral, over any number of links. Use a session to follow a device for hours or
+/// months; for a single exchange, use ``Peripheral/withLink(timeout:parameters:pairing:_:)``.
+///
+/// A session finds the peripheral, connects, discovers its services and subscribes, and does all that again whenever
+/// the link is lost, the adapter was absent, or the services have changed.
 ///
 /// ```swift
 /// let plan = Session.Plan(finding: .service(.heartRate)).subscribing(to: .heartRateMeasurement)
@@ -12,12 +15,12 @@ import Synchronization
 /// }
 /// ```
 ///
-/// Streams taken from a session outlive its links: values go on behind a gap, which ``BLEStream/withGaps()`` shows to
-/// those who ask. What it is doing can be watched: ``states``. It is given up only where nothing can help, or where the
-/// plan limits the attempts: then its state is failed with the cause, its streams throw that, and ``reset()`` begins
-/// anew. ``disconnect()`` ends the link and keeps the session, ``connect()`` and ``search()`` have it go on.
+/// The streams of a session outlive its links: values continue after a gap, which ``BLEStream/withGaps()`` shows.
+/// ``states`` reports its state. It fails only if retrying can't help, or when the plan's attempts are used up: its
+/// state is then failed with the cause, its streams throw that error, and ``reset()`` restarts it. ``disconnect()``
+/// ends the link and keeps the session; ``connect()`` and ``search()`` resume it.
 public final class Session: Sendable {
-    /// What the session is to do.
+    /// What the session does.
     public let plan: Session.Plan
 
     let core: CentralCore
@@ -25,13 +28,13 @@ public final class Session: Sendable {
     let channels: SessionChannels
     let board: SessionStates
 
-    /// What the program wants of the one who drives it.
+    /// The program's orders to the driver.
     let orders = SessionOrders()
 
-    /// Who has the link for an operation that the state shows, one at a time.
+    /// The turns of operations that the state shows, one at a time.
     let turns: Turns
 
-    /// Made when it is first asked for: it refers to the session.
+    /// Created on first use: it refers to the session.
     private let lazyQueue = Mutex<QueueCore?>(nil)
 
     /// The queue of commands on the session's links.
@@ -43,19 +46,21 @@ public final class Session: Sendable {
         }
     }
 
-    /// What the program does first on each link.
+    /// The program's first steps on each link.
     let initialise: @Sendable (Link) async throws -> Void
 
-    private struct Facts {
-        /// To whom to connect: one address, or the two that it may have.
+    struct Facts {
+        /// The address to connect to, or the two that the peripheral may have.
         var addresses: [BluetoothAddress] = []
         var name: String?
         var link: Link?
         /// The last link, which may still be closing.
         var lastLink: Link?
+        /// Since when it is away; kept where somebody hears of events.
+        var lostSince: Duration?
     }
 
-    private let facts: Mutex<Facts>
+    let facts: Mutex<Facts>
 
     /// Held while a trigger is handled together with what must follow before the next one.
     private let handling = Mutex(())
@@ -81,14 +86,14 @@ public final class Session: Sendable {
         board = SessionStates(machine, timeline: core.timeline)
     }
 
-    // MARK: - What it is doing
+    // MARK: - State
 
-    /// What it is doing now.
+    /// The present state.
     public var state: SessionState { board.current }
 
-    /// What it is doing: the last transition at once, with the present state, then every one, none merged away.
+    /// The changes of the state: the last one immediately, with the present state, then every one, none merged away.
     ///
-    /// It never ends by itself.
+    /// The stream never ends by itself.
     public var states: BLEStream<Session.Transition> {
         let (board, reference) = (board, SessionReference(self))
         let subject = StreamSubject(operation: "session states", object: "of \(self)")
@@ -99,7 +104,7 @@ public final class Session: Sendable {
         }
     }
 
-    /// The peripheral; `nil` while it is yet to be found.
+    /// The peripheral; `nil` until it is found.
     public var peripheral: Peripheral? {
         let addresses = facts.withLock { $0.addresses }
         return addresses.first.map {
@@ -107,15 +112,15 @@ public final class Session: Sendable {
         }
     }
 
-    /// The name that it advertised when it was found; `nil` where it was not looked for, or has none.
+    /// The name that it advertised when it was found; `nil` if it was not searched for, or advertises none.
     public var name: String? { facts.withLock { $0.name } }
 
-    /// The link; `nil` while there is none. It is of use until it is lost.
+    /// The link, usable until it is lost; `nil` if there is none.
     public var link: Link? { facts.withLock { $0.link } }
 
     // MARK: - For the driver
 
-    /// Hands a trigger to the machine, and carries out what doesn't take time.
+    /// Passes a trigger to the machine, and carries out the effects that take no time.
     func handle(_ trigger: SessionState.Trigger) throws(SessionState.IllegalTrigger) {
         let result: Result<[SessionEffect], SessionState.IllegalTrigger> = handling.withLock { _ in
             do throws(SessionState.IllegalTrigger) {
@@ -123,7 +128,9 @@ public final class Session: Sendable {
                 let effects = try board.handle(trigger) { if mustForget { $0.isPeerKnown = false } }
                 if mustForget { facts.withLock { $0.addresses = [] } }
                 switch state {
-                case .failed(let error): channels.finish(throwing: error)
+                case .failed(let error):
+                    let finish = channels.finish(throwing: error)
+                    board.add(finish)
                 case .disconnected(.initial): channels.reopen()
                 default: break
                 }
@@ -132,7 +139,9 @@ public final class Session: Sendable {
                 return .failure(error)
             }
         }
+        board.tell()
         let effects = try result.get()
+        if let events = core.events { tell(events, trigger) }
         if effects.contains(.dropCache) { link?.bearer.forgetDatabase() }
         if effects.contains(.closeLink) {
             channels.interrupted(by: trigger.error ?? .interrupted(by: trigger))
@@ -141,8 +150,8 @@ public final class Session: Sendable {
         }
     }
 
-    /// Whether it has to be looked for again: it was found by a scan, and has an address that changes by design, or the
-    /// session begins anew.
+    /// Whether to search for the peripheral again: it was found by a scan and its address changes by design, or the
+    /// session restarts.
     private func mustForget(at trigger: SessionState.Trigger) -> Bool {
         guard case .found = plan.target, let address = facts.withLock({ $0.addresses.first }) else { return false }
         switch trigger {
@@ -156,7 +165,7 @@ public final class Session: Sendable {
     /// The last link, which may still be closing.
     var lastLink: Link? { facts.withLock { $0.lastLink } }
 
-    /// Whoever drives the session looks again for what there is to do.
+    /// Wakes the driver, to look for work.
     func wake() { orders.wake() }
 
     func found(_ discovery: Discovery) {
@@ -166,7 +175,7 @@ public final class Session: Sendable {
         }
     }
 
-    /// The link that is up, and the address that turned out to be right.
+    /// Records the link that is up and the address that proved correct.
     func linked(_ link: Link?) {
         core.sessionLinks.set(link?.peripheral.address, of: self)
         facts.withLock { facts in
@@ -178,7 +187,7 @@ public final class Session: Sendable {
 }
 
 extension Session: CustomStringConvertible {
-    /// Whom it is for: an address, or what is looked for.
+    /// The peripheral: its address, or the filters to search with.
     public var description: String {
         if let peripheral { return "\(peripheral)" }
         if case .found(let filters, _) = plan.target { return "a peripheral \(filters.inWords)" }

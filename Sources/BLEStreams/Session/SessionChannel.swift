@@ -1,21 +1,21 @@
 import BLEProtocol
 import BLERadio
 
-/// Who takes the values of one subscription of a session.
+/// A consumer of the values of one subscription of a session.
 struct SessionConsumer: Sendable {
     let send: @Sendable ([CharacteristicValue]) -> Void
-    /// So many values were dropped before they came here.
+    /// This many values were dropped before they arrived here.
     let lost: @Sendable (Int) -> Void
-    /// Nothing could be received for a while, until now.
+    /// Nothing could be received for a time that ends now.
     let interrupted: @Sendable (any Error, Duration) -> Void
-    /// The peripheral has said that it sends values, on each link; and at the beginning, where it does so already.
+    /// The subscription is confirmed: on each link, and at the beginning if it already is.
     var switchedOn: (@Sendable () -> Void)?
-    /// There will be no more; `nil` for a consumer that outlives a failure of the session.
+    /// The values have ended; `nil` for a consumer that outlives a failure of the session.
     let finish: (@Sendable ((any Error)?) -> Void)?
 }
 
 extension SessionConsumer {
-    /// Takes them for a stream.
+    /// Creates a consumer for a stream.
     init(_ mailbox: Mailbox<CharacteristicValue>) {
         self.init(
             send: { mailbox.send(burst: $0) },
@@ -30,15 +30,15 @@ extension SessionConsumer {
 struct SessionChannel {
     private struct Consumer {
         let consumer: SessionConsumer
-        /// Since when it gets nothing, and why; `nil` while it does, and before the first link.
+        /// The beginning of a gap and its cause; `nil` while values arrive, and before the first link.
         var interruption: (start: Duration, reason: any Error)?
     }
 
-    /// What waits for the first consumer of a planned subscription.
+    /// The values buffered for the first consumer of a planned subscription.
     private static let backlogLimit = 1024
 
     let isPlanned: Bool
-    /// Takes the subscription back on the present link; `nil` where it isn't on.
+    /// Ends the subscription on the present link; `nil` if it is not in place.
     var cancel: (@Sendable () -> Void)?
     var isOn = false
 
@@ -48,7 +48,7 @@ struct SessionChannel {
 
     init(isPlanned: Bool) { self.isPlanned = isPlanned }
 
-    /// Whether anybody needs it.
+    /// Whether it is needed.
     var isWanted: Bool { isPlanned || !consumers.isEmpty }
 
     mutating func add(_ consumer: SessionConsumer) -> Int {
@@ -61,7 +61,7 @@ struct SessionChannel {
         return consumers.add(Consumer(consumer: consumer))
     }
 
-    /// Takes a consumer away, to be let go outside the lock.
+    /// Removes a consumer, to be released outside the lock.
     mutating func remove(_ id: Int) -> SessionConsumer? { consumers.remove(id)?.consumer }
 
     mutating func deliver(_ values: [CharacteristicValue], now: Duration) {
@@ -81,13 +81,13 @@ struct SessionChannel {
         backlog.append(value)
     }
 
-    /// Values were dropped before they came here. The first consumer hears of them before all that waits for it.
+    /// Values were dropped before they arrived here. The first consumer is told before its buffered values.
     mutating func lost(_ count: Int) {
         if consumers.isEmpty { dropped += count }
         for entry in consumers.all { entry.consumer.lost(count) }
     }
 
-    /// The subscription is on: what was missed until now is a gap.
+    /// The subscription is in place: the time until now is a gap.
     ///
     /// - Returns: the consumers, to be told outside the lock.
     mutating func switchedOn(now: Duration) -> [SessionConsumer] {
@@ -96,7 +96,7 @@ struct SessionChannel {
         return consumers.all.map(\.consumer)
     }
 
-    /// The link is gone: until the next one nobody gets anything.
+    /// The link has ended: no consumer gets values until the next one.
     mutating func interrupted(by reason: any Error, now: Duration) {
         cancel = nil
         guard isOn else { return }
@@ -104,9 +104,9 @@ struct SessionChannel {
         consumers.updateEach { entry in if entry.interruption == nil { entry.interruption = (now, reason) } }
     }
 
-    /// Ends the streams of all consumers, but for those that outlive a failure of the session.
-    mutating func finish(throwing error: (any Error)?) {
-        for entry in consumers.removeAll(where: { $0.consumer.finish != nil }) { entry.consumer.finish?(error) }
+    /// Takes all consumers out, to be told of the end without a lock, but for those that outlive a failure of the session.
+    mutating func finish() -> [SessionConsumer] {
+        consumers.removeAll { $0.consumer.finish != nil }.map(\.consumer)
     }
 
     private mutating func showGaps(now: Duration) {

@@ -2,13 +2,13 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// All subscriptions of a session: those of its plan, and those of streams that somebody iterates.
+/// All subscriptions of a session: those of its plan, and those of streams being iterated.
 final class SessionChannels: Sendable {
     private struct State {
         var channels: [Session.Subscription: SessionChannel] = [:]
-        /// In the order in which they were first wanted.
+        /// In the order of the first request.
         var order: [Session.Subscription] = []
-        /// Subscriptions that are on and that nobody wants any more, with what switches them off.
+        /// Subscriptions that are in place but no longer needed, with the closures that end them.
         var unwanted: [(subscription: Session.Subscription, cancel: @Sendable () -> Void)] = []
         var failure: BLEError?
         var onWish: (@Sendable () -> Void)?
@@ -27,12 +27,12 @@ final class SessionChannels: Sendable {
         self.state = Mutex(state)
     }
 
-    /// Called whenever a subscription is wanted that isn't on, or on and not wanted any more.
+    /// Called whenever a subscription must be made or ended.
     func whenWished(_ action: (@Sendable () -> Void)?) { state.withLock { $0.onWish = action } }
 
     // MARK: - Consumers
 
-    /// Adds a consumer; what is returned takes it away, and the subscription with the last one.
+    /// Adds a consumer; the returned closure removes it, and with the last one the subscription.
     func add(
         _ subscription: Session.Subscription,
         _ consumer: SessionConsumer
@@ -55,7 +55,7 @@ final class SessionChannels: Sendable {
             guard let channel = state.channels[subscription], !channel.isWanted else { return (nil, false) }
             state.channels[subscription] = nil
             state.order.removeAll { $0 == subscription }
-            // One that is on is the driver's to switch off, so that the states tell of it.
+            // The driver ends a subscription that is in place, so that the states report it.
             guard channel.isOn, let cancel = channel.cancel else { return (channel.cancel, false) }
             state.unwanted.append((subscription, cancel))
             return (nil, true)
@@ -72,7 +72,7 @@ final class SessionChannels: Sendable {
 
     // MARK: - The driver
 
-    /// What is wanted and isn't on, the oldest wish first.
+    /// The subscriptions to make, the oldest request first.
     var pending: [(subscription: Session.Subscription, isPlanned: Bool)] {
         state.withLock { state in
             state.order.compactMap { subscription in
@@ -82,12 +82,12 @@ final class SessionChannels: Sendable {
         }
     }
 
-    /// What is on and not wanted any more, the first one; to be switched off with the closure.
+    /// The first subscription to end, with the closure that does.
     func takeUnwanted() -> (subscription: Session.Subscription, cancel: @Sendable () -> Void)? {
         state.withLock { $0.unwanted.isEmpty ? nil : $0.unwanted.removeFirst() }
     }
 
-    /// Keeps how a subscription on the present link is taken back; at once where nobody wants it any more.
+    /// Stores the closure that ends a subscription on the present link; calls it at once if it is no longer needed.
     func keep(_ cancel: @escaping @Sendable () -> Void, of subscription: Session.Subscription) {
         let isWanted = state.withLock { state in
             state.channels[subscription]?.cancel = cancel
@@ -115,7 +115,7 @@ final class SessionChannels: Sendable {
         state.withLock { $0.channels[subscription]?.lost(count) }
     }
 
-    /// The link is gone, or left to others who use it too: nothing of it comes in here any more.
+    /// The link has ended, or only others still use it: no more values of it are accepted.
     func interrupted(by reason: any Error) {
         let now = timeline.now
         let cancels = state.withLock { state -> [@Sendable () -> Void] in
@@ -127,26 +127,34 @@ final class SessionChannels: Sendable {
         for cancel in cancels { cancel() }
     }
 
-    /// A subscription can't be had: its streams end with the error.
+    /// A subscription is not possible: its streams end with the error.
     func refuse(_ subscription: Session.Subscription, _ error: BLEError) {
-        state.withLock { state in
-            state.channels[subscription]?.finish(throwing: error)
-            guard state.channels[subscription]?.isWanted == false else { return }
-            state.channels[subscription] = nil
-            state.order.removeAll { $0 == subscription }
+        let consumers = state.withLock { state in
+            let consumers = state.channels[subscription]?.finish() ?? []
+            if state.channels[subscription]?.isWanted == false {
+                state.channels[subscription] = nil
+                state.order.removeAll { $0 == subscription }
+            }
+            return consumers
         }
+        for consumer in consumers { consumer.finish?(error) }
     }
 
     /// The session is over or has failed: all streams end, those that begin later too, until it begins anew.
-    func finish(throwing error: BLEError?) {
-        state.withLock { state in
+    ///
+    /// - Returns: what ends those that have begun, to be called without a lock.
+    func finish(throwing error: BLEError?) -> @Sendable () -> Void {
+        let consumers = state.withLock { state in
             state.failure = error
+            var consumers: [SessionConsumer] = []
             for subscription in state.order {
-                state.channels[subscription]?.finish(throwing: error)
+                consumers += state.channels[subscription]?.finish() ?? []
                 if state.channels[subscription]?.isWanted == false { state.channels[subscription] = nil }
             }
             state.order.removeAll { state.channels[$0] == nil }
+            return consumers
         }
+        return { for consumer in consumers { consumer.finish?(error) } }
     }
 
     /// Streams may begin again.

@@ -3,7 +3,7 @@ import BLERadio
 
 /// The steps with a link.
 extension SessionDriver {
-    /// Brings a link to where the plan wants it, and then does what comes up, until the link is gone.
+    /// Sets a link up as planned, and then does what arises, until the link ends.
     func use(_ link: Link) async throws {
         guard try await prepare(link) else { return }
         while true {
@@ -27,7 +27,7 @@ extension SessionDriver {
                     await subscribeMeanwhile(subscription, isPlanned, link)
                 }
             case .unsubscribe(let subscription, let cancel):
-                // Also where this task is cancelled while it waits: nobody wants the values.
+                // Also if this task is cancelled while it waits: the values are not needed.
                 defer { cancel() }
                 try await session.turns.run(on: core.timeline) {
                     guard session.state.isReady, latest.linkEnd == nil else { return }
@@ -43,14 +43,14 @@ extension SessionDriver {
         case unsubscribe(Session.Subscription, @Sendable () -> Void)
     }
 
-    /// All steps up to ready; whether it is.
+    /// Takes all steps up to ready; returns whether it is.
     private func prepare(_ link: Link) async throws -> Bool {
         guard session.state.kind == .idle else { return session.state.isReady }
         if plan.discovers, try await !discover(link) { return false }
         guard try await initialised(link) else { return false }
         for (subscription, isPlanned) in session.channels.pending {
             guard session.state.kind.phase == .connected else { return false }
-            // A stream that has begun since the characteristics were looked for has its turn once the session is ready.
+            // A stream that began after the characteristics were found gets its turn once the session is ready.
             if session.state.kind == .servicesReady { break }
             if plan.discovers || isPlanned {
                 guard try await subscribe(subscription, isPlanned, link) else { return false }
@@ -79,7 +79,8 @@ extension SessionDriver {
         }
     }
 
-    /// Looks for what is to be subscribed to. A stream that wants what isn't there ends; a plan that does is a failure.
+    /// Finds the characteristics to subscribe to. If one is missing, its stream ends; if the plan requires it, the
+    /// session fails.
     private func findCharacteristics(in database: GATTDatabase, of peripheral: Peripheral) -> Bool {
         for (subscription, isPlanned) in session.channels.pending {
             let found = subscription.characteristic.selector.find(in: database).mapError { failure in
@@ -124,15 +125,15 @@ extension SessionDriver {
                 .ended,
                 operation: "initialise",
                 object: "\(link.peripheral)",
-                cause: "the program's own first steps on the link failed: \(error)",
-                remedy: "Check the closure that was given to the session."
+                cause: "the program's first steps on the link failed: \(error)",
+                remedy: "Check the closure `initialise` of the session."
             )
             handle(latest.trigger(forFailureOnLink: failure, or: .initialisationFailed(failure)))
         }
         return false
     }
 
-    /// Runs the closure, and cancels it when it takes too long.
+    /// Runs the closure, and cancels it if it takes too long.
     private func deadline(
         _ limit: Duration,
         _ body: @escaping @Sendable () async throws -> Void
@@ -149,7 +150,7 @@ extension SessionDriver {
                     "initialise",
                     object: object,
                     after: limit,
-                    waitingFor: "the program's own first steps on the link did not end"
+                    waitingFor: "the program's first steps on the link did not end"
                 )
             }
             defer { group.cancelAll() }
@@ -159,7 +160,7 @@ extension SessionDriver {
 
     // MARK: - Subscriptions
 
-    /// Switches one on before the session is ready; whether the session can go on.
+    /// Makes a subscription before the session is ready; returns whether the session can continue.
     private func subscribe(
         _ subscription: Session.Subscription,
         _ isPlanned: Bool,
@@ -176,7 +177,7 @@ extension SessionDriver {
         }
     }
 
-    /// Switches one on that a stream wants while the session is ready.
+    /// Makes a subscription for a stream while the session is ready.
     private func subscribeMeanwhile(
         _ subscription: Session.Subscription,
         _ isPlanned: Bool,
@@ -187,7 +188,7 @@ extension SessionDriver {
         }
     }
 
-    /// Whether the session goes on without.
+    /// Whether the session can continue without it.
     private func refused(_ subscription: Session.Subscription, _ isPlanned: Bool, _ error: BLEError) -> Bool {
         let trigger: SessionState.Trigger
         switch (isPlanned, error.code) {
@@ -203,7 +204,7 @@ extension SessionDriver {
         return true
     }
 
-    /// Returns when the peripheral has confirmed that it sends the values.
+    /// Returns when the peripheral has confirmed the subscription.
     private func switchOn(_ subscription: Session.Subscription, _ link: Link) async throws {
         let channels = session.channels
         let object = "of \(subscription) of \(link.peripheral)"
@@ -211,7 +212,7 @@ extension SessionDriver {
         let timedOut: @Sendable () -> any Error = {
             BLEError.timedOut("subscribe", object: object, after: limit, waitingFor: "the peer did not answer")
         }
-        let unwanted = BLEError(.ended, operation: "subscribe", object: object, cause: "nobody wants it any more")
+        let unwanted = BLEError(.ended, operation: "subscribe", object: object, cause: "it is no longer needed")
         try await reply(on: core.timeline, limit: (limit, timedOut)) { finish in
             let consumer = ValueConsumer(
                 object: object,
@@ -219,7 +220,7 @@ extension SessionDriver {
                 lost: { channels.lost($0, of: subscription) },
                 finish: { error in
                     finish(.failure(error ?? unwanted))
-                    // Long after it was switched on, too: what it was for is gone.
+                    // May happen long after the subscription: its characteristic has disappeared.
                     if let error, error.code == .servicesChanged { channels.refuse(subscription, error) }
                 },
                 armed: { finish(.success(())) },
@@ -230,7 +231,7 @@ extension SessionDriver {
                 indications: subscription.indications,
                 consumer
             )
-            // Whoever wanted it may leave in the middle; nobody else would tell.
+            // The consumer may leave meanwhile; nothing else would report that.
             channels.keep(
                 {
                     cancel()
@@ -250,7 +251,7 @@ extension BLEError {
             operation: "session",
             object: "service \(uuid) of \(peripheral)",
             cause: "the peripheral has no such service",
-            remedy: "List what it has with Link.discover()."
+            remedy: "List its services with Link.discover()."
         )
     }
 }

@@ -2,12 +2,12 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Does what the state of a session asks for, and tells its machine what came of it. What follows is decided by the
-/// ``ConnectionMachine``; which trigger a failure is, by ``SessionNews``; there is no policy here.
+/// Does what a session's state requires, and reports the result to its machine. The ``ConnectionMachine`` decides what
+/// follows, and ``SessionNews`` which trigger a failure is; there is no policy here.
 final class SessionDriver: Sendable {
     let session: Session
     private let waker = Waker()
-    /// What arrived from outside, for the driver to find.
+    /// News from outside, for the driver.
     private let news = Mutex(SessionNews())
 
     var core: CentralCore { session.core }
@@ -15,12 +15,12 @@ final class SessionDriver: Sendable {
 
     init(_ session: Session) { self.session = session }
 
-    /// Makes the driver look again for what there is to do.
+    /// Wakes the driver, to look for work.
     var wake: @Sendable () -> Void { { [waker] in waker.wake() } }
 
     // MARK: - The loop
 
-    /// Drives until the task is cancelled; what is under way then is left as it stands.
+    /// Drives until the task is cancelled; work in progress is then left as it is.
     func drive() async {
         let adapter = core.radio.observeAdapter { [weak self] info in
             self?.news.withLock { $0.adapter = info.state }
@@ -30,7 +30,7 @@ final class SessionDriver: Sendable {
         do {
             while true { try await step() }
         } catch {
-            // Only cancellation leads here: whatever else happens is a trigger.
+            // Only cancellation leads here: everything else is a trigger.
         }
         session.channels.whenWished(nil)
         adapter.cancel()
@@ -59,15 +59,15 @@ final class SessionDriver: Sendable {
         }
     }
 
-    /// Hands a trigger to the machine; the states in which this is called accept it.
+    /// Passes a trigger to the machine; the states in which this is called accept it.
     func handle(_ trigger: SessionState.Trigger) {
         do throws(SessionState.IllegalTrigger) { try session.handle(trigger) } catch { assertionFailure("\(error)") }
     }
 
-    /// Hands a trigger to the machine in a state that the program may have ended meanwhile.
+    /// Passes a trigger to the machine, whose state the program may have changed meanwhile.
     private func offer(_ trigger: SessionState.Trigger) { try? session.handle(trigger) }
 
-    /// Takes leave in order: subscriptions are switched off, that is waited for, then the link is dropped.
+    /// Disconnects in order: unsubscribes, waits for that, then drops the link.
     ///
     /// - Parameter forGood: whether streams end.
     func leave(forGood: Bool) async {
@@ -77,7 +77,7 @@ final class SessionDriver: Sendable {
         case .disconnected(.initial) where forGood: break
         default: handle(.disconnect)
         }
-        if forGood { session.channels.finish(throwing: nil) }
+        if forGood { session.channels.finish(throwing: nil)() }
     }
 
     // MARK: - Steps without a link
@@ -88,7 +88,7 @@ final class SessionDriver: Sendable {
             case .found(let filters, let choice): (filters, choice)
             case .addresses(let addresses): (addresses.map { .address($0) }, .first)
             }
-        // Where what is said of a peripheral may change, once isn't enough: it comes nearer.
+        // If a filter's result may change, such as the signal strength, duplicates are needed.
         let needsDuplicates = choice != .first || filters.contains(where: \.isAboutSignal)
         let heard = session.central.scan(for: filters + [.connectable], duplicates: needsDuplicates)
         do {
@@ -105,7 +105,7 @@ final class SessionDriver: Sendable {
         }
     }
 
-    /// The one with the best signal, of all that are heard from the first one on for a while.
+    /// The one with the strongest signal, of all heard for some time after the first one.
     private func strongest(
         of heard: BLEStream<Discovery>,
         afterFirstOf limited: BLEStream<Discovery>,
@@ -129,12 +129,12 @@ final class SessionDriver: Sendable {
         do {
             let link = try await core.connector.connect(
                 to: peripheral,
-                // How a failure is followed up is the session's own machine to say.
+                // The session's machine decides what follows a failure.
                 Connector.Wish(timeout: plan.limits.connect, persists: false, parameters: plan.parameters)
             )
             session.linked(link)
             link.onEnd { [weak self, weak link] reason in
-                // One that is being closed says so later, when there may be another one.
+                // A link being closed reports that later, when there may be another one.
                 guard let self, self.session.link === link else { return }
                 self.news.withLock { $0.linkEnd = reason }
                 self.waker.wake()
@@ -164,7 +164,7 @@ final class SessionDriver: Sendable {
         if let trigger { offer(trigger) }
     }
 
-    /// Waits until the closure has an answer; `nil` when the program waits no longer.
+    /// Waits until the closure returns an answer; `nil` if the program ends the wait.
     private func untilResumed(_ answer: () -> SessionState.Trigger?) async throws -> SessionState.Trigger? {
         try await until { () -> SessionState.Trigger?? in
             guard session.state.kind == .waitingToReconnect else { return .some(nil) }
@@ -174,10 +174,10 @@ final class SessionDriver: Sendable {
 
     // MARK: - News
 
-    /// What has arrived so far.
+    /// The news so far.
     var latest: SessionNews { news.withLock { $0 } }
 
-    /// Waits until the closure has an answer; it is asked again whenever there is news.
+    /// Waits until the closure returns an answer; it is called again whenever there is news.
     func until<Answer>(_ answer: () -> Answer?) async throws -> Answer {
         while true {
             waker.listen()

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// What the program has asked the one who drives a session to do, beside what the session's state says.
+/// The program's orders to the driver of a session, besides those implied by its state.
 final class SessionOrders: Sendable {
     enum Order: Sendable {
-        /// To take leave for good.
+        /// Disconnect and end.
         case stop
-        /// To take leave, stay, and call each of these.
+        /// Disconnect, stay, and call each of these.
         case disconnect([@Sendable () -> Void])
     }
 
     private struct State {
-        /// Wakes the one who drives the session; `nil`: nobody does.
+        /// Wakes the driver; `nil` if the session is not running.
         var wake: (@Sendable () -> Void)?
         var isStopped = false
         var disconnects: [@Sendable () -> Void] = []
@@ -21,7 +21,7 @@ final class SessionOrders: Sendable {
 
     var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// Takes over driving; `false` where somebody does already.
+    /// Registers the driver; `false` if there is one already.
     func beginDriving(_ wake: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { state in
             guard state.wake == nil else { return false }
@@ -39,7 +39,7 @@ final class SessionOrders: Sendable {
         for done in disconnects { done() }
     }
 
-    /// Whoever drives the session looks again for what there is to do.
+    /// Wakes the driver, to look for work.
     func wake() {
         let wake = state.withLock { $0.wake }
         wake?()
@@ -53,10 +53,10 @@ final class SessionOrders: Sendable {
         action?()
     }
 
-    /// Asks for the end of the link.
+    /// Orders the end of the link.
     ///
     /// - Parameter done: called when that is done.
-    /// - Returns: whether there is somebody who does it; `done` is not called otherwise.
+    /// - Returns: whether there is a driver; otherwise `done` is not called.
     func disconnect(_ done: @escaping @Sendable () -> Void) -> Bool {
         let (isDriven, action) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
             guard state.wake != nil else { return (false, nil) }
@@ -67,7 +67,7 @@ final class SessionOrders: Sendable {
         return isDriven
     }
 
-    /// Calls the closure once there is an order; at once where there is one.
+    /// Calls the closure once there is an order; immediately if there is one.
     func whenOrdered(_ action: @escaping @Sendable () -> Void) {
         let isOrdered = state.withLock { state in
             let isOrdered = state.isStopped || !state.disconnects.isEmpty
@@ -77,7 +77,7 @@ final class SessionOrders: Sendable {
         if isOrdered { action() }
     }
 
-    /// The order to be carried out now; `nil` where there is none.
+    /// The next order; `nil` if there is none.
     func take() -> Order? {
         state.withLock { state in
             if state.isStopped { return .stop }

@@ -1,7 +1,7 @@
 import BLEProtocol
 import BLERadio
 
-/// A session as it stands in its peripheral's file: everything of its plan, for the next run of the program.
+/// A session as stored in its peripheral's file: its whole plan, for the next run of the program.
 struct SessionRecord: Codable, Equatable, Sendable {
     struct Subscription: Codable, Equatable, Sendable {
         var uuid: String?
@@ -64,19 +64,7 @@ struct SessionRecord: Codable, Equatable, Sendable {
 
     init(_ plan: Session.Plan, name: String?) {
         self.name = name
-        subscriptions = plan.subscriptions.map { subscription in
-            switch subscription.characteristic.selector {
-            case .uuid(let uuid, let service):
-                Subscription(
-                    uuid: "\(uuid)",
-                    service: service.map { "\($0)" },
-                    indications: subscription.indications
-                )
-            case .handle(let handle): Subscription(handle: handle, indications: subscription.indications)
-            case .exactly(let characteristic):
-                Subscription(handle: characteristic.valueHandle, indications: subscription.indications)
-            }
-        }
+        subscriptions = plan.subscriptions.compactMap { Subscription($0) }
         requiredServices = plan.requiredServices.map { "\($0)" }
         discovers = plan.discovers
         limits = Limits(
@@ -109,21 +97,13 @@ struct SessionRecord: Codable, Equatable, Sendable {
         }
     }
 
-    /// The plan; `nil` where a UUID in the file is none, or a level of security.
+    /// The plan; `nil` if the file has an invalid UUID or security level.
     func plan(for peer: BluetoothAddress) -> Session.Plan? {
         var plan = Session.Plan(peer)
         plan.isKept = true
         for subscription in subscriptions {
-            if let handle = subscription.handle {
-                plan.subscriptions.append(Session.Subscription(.handle(handle), indications: subscription.indications))
-                continue
-            }
-            guard let uuid = subscription.uuid.flatMap({ BluetoothUUID($0) }) else { return nil }
-            let service = subscription.service.map { BluetoothUUID($0) }
-            if case .some(nil) = service { return nil }
-            plan.subscriptions.append(
-                Session.Subscription(.uuid(uuid, in: service ?? nil), indications: subscription.indications)
-            )
+            guard let planned = subscription.planned else { return nil }
+            plan.subscriptions.append(planned)
         }
         for text in requiredServices {
             guard let uuid = BluetoothUUID(text) else { return nil }
@@ -149,7 +129,7 @@ struct SessionRecord: Codable, Equatable, Sendable {
         plan.immediateAttempts = immediateAttempts
         plan.parameters = parameters?.value
         if let security {
-            // A demand that isn't understood is not dropped.
+            // An unknown requirement must not be dropped.
             guard let level = LinkSecurity.Level(rawValue: security) else { return nil }
             plan.security = level
         }
@@ -157,8 +137,31 @@ struct SessionRecord: Codable, Equatable, Sendable {
     }
 }
 
+extension SessionRecord.Subscription {
+    /// `nil` for one that names nothing of a peer.
+    fileprivate init?(_ planned: Session.Subscription) {
+        switch planned.characteristic.selector {
+        case .uuid(let uuid, let service):
+            self.init(uuid: "\(uuid)", service: service.map { "\($0)" }, indications: planned.indications)
+        case .handle(let handle): self.init(handle: handle, indications: planned.indications)
+        case .exactly(let characteristic):
+            self.init(handle: characteristic.valueHandle, indications: planned.indications)
+        case .id: return nil
+        }
+    }
+
+    /// `nil` where a UUID in the file is none.
+    fileprivate var planned: Session.Subscription? {
+        if let handle { return Session.Subscription(.handle(handle), indications: indications) }
+        guard let uuid = uuid.flatMap({ BluetoothUUID($0) }) else { return nil }
+        let service = service.map { BluetoothUUID($0) }
+        if case .some(nil) = service { return nil }
+        return Session.Subscription(.uuid(uuid, in: service ?? nil), indications: indications)
+    }
+}
+
 extension SessionRecord.Parameters {
-    /// The parameters; `nil` where no link can have those in the file.
+    /// The parameters; `nil` if those in the file are impossible.
     fileprivate var value: ConnectionParameters? {
         guard shortestInterval <= longestInterval else { return nil }
         let parameters = try? ConnectionParameters(
@@ -181,7 +184,7 @@ extension SessionRecord.ParameterLimits {
         corrections = limits.corrections
     }
 
-    /// The limits; `nil` where no link can keep to those in the file.
+    /// The limits; `nil` if those in the file are impossible.
     fileprivate var value: ConnectionParameters.Limits? {
         guard shortestInterval <= longestInterval, shortestTimeout <= longestTimeout else { return nil }
         return try? ConnectionParameters.Limits(
@@ -194,10 +197,10 @@ extension SessionRecord.ParameterLimits {
 }
 
 extension Duration {
-    /// A number of seconds, a hundred years at most: whoever edits a file may write any number, and most fit no duration.
+    /// A number of seconds, a hundred years at most: an edited file may contain any number, and most fit no duration.
     fileprivate static func bounded(_ seconds: Double) -> Duration { .seconds(min(max(seconds, 0), 36_525 * 86_400)) }
 
-    /// A number of seconds to the microsecond: 7.5 ms as a binary fraction is a little less.
+    /// A number of seconds rounded to microseconds: 7.5 ms as a binary fraction is slightly less.
     fileprivate static func inSeconds(_ seconds: Double) -> Duration {
         .microseconds(Int64((min(max(seconds, 0), 3600) * 1e6).rounded()))
     }

@@ -2,9 +2,9 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// The machine of one session behind a lock, and who watches it.
+/// The machine of one session behind a lock, and its watchers.
 final class SessionStates: Sendable {
-    /// Each says whether a state is the one that it waits for.
+    /// Each returns whether a state is the awaited one.
     private typealias Waiters = Observers<@Sendable (SessionState) -> Bool>
 
     private struct State {
@@ -16,6 +16,7 @@ final class SessionStates: Sendable {
 
     private let timeline: any Timeline
     private let state: Mutex<State>
+    private let news = Announcements()
 
     init(_ machine: ConnectionMachine, timeline: any Timeline) {
         self.timeline = timeline
@@ -25,12 +26,12 @@ final class SessionStates: Sendable {
 
     var current: SessionState { state.withLock { $0.machine.state } }
 
-    /// Whether the program has taken leave, and nothing is to begin by itself.
+    /// Whether the program has disconnected, so that nothing begins by itself.
     var isHeld: Bool { state.withLock { $0.machine.isHeld } }
 
-    /// Lets the machine make a transition, and tells everybody who watches; none is merged away.
+    /// Lets the machine make a transition. Everybody who watches is told of it by ``tell()``; none is merged away.
     ///
-    /// - Parameter adjust: changes what the machine knows before it decides.
+    /// - Parameter adjust: updates the machine before it decides.
     @discardableResult
     func handle(
         _ trigger: SessionState.Trigger,
@@ -38,7 +39,7 @@ final class SessionStates: Sendable {
     ) throws(SessionState.IllegalTrigger) -> [SessionEffect] {
         let random = timeline.randomBits()
         let now = timeline.now
-        let result: Result<([SessionEffect], SessionState, Waiters), SessionState.IllegalTrigger> =
+        let result: Result<[SessionEffect], SessionState.IllegalTrigger> =
             state.withLock { state in
                 adjust(&state.machine)
                 let previous = state.machine.state
@@ -46,31 +47,42 @@ final class SessionStates: Sendable {
                     let effects = try state.machine.handle(trigger, random: random, now: now)
                     let new = state.machine.state
                     state.last = SessionStep(state: new, previous: previous, cause: trigger, time: now)
-                    // Under the lock, so that all watchers see one order.
-                    for watcher in state.watchers.all { watcher(state.last) }
-                    return .success((effects, new, state.waiters))
+                    news.add { [self, watchers = state.watchers.all, step = state.last] in
+                        for watcher in watchers { watcher(step) }
+                        askWaiters(about: new)
+                    }
+                    return .success(effects)
                 } catch {
                     return .failure(error)
                 }
             }
-        let (effects, new, waiters) = try result.get()
-        for (id, isWhatItWaitsFor) in waiters.numbered where isWhatItWaitsFor(new) {
-            _ = self.state.withLock { $0.waiters.remove(id) }
-        }
-        return effects
+        return try result.get()
     }
 
-    /// Tells the last transition at once, then each that is made, until what is returned is called.
+    /// Tells everybody of the transitions that were made, in their order; to be called without a lock.
+    func tell() { news.make() }
+
+    /// Puts in what comes behind the transition that was made last.
+    func add(_ call: @escaping @Sendable () -> Void) { news.add(call) }
+
+    private func askWaiters(about new: SessionState) {
+        for (id, isWhatItWaitsFor) in state.withLock({ $0.waiters.numbered }) where isWhatItWaitsFor(new) {
+            _ = state.withLock { $0.waiters.remove(id) }
+        }
+    }
+
+    /// Passes the last transition immediately, then each one, until the returned closure is called.
     func watch(_ watcher: @escaping @Sendable (SessionStep) -> Void) -> @Sendable () -> Void {
         let id = state.withLock { state in
-            watcher(state.last)
+            news.add { [last = state.last] in watcher(last) }
             return state.watchers.add(watcher)
         }
+        news.make()
         return { _ = self.state.withLock { $0.watchers.remove(id) } }
     }
 
-    /// Asks the closure about the present state, and about each one that follows until it says that it is the one, or
-    /// until what is returned is called.
+    /// Calls the closure with the present state, and with each following one until it returns true, or until the
+    /// returned closure is called.
     func wait(for isWhatItWaitsFor: @escaping @Sendable (SessionState) -> Bool) -> @Sendable () -> Void {
         let (id, now) = state.withLock { state in
             (state.waiters.add(isWhatItWaitsFor), state.machine.state)

@@ -46,6 +46,24 @@ struct PeerFolder: Sendable {
         }
     }
 
+    // MARK: - Examining
+
+    /// Why a file can't be read or written there; `nil` where all can. Where there is no folder yet, whether one can be made.
+    func examine() -> BLEError? {
+        onAccess()
+        do throws(BLEError) {
+            guard let folder = try TrustedFolder.open(path) else {
+                try TrustedFolder.examineParent(of: path)
+                return nil
+            }
+            try folder.examineAccess()
+            for name in try folder.names() where name.hasSuffix(Self.suffix) { try folder.examineAccess(to: name) }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     // MARK: - Reading
 
     /// What a peer's file says, and what there is to be told about it.

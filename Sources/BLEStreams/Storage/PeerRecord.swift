@@ -15,6 +15,9 @@ struct PeerRecord: Codable, Equatable, Sendable {
     /// What it offered when it was met last, which one request tells to be right or wrong still.
     var services: ServicesRecord?
 
+    /// What it was subscribed to when the last link was lost, where it keeps that: it is bonded.
+    var subscribed: [SubscribedRecord]?
+
     /// What it has configured of the services that this machine offers to it as a central.
     var served: ServedRecord?
 

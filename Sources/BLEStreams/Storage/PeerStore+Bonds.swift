@@ -29,7 +29,11 @@ extension PeerStore {
 
     /// Forgets the bonds with a peer, of all adapters.
     package func forgetBonds(with peer: BluetoothAddress) {
-        update(peer, isLasting: true) { $0.bonds = nil }
+        update(peer, isLasting: true) { record in
+            record.bonds = nil
+            // Without a bond it keeps nothing.
+            record.subscribed = nil
+        }
     }
 
     /// Gives a radio the keys of all bonds; calls back, later, unless it is undone before.

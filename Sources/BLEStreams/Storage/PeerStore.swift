@@ -112,6 +112,14 @@ public final class PeerStore: Sendable {
         }
     }
 
+    /// Why its files can't be read or written; `nil` where they can, or all is in memory. Makes and changes nothing.
+    func examine() async -> BLEError? {
+        guard let folder else { return nil }
+        return await withCheckedContinuation { continuation in
+            reading.async { continuation.resume(returning: folder.examine()) }
+        }
+    }
+
     /// What is remembered of a peer; empty where nothing is. Reads a file: not for the radio's thread.
     func record(of peer: BluetoothAddress) -> PeerRecord {
         guard folder != nil else { return state.withLock { $0.memory[peer] ?? PeerRecord() } }

@@ -166,10 +166,8 @@ extension TrustedFolder {
         }
     }
 
-    /// Whether others could read a file; they can't any more.
-    private func isReadableByOthers(_ file: Int32, _ full: String) throws(BLEError) -> Bool {
-        var status = stat()
-        guard fstat(file, &status) == 0 else { throw .store("read", full, errno: errno) }
+    /// Refuses what is no file of this user alone.
+    static func refuseForeign(_ status: stat, _ full: String) throws(BLEError) {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw .store("read", full, cause: "it is not a regular file", remedy: "Move it away.")
         }
@@ -189,6 +187,13 @@ extension TrustedFolder {
                 remedy: "Run `chmod 600 '\(full)'` after checking its content, or remove it."
             )
         }
+    }
+
+    /// Whether others could read a file; they can't any more.
+    private func isReadableByOthers(_ file: Int32, _ full: String) throws(BLEError) -> Bool {
+        var status = stat()
+        guard fstat(file, &status) == 0 else { throw .store("read", full, errno: errno) }
+        try Self.refuseForeign(status, full)
         guard status.st_mode & (S_IRGRP | S_IROTH) != 0 else { return false }
         guard fchmod(file, 0o600) == 0 else { throw .store("protect", full, errno: errno) }
         return true

@@ -41,6 +41,7 @@ struct Ring<Element> {
 
     @inlinable
     mutating func append(contentsOf elements: some Collection<Element>) {
+        if elements.count == 1, let only = elements.first { return append(only) }
         while storage.count - count < elements.count { grow() }
         var position = wrapped(head + count)
         for element in elements {

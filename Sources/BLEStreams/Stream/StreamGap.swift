@@ -12,7 +12,7 @@ public struct StreamGap: Sendable {
     public var dropped: Int
 
     /// Describes a gap.
-    public init(reason: (any Error)? = nil, duration: Duration = .zero, dropped: Int = 0) {
+    package init(reason: (any Error)? = nil, duration: Duration = .zero, dropped: Int = 0) {
         self.reason = reason
         self.duration = duration
         self.dropped = dropped

@@ -1,4 +1,4 @@
-public import BLEProtocol
+import BLEProtocol
 import BLERadio
 import Synchronization
 
@@ -37,17 +37,18 @@ extension PeripheralServer {
     /// iterated, that central's link is dropped and the program is warned, since the message boundaries are lost.
     ///
     /// - Parameters:
-    ///   - uuid: the characteristic.
+    ///   - key: the characteristic.
     ///   - mark: how a message ends; by default "EOM" as a chunk of its own.
     ///   - maximumSize: the largest message in octets, without mark and prefix; 1 MiB by default.
     /// - Returns: a stream that ends when the server stops, and throws when the adapter fails.
     public func messages(
-        to uuid: BluetoothUUID,
+        to key: some CharacteristicKey,
         endingWith mark: EndMark = .endOfMessage(),
         maximumSize: Int = 1 << 20
     ) -> BLEStream<PeripheralServer.CentralMessage> {
         precondition(maximumSize >= 0, "a message can't have a negative size")
-        return chunks(to: uuid).lift { upstream, _ in
+        let name = key.reference.selector
+        return chunks(to: name).lift { upstream, _ in
             var assemblies = Assemblies(mark, maximumSize: maximumSize)
             return Cursor(over: upstream) {
                 while true {
@@ -56,10 +57,10 @@ extension PeripheralServer {
                     case .element(.write(let waiting)):
                         let write = waiting.element
                         write.accept()
-                        if assemblies.take(write) { self.giveUp(on: write.central, .tooLong(maximumSize), uuid) }
+                        if assemblies.take(write) { self.giveUp(on: write.central, .tooLong(maximumSize), name) }
                     case .element(.broken(let central)):
                         assemblies.forget(central)
-                        self.giveUp(on: central, .dropped, uuid)
+                        self.giveUp(on: central, .dropped, name)
                     case .gap(let gap): return .gap(gap)
                     case .pending: return .pending
                     case .end: return .end
@@ -71,12 +72,12 @@ extension PeripheralServer {
     }
 
     /// What centrals write, and at which place the first chunk of one was dropped.
-    private func chunks(to uuid: BluetoothUUID) -> BLEStream<Incoming> {
-        let subject = StreamSubject(operation: "messages", object: "to \(uuid)")
+    private func chunks(to name: CharacteristicSelector) -> BLEStream<Incoming> {
+        let subject = StreamSubject(operation: "messages", object: "to \(name)")
         return BLEStream(subject, timeline: radio.timeline, buffer: .unbounded) { mailbox in
             let allowance = Allowance()
             let broken = Mutex<Set<Int>>([])
-            let handles = self.database.handles(of: .uuid(uuid))
+            let handles = self.database.handles(of: name)
             return self.watch(handles, finish: { mailbox.finish(throwing: $0) }) { event in
                 guard case .write(let request) = event else { return .no }
                 guard let place = allowance.place(for: request.central.id) else {
@@ -91,8 +92,8 @@ extension PeripheralServer {
         }
     }
 
-    private func giveUp(on central: ConnectedCentral, _ fault: Fault, _ uuid: BluetoothUUID) {
-        warnings.tell(.brokenMessage(central.address)) { _ in .brokenMessage(fault, "to \(uuid) by \(central)") }
+    private func giveUp(on central: ConnectedCentral, _ fault: Fault, _ name: CharacteristicSelector) {
+        warnings.tell(.brokenMessage(central.address)) { _ in .brokenMessage(fault, "to \(name) by \(central)") }
         central.bearer.close(DisconnectReason(.protocolViolation))
     }
 }

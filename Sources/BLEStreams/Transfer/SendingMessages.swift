@@ -1,4 +1,4 @@
-public import BLEProtocol
+import BLEProtocol
 import BLERadio
 import Synchronization
 
@@ -28,7 +28,7 @@ extension PeripheralServer {
     ///
     /// - Parameters:
     ///   - message: any number of octets, including none.
-    ///   - uuid: the characteristic, to which the central has subscribed.
+    ///   - key: the characteristic, to which the central has subscribed.
     ///   - central: the recipient.
     ///   - mark: how the message ends; by default "EOM" as a chunk of its own.
     ///   - onProgress: called after each chunk with the number of octets of the message that are waiting for the radio
@@ -37,19 +37,19 @@ extension PeripheralServer {
     ///   mark: it contains the delimiter, it is too long for its length prefix, or data would look like the mark
     ///   however the message is cut, as with a message that consists only of a one-octet mark;
     ///   ``BLEError/Code/overflow`` if the mark doesn't fit into a chunk of MTU − 3 octets, 512 at most; otherwise as
-    ///   ``notify(_:of:to:)``.
+    ///   ``notify(_:of:to:)-(Collection<UInt8>,_,_)``.
     public func send(
         _ message: some Collection<UInt8>,
-        of uuid: BluetoothUUID,
+        of key: some CharacteristicKey,
         to central: ConnectedCentral,
         endingWith mark: EndMark = .endOfMessage(),
         onProgress: @Sendable (CommandProgress) -> Void = { _ in }
     ) async throws {
-        let object = "of \(uuid) to \(central)"
+        let object = "of \(key.reference) to \(central)"
         let limit = central.maximumValueLength
         let chunks = try chunks(of: message, endingWith: mark, limit: limit, object: object)
         // Before any of it is sent.
-        let handle = try handle(of: .uuid(uuid), 0, .notify, operation: "send")
+        let handle = try handle(of: key.reference.selector, 0, .notify, operation: "send")
         var teller = SendingProgress(of: message.count, on: radio.timeline)
         for chunk in chunks {
             try await central.sendChunk(handle, Array(chunk), object: object)
@@ -130,7 +130,7 @@ extension CharacteristicAccess {
     ///   - onProgress: called after each chunk with the number of octets of the message written so far.
     /// - Throws: ``BLEError/Code/invalidArgument`` and ``BLEError/Code/overflow`` as
     ///   ``PeripheralServer/send(_:of:to:endingWith:onProgress:)``, before anything is sent; otherwise as
-    ///   ``write(_:to:_:timeout:)``.
+    ///   ``write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)``.
     public func send(
         _ message: some Collection<UInt8>,
         to key: some CharacteristicKey,

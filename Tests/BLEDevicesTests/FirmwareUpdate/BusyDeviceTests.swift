@@ -114,6 +114,6 @@ import Testing
         #expect(remedy.contains("erase") && remedy.contains("confirm") && !remedy.contains("Reset"))
         let pending = CBORValue.map(["err": .map(["group": .integer(1), "rc": .integer(28)])])
         let other = try await update(UpdateDevice()) { Self.refuseUploads($0, times: nil, skipping: 0, with: pending) }
-        #expect(other.error?.remedy.contains("Reset the device, so that it runs the image that waits") == true)
+        #expect(other.error?.remedy.contains("Reset the device so that it runs the pending image") == true)
     }
 }

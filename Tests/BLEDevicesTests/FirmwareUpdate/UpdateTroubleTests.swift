@@ -79,11 +79,11 @@ import Testing
         let back = try await failure(image, over: .plain()) { bench in
             bench.air.faults.add(Self.statuses { if $0.offset > 9000 { $0.offset = 100 } })
         }
-        #expect(back.code == .protocolViolation && back.cause.contains("now says 100"))
+        #expect(back.code == .protocolViolation && back.cause.contains("now reports 100"))
         let beyond = try await failure(image, over: .plain()) { bench in
             bench.air.faults.add(Self.statuses { if $0.offset > 9000 { $0.offset = 1_000_000 } })
         }
-        #expect(beyond.code == .protocolViolation && beyond.cause.contains("asks for octet 1000000"))
+        #expect(beyond.code == .protocolViolation && beyond.cause.contains("requests octet 1000000"))
         let early = try await failure(image, over: .plain()) { bench in
             bench.air.faults.add(Self.statuses { if $0.offset > 9000 { $0.offset = 39_999 } })
         }
@@ -111,7 +111,7 @@ import Testing
             let data = PDUFilter.where { $0.first == 0x52 && $0.count > 100 }
             bench.air.faults.add(.corrupt(data).times(1))
         }
-        #expect(wrong.code == .updateFailed && wrong.cause.contains("not the one that was announced"))
+        #expect(wrong.code == .updateFailed && wrong.cause.contains("does not match the announced hash"))
         let pending = UpdateDevice()
         let refused = try await failure(image, over: .mcumgr(), device: pending) { bench in
             // As if the device answered each upload with "no free slot".
@@ -148,7 +148,7 @@ import Testing
                 }
             )
         }
-        #expect(error.code == .protocolViolation && error.cause.contains("again and again"))
+        #expect(error.code == .protocolViolation && error.cause.contains("repeatedly returns to octet"))
     }
 
     @Test func `a link that can't be made again ends the update`() async throws {
@@ -196,7 +196,7 @@ import Testing
         let missing = #expect(throws: BLEError.self) { try FirmwareImage(file: folder.appending(path: "no").path) }
         #expect(missing?.systemError == ENOENT)
         let directory = #expect(throws: BLEError.self) { try FirmwareImage(file: folder.path) }
-        #expect(directory?.cause.contains("no ordinary file") == true)
+        #expect(directory?.cause.contains("not a regular file") == true)
         let empty = folder.appending(path: "empty")
         try Data().write(to: empty)
         #expect(throws: BLEError.self) { try FirmwareImage(file: empty.path) }

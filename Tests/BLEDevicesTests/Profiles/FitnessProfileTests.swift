@@ -92,6 +92,60 @@ import Testing
         )
     }
 
+    @Test func `a rower's strokes are there when more data is not announced`() throws {
+        var rower = RowerData()
+        rower.strokeRate = 24.5
+        rower.strokeCount = 300
+        rower.distance = 2000
+        rower.pace = 115
+        rower.power = -5
+        rower.resistance = 7
+        rower.elapsed = 480
+        try expectBothWays("AC08 31 2C01 D00700 7300 FBFF 0700 E001", .rowerData, rower)
+        try expectBothWays("0100", .rowerData, RowerData())
+    }
+
+    @Test func `a cross trainer's record has three octets of flags, and says where it goes`() throws {
+        var trainer = CrossTrainerData()
+        trainer.speed = 8.25
+        trainer.stepRate = 120
+        trainer.averageStepRate = 118
+        trainer.strideCount = 60.5
+        trainer.ascent = 12
+        trainer.descent = 3
+        trainer.inclination = -1.5
+        trainer.resistance = 2.5
+        trainer.power = 150
+        trainer.heartRate = 133
+        trainer.isBackward = true
+        try expectBothWays(
+            "F88900 3903 7800 7600 5D02 0C00 0300 F1FF FF7F 1900 9600 85",
+            .crossTrainerData,
+            trainer
+        )
+        try expectBothWays("010000", .crossTrainerData, CrossTrainerData())
+    }
+
+    @Test func `a machine's commands and answers are read and written`() throws {
+        let key = TypedCharacteristic.fitnessMachineControlPoint
+        try expectBothWays("00", key, .requestControl)
+        try expectBothWays("02 E803", key, .setSpeed(10))
+        try expectBothWays("03 F1FF", key, .setInclination(-1.5))
+        try expectBothWays("04 19", key, .setResistance(2.5))
+        try expectBothWays("05 B400", key, .setPower(180))
+        try expectBothWays("08 02", key, .pause)
+        try expectBothWays("0C 102700", key, .setDistance(10_000))
+        try expectBothWays(
+            "11 E803 38FF 28 33",
+            key,
+            .simulate(wind: 1, slope: -2, rolling: 0.004, windResistance: 0.51)
+        )
+        try expectBothWays("80 05 01", key, .response(to: 5, .success))
+        try expectBothWays("12 3412", key, .other(0x12, [0x34, 0x12]), shortest: 1)
+        #expect(throws: BLEError.self) { try key.octets(of: .setPower(40_000)) }
+        #expect(throws: BLEError.self) { try key.octets(of: .setResistance(26)) }
+    }
+
     @Test func `a place on the earth keeps its seven decimals`() throws {
         var value = LocationAndSpeed(positionStatus: .measured)
         value.speed = 1.5

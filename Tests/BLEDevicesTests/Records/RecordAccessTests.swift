@@ -9,14 +9,14 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct RecordAccessTests {
     /// Gets the numbers of all records that come, whichever they are: no number is passed over as it is in a
     /// synchronization.
-    struct Fetching: Flow {
+    struct Fetching: Command {
         let last: Int?
         let heard: Recorder<Int>
         var refuses: Int?
 
-        func run(on channel: FlowChannel) async throws {
-            try await channel.resuming {
-                try await RecordAccessControlPoint.glucose.fetch(after: last, on: channel) { record in
+        func run(in context: CommandContext) async throws {
+            try await context.resuming {
+                try await RecordAccessControlPoint.glucose.fetch(after: last, in: context) { record in
                     if record.number == refuses {
                         throw BLEError(.systemFailure, operation: "store", cause: "the disk is full")
                     }

@@ -97,10 +97,28 @@ extension FakeKernel: SystemCalls {
 
     func destination(ofLink path: String) -> String? { with { $0.links[path] } }
 
+    func makeOwnFolder(_ path: String) -> Int32 { with { $0.enter(.makeFolder) ?? 0 } }
+
+    func makeLink(to text: String, at path: String) -> Int32 {
+        with { state in
+            if let error = state.enter(.makeLink) { return error }
+            guard state.links[path] == nil else { return -EEXIST }
+            state.links[path] = text
+            return 0
+        }
+    }
+
+    func removeName(_ path: String) -> Int32 {
+        with { state in
+            if let error = state.enter(.removeName) { return error }
+            return state.links.removeValue(forKey: path) == nil ? -ENOENT : 0
+        }
+    }
+
     func names(inFolder path: String) -> [String] {
         with { state in
             let prefix = path + "/"
-            let inside = state.files.keys.filter { $0.hasPrefix(prefix) }
+            let inside = (Array(state.files.keys) + state.links.keys).filter { $0.hasPrefix(prefix) }
             return Set(inside.compactMap { $0.dropFirst(prefix.count).split(separator: "/").first.map(String.init) })
                 .sorted()
         }

@@ -73,7 +73,11 @@ extension FakeKernel {
     func accept(_ descriptor: Int32, from address: UnsafeMutableRawBufferPointer) -> Int32 {
         let outcome = with { state -> (number: Int32, peer: BluetoothAddress?) in
             guard case .listening(let backlog)? = state.objects[descriptor]?.l2cap?.phase else { return (-EBADFD, nil) }
-            if let error = state.enter(.accept) { return (error, nil) }
+            if let error = state.enter(.accept) {
+                // A connection that has failed isn't offered again.
+                if [-ECONNABORTED, -EPROTO].contains(error), let first = backlog.first { state.end(first) }
+                return (error, nil)
+            }
             guard let first = backlog.first, case .connected(let link)? = state.objects[first]?.l2cap?.phase else {
                 return (-EAGAIN, nil)
             }

@@ -49,6 +49,15 @@ struct FakeOperation: Sendable, CustomTestStringConvertible {
             run.kernel.endLinks(of: .example)
             _ = try await end.end(in: run)
         }.on { $0.release = "6.1.192" },
+        FakeOperation("connect to nobody, and cancel") { run in
+            let attempts = FakeRun.Collector<Result<any ATTLink, BLEError>>()
+            let attempt = try run.radio().connect(to: .example) { attempts.add($0) }
+            await run.kernel.idle()
+            attempt.cancel()
+            await run.kernel.idle()
+            // Who has cancelled is told nothing; what failed before that was told.
+            for result in attempts.all { _ = try result.get() }
+        }.on { $0.peers[.example]?.isHere = false },
         FakeOperation("ask a link") { run in
             let end = FakeRun.End(try await run.connect(run.radio(), to: .example))
             _ = try await run.answer("reading the RSSI") { end.link.readRSSI($0) }
@@ -74,17 +83,14 @@ struct FakeOperation: Sendable, CustomTestStringConvertible {
                 return nil
             }
             let advertisement = try await run.advertise(peripheral)
-            let here = FakeRun.End(try await run.connect(central, to: peripheral.adapterInfo.address ?? .example))
-            let there = FakeRun.End(
-                try await listener.first("accepting", in: run) { event -> (any ATTLink)? in
-                    if case .failed(let error) = event { throw error }
-                    if case .accepted(let link) = event { return link }
-                    return nil
-                }
-            )
-            if try await here.send([0x52, 1, 0], in: run) { _ = try await there.pdu(in: run) }
+            let attempt = FakeRun.Collector<Result<any ATTLink, BLEError>>()
+            let address = run.kernel.with { $0.adapters[run.kernel.peripheral]?.address } ?? .example
+            let connecting = central.connect(to: address) { attempt.add($0) }
+            let (here, there) = try await run.ends(of: attempt, at: listener)
+            connecting.cancel()
+            if let there, try await here.send([0x52, 1, 0], in: run) { _ = try await there.pdu(in: run) }
             here.link.disconnect()
-            _ = try await (here.end(in: run), there.end(in: run))
+            _ = try await (here.end(in: run), there?.end(in: run))
             advertisement.cancel()
             listening.cancel()
         },
@@ -174,6 +180,40 @@ struct FakeOperation: Sendable, CustomTestStringConvertible {
 }
 
 extension FakeRun {
+    /// Both ends of a link that is being made, or the failure of one; only its beginning where that ended before it was
+    /// accepted.
+    ///
+    /// A listener that may open nothing more waits for as long as that lasts: where no link comes of it, that is what it has
+    /// told.
+    func ends(
+        of attempt: Collector<Result<any ATTLink, BLEError>>,
+        at listener: Collector<ListenEvent>
+    ) async throws -> (here: End, there: End?) {
+        var (here, there): (End?, End?)
+        var failure: BLEError?
+        _ = await kernel.run(timeline, within: Self.patience) {
+            switch attempt.all.first {
+            case .success(let link) where here == nil: here = End(link)
+            case .failure(let error): failure = error
+            case .success, nil: break
+            }
+            for event in listener.all {
+                switch event {
+                case .failed(let error): failure = failure ?? error
+                case .accepted(let link) where there == nil: there = End(link)
+                case .accepted, .started, .interrupted: break
+                }
+            }
+            return failure != nil || here != nil && there != nil
+        }
+        if let here, there != nil || here.hasEnded { return (here, there) }
+        here?.link.disconnect()
+        there?.link.disconnect()
+        if let failure { throw failure }
+        for case .interrupted(let error) in listener.all { throw error }
+        throw Hang(description: "making a link has no end")
+    }
+
     func advertise(_ radio: LinuxRadio) async throws -> RadioActivity {
         let request = AdvertiseRequest([.localName("fake")], interval: .milliseconds(100) ... .milliseconds(150))
         return try await first("advertising") {

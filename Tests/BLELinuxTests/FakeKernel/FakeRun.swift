@@ -104,9 +104,11 @@ extension FakeRun {
         func linkBecameWritable() { events.add(.writable) }
         func linkEnded(_ reason: DisconnectReason) { events.add(.ended(reason)) }
 
+        var hasEnded: Bool { events.all.contains { if case .ended = $0 { true } else { false } } }
+
         /// Sends when there is room; `false` where the link has ended.
         func send(_ pdu: [UInt8], in run: FakeRun) async throws -> Bool {
-            while true {
+            for _ in 0..<1000 {
                 let seen = events.all.count
                 switch link.send(pdu) {
                 case .sent: return true
@@ -121,6 +123,7 @@ extension FakeRun {
                     }
                 }
             }
+            throw Hang(description: "a link says again and again that it has room, and has none")
         }
 
         /// The next PDU; `nil` where the link ended.

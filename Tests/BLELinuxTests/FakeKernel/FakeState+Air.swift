@@ -104,7 +104,17 @@ extension FakeState {
         objects[descriptor]?.error = error
         objects[descriptor]?.l2cap?.phase = .dead
         tellDisconnected(link, reason)
+        dropFromBacklogs(descriptor)
         if let far = link.far { end(far, error: ECONNRESET, reason: 3) }
+    }
+
+    /// A link that ends before it was accepted is offered to nobody. Source: kernel, `l2cap_sock_teardown_cb`.
+    private mutating func dropFromBacklogs(_ descriptor: Int32) {
+        for (listener, object) in objects {
+            guard case .listening(let backlog)? = object.l2cap?.phase, backlog.contains(descriptor) else { continue }
+            objects[listener]?.l2cap?.phase = .listening(backlog.filter { $0 != descriptor })
+            objects[descriptor] = nil
+        }
     }
 
     /// A socket was closed, and is no object any more.

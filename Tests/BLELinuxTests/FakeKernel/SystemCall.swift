@@ -9,6 +9,9 @@ enum SystemCall: String, CaseIterable, Comparable {
     case threadStart = "pthread_create"
     case open
     case read
+    case makeFolder = "mkdir"
+    case makeLink = "symlink"
+    case removeName = "unlink"
     case socket
     case bind
     case connect
@@ -40,6 +43,8 @@ enum SystemCall: String, CaseIterable, Comparable {
         case .threadStart: [EAGAIN, EPERM]
         case .open: [EACCES, EINTR, EMFILE, ENFILE, ENODEV, ENOENT, ENOMEM, ENXIO, EPERM]
         case .read: [EAGAIN, EINTR, EIO]
+        case .makeFolder, .makeLink: [EACCES, ENOMEM, ENOSPC, EROFS]
+        case .removeName: [EACCES, EBUSY, EIO, EROFS]
         case .socket: [EACCES, EAFNOSUPPORT, EMFILE, ENFILE, ENOBUFS, ENOMEM, EPERM, EPROTONOSUPPORT]
         case .bind: [EACCES, EADDRINUSE, EADDRNOTAVAIL, EALREADY, EBADFD, ENODEV, ENOMEM, EPERM]
         case .connect:

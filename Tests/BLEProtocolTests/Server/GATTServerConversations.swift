@@ -58,6 +58,7 @@ extension AttributeDatabase {
                     DatabaseCharacteristic(
                         id: uuid.description,
                         service: "",
+                        serviceUUID: BluetoothUUID(0),
                         uuid: uuid,
                         properties: Characteristic.Properties(rawValue: value[0]),
                         declaration: line.handle,

@@ -44,6 +44,28 @@ import Testing
         #expect(links[0].count - 1 == 11)
     }
 
+    @Test func `a peripheral that says too early that there is nothing more is not remembered by what it has told`()
+        async throws
+    {
+        try await Bench.run { bench in
+            for skipped in 2..<10 {
+                bench.peripheral.forgetServices()
+                let error = Fault.replace(.responses) { [0x01, $0[0] == 0x01 ? $0[1] : $0[0] - 1, 0, 0, 0x0A] }
+                bench.air.faults.add(error.skipping(skipped).times(1))
+                _ = try? await bench.peripheral.withLink { try await $0.discover() }
+                bench.air.faults.removeAll()
+                try await bench.peripheral.withLink { link in
+                    let found = try await link.discover()
+                    #expect(
+                        found.characteristic(Bench.counter)?.clientConfiguration != nil,
+                        "behind \(skipped) answers"
+                    )
+                    #expect(found.computedHash() == Array(try await link.read(AttributeType.databaseHash)))
+                }
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(1)))
     func `who waits for the services gets them though they are forgotten meanwhile`() async throws {
         try await Bench.run { bench in

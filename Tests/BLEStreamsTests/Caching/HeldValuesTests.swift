@@ -127,9 +127,9 @@ import Testing
         let inbox = Inbox()
         for isInDoubt in [false, true] {
             var machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: nil)
-            machine.begin(now: .zero)
-            machine.add(Self.database, of: [.heartRate])
             var output = LinkMachine.Output()
+            machine.begin(now: .zero, &output)
+            machine.add(Self.database, of: [.heartRate])
             machine.received(Self.values(1, 2), of: Self.handle, &output)
             _ = machine.subscribe(.handle(Self.handle), indications: false, pass: nil, inbox.consumer, &output)
             if isInDoubt { machine.shut(1...4) }

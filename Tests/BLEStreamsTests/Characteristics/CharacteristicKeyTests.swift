@@ -143,12 +143,12 @@ private enum Twin {
     }
 
     @Test func `a flow reads and writes with the same keys`() async throws {
-        struct Both: Flow {
+        struct Both: Command {
             let second: Characteristic
-            func run(on channel: FlowChannel) async throws -> [Int] {
-                let labels = try await CharacteristicKeyTests.writeAll(through: channel)
+            func run(in context: CommandContext) async throws -> [Int] {
+                let labels = try await CharacteristicKeyTests.writeAll(through: context)
                 #expect(labels == CharacteristicKeyTests.written)
-                return try await CharacteristicKeyTests.readAll(through: channel, second)
+                return try await CharacteristicKeyTests.readAll(through: context, second)
             }
         }
         try await Self.run { bench, second in

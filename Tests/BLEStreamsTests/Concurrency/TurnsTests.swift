@@ -45,6 +45,15 @@ import Testing
         leave()
     }
 
+    @Test func `a turn is over whether its work succeeds or fails`() async throws {
+        let (turns, timeline, granted) = (Turns(), PatientTimeline(), Recorder<Int>())
+        struct Failure: Error {}
+        #expect(try await turns.run(on: timeline) { 7 } == 7)
+        await #expect(throws: Failure.self) { try await turns.run(on: timeline) { throw Failure() } }
+        turns.enter(grant: { granted.add(1) })()
+        #expect(granted.all == [1])
+    }
+
     @Test func `who has had a turn for long makes room, and nobody does while nobody waits`() async throws {
         try await VirtualTime.run(seed: 1) { time in
             let turns = Turns(width: 2, limit: Turns.Limit(.seconds(5), on: time))

@@ -2,7 +2,7 @@ import BLESimulator
 import BLEStreams
 import Testing
 
-/// The test that the README shows.
+/// The test that the guide to testing shows.
 @Suite(.timeLimit(.minutes(10))) struct ThermometerTests {
     @Test func `a thermometer is followed through a lost link`() async throws {
         let temperature = BluetoothUUID.Characteristics.temperature

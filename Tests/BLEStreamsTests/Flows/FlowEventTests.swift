@@ -5,17 +5,17 @@ import Testing
 /// What flows hear.
 @Suite(.timeLimit(.minutes(10))) struct FlowEventTests {
     /// Does the closure's work, then writes down each event until so many have come.
-    struct Hearing: Flow {
+    struct Hearing: Command {
         let heard: Recorder<String>
         let count: Int
-        let begin: @Sendable (FlowChannel) async throws -> Void
+        let begin: @Sendable (CommandContext) async throws -> Void
 
-        func run(on channel: FlowChannel) async throws {
-            try await begin(channel)
-            while heard.all.count < count { heard.add(Self.words(try await channel.next())) }
+        func run(in context: CommandContext) async throws {
+            try await begin(context)
+            while heard.all.count < count { heard.add(Self.words(try await context.next())) }
         }
 
-        static func words(_ event: FlowEvent) -> String {
+        static func words(_ event: CommandContext.Event) -> String {
             switch event {
             case .scanStarted: "scan started"
             case .discovered(let discovery): "discovered \(discovery.name ?? "")"
@@ -34,11 +34,11 @@ import Testing
         try await Bench.run(serve: Bench.sendNumbers(3)) { bench in
             bench.air.faults.add(.dropLink(after: 3, .notifications))
             let heard = Recorder<String>()
-            let flow = Hearing(heard: heard, count: 11) { channel in
-                let found = try await channel.find(within: .seconds(10))
+            let flow = Hearing(heard: heard, count: 11) { context in
+                let found = try await context.find(within: .seconds(10))
                 #expect(found.name == "Bench")
-                try await channel.reconnect()
-                try await channel.subscribe(to: Bench.notifying)
+                try await context.reconnect()
+                try await context.subscribe(to: Bench.notifying)
             }
             try await bench.peripheral.withQueue { queue in
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -96,19 +96,19 @@ import Testing
 
     @Test func `a flow whose place was taken hears nothing more, of whatever kind`() async throws {
         /// Goes on listening for ten seconds after it was replaced.
-        struct Stubborn: Flow {
+        struct Stubborn: Command {
             let heard: Recorder<String>
             let stage: Stage
 
-            func run(on channel: FlowChannel) async throws {
-                try await channel.subscribe(to: Bench.notifying)
+            func run(in context: CommandContext) async throws {
+                try await context.subscribe(to: Bench.notifying)
                 do {
-                    while true { heard.add(Hearing.words(try await channel.next())) }
+                    while true { heard.add(Hearing.words(try await context.next())) }
                 } catch {
                     heard.add("replaced")
                     for _ in 0..<10 {
                         await stage.work(for: 1)
-                        while let event = channel.available() { heard.add(Hearing.words(event)) }
+                        while let event = context.available() { heard.add(Hearing.words(event)) }
                     }
                     throw error
                 }
@@ -146,15 +146,15 @@ import Testing
     // MARK: - The adapter
 
     /// Reads, on a new link wherever the link is lost.
-    struct Reading: Flow {
+    struct Reading: Command {
         let heard: Recorder<String>
         var limit = Duration.seconds(600)
 
-        func run(on channel: FlowChannel) async throws {
-            try await channel.resuming(adapterWithin: limit) {
-                heard.add("\(try await channel.read(Bench.counter)[0])")
+        func run(in context: CommandContext) async throws {
+            try await context.resuming(adapterWithin: limit) {
+                heard.add("\(try await context.read(Bench.counter)[0])")
                 while heard.all.count < 2 {
-                    if case .linkLost(let error) = try await channel.next(timeout: .seconds(600)) { throw error }
+                    if case .linkLost(let error) = try await context.next(timeout: .seconds(600)) { throw error }
                 }
             }
         }

@@ -86,7 +86,7 @@ import Testing
             try await queue.run(.write([2], to: RecordDevice.setting[1]))
             bench.air.clearTrace()
             let former = try await queue.run(ConfigurationFlow(Self.wishes))
-            #expect(former.map(\.characteristic) == [0, 2, 3].map { RecordDevice.setting[$0] })
+            #expect(former.map(\.characteristic) == [0, 2, 3].map { RecordDevice.setting[$0].reference })
             #expect(bench.writes.count == 3)
             let now = try await values(queue)
             #expect(now == [[1], [2], [3], [4]])
@@ -165,23 +165,23 @@ import Testing
     // MARK: - One flow takes the place of another
 
     /// Hears values for ever.
-    struct Listening: Flow {
+    struct Listening: Command {
         let heard: Recorder<String>
         let time: VirtualTime
 
-        func run(on channel: FlowChannel) async throws {
+        func run(in context: CommandContext) async throws {
             heard.add("begin")
             defer { heard.add("end") }
-            try await channel.subscribe(to: Bench.notifying)
+            try await context.subscribe(to: Bench.notifying)
             do {
                 while true {
-                    if case .received(let value, _) = try await channel.next() { heard.add("\(value[0])") }
+                    if case .received(let value, _) = try await context.next() { heard.add("\(value[0])") }
                 }
             } catch {
                 // A flow that doesn't want to end, and still hears nothing.
-                let late = channel.available()
+                let late = context.available()
                 heard.add(late == nil ? "nothing more" : "late")
-                await #expect(throws: (any Error).self) { try await channel.read(Bench.readable) }
+                await #expect(throws: (any Error).self) { try await context.read(Bench.readable) }
                 throw error
             }
         }

@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    private struct LongestWrite: Flow {
-        func run(on channel: FlowChannel) async throws -> Int { channel.maximumWriteLength }
+    private struct LongestWrite: Command {
+        func run(in context: CommandContext) async throws -> Int { context.maximumWriteLength }
     }
 }

@@ -40,6 +40,7 @@ import Testing
         Operator("moving average of elements") { numbers($0).movingAverage(ofLast: 1).map(letter) },
         Operator("moving average over a time") { numbers($0).movingAverage(over: .seconds(90), limit: 1).map(letter) },
         Operator("withGaps") { $0.withGaps().compactMap(\.value) },
+        Operator("batched") { $0.batched(atMost: 1).map { $0[0] } },
         Operator("assembled") { stream in
             stream.map { Array($0.utf8) + [0] }.assembled(until: .endOfMessage(atEndOfChunk: [0])).map {
                 String(decoding: $0, as: UTF8.self)

@@ -97,7 +97,7 @@ import Testing
                     bench.air.clearTrace()
                     let error = await bleError { try await use(link) }
                     #expect(error?.code == .securityFailed && error?.operation != "secure link", "\(error as Any)")
-                    #expect(error?.cause.hasPrefix("the link is to be authenticated for it: ") == true)
+                    #expect(error?.cause.hasPrefix("it requires a link that is authenticated: ") == true)
                     #expect(Self.uses(bench) == 0)
                     let value = try await link.read(Self.other)
                     #expect(value.bytes == [43])

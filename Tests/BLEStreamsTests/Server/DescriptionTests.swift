@@ -71,11 +71,11 @@ import Testing
                     for try await write in server.writes(to: Self.level) { written.add(write.characteristic) }
                 }
                 group.addTask {
-                    for try await write in server.writes(to: "right level") { written.add("-> \(write.value)") }
+                    for try await write in server.writes(to: .id("right level")) { written.add("-> \(write.value)") }
                 }
-                for try await change in server.subscriptions(of: "right level") where change.isSubscribed {
-                    #expect(server.value(of: "right level") == [2] && server.value(of: "left level") == [1])
-                    try server.setValue([3], of: "right level")
+                for try await change in server.subscriptions(of: .id("right level")) where change.isSubscribed {
+                    #expect(server.value(of: .id("right level")) == [2] && server.value(of: .id("left level")) == [1])
+                    try server.setValue([3], of: .id("right level"))
                     for error in [
                         await bleError { try await server.notify([9], of: Self.level) },
                         await bleError { try await server.indicate([9], of: Self.level) },
@@ -83,8 +83,8 @@ import Testing
                     ] {
                         #expect(error?.code == .invalidArgument && error?.remedy.contains("id") == true)
                     }
-                    try await server.notify([4], of: "right level")
-                    try await server.notify([5], of: "right level", to: change.central)
+                    try await server.notify([4], of: .id("right level"))
+                    try await server.notify([5], of: .id("right level"), to: change.central)
                 }
                 group.cancelAll()
             }

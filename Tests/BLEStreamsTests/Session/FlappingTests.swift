@@ -17,7 +17,7 @@ import Testing
     private static let subscription = PDUFilter.where { $0.count == 5 && $0[0] == 0x12 && $0[1] > 0x0D && $0[3] != 0 }
 
     private static func check(_ transitions: [Session.Transition], _ time: VirtualTime) {
-        let links = transitions.filter { $0.cause?.kind == .linkEstablished }
+        let links = transitions.filter { $0.cause?.trigger.kind == .linkEstablished }
         #expect(links.count > 4 && links.count <= most, "\(links.count) links")
         let pauses = transitions.compactMap { transition -> Duration? in
             guard case .disconnected(.waitingToReconnect(_, .delay(let delay))) = transition.state else { return nil }

@@ -209,7 +209,7 @@ import Testing
         try await Bench.run(serve: Bench.sendForEver) { bench in
             try await bench.central.withSession(Session.Plan(bench.peripheral)) { session in
                 try await session.ready()
-                async let off = session.states.first { $0.cause?.kind == .unsubscribe }
+                async let off = session.states.first { $0.cause?.trigger.kind == .unsubscribe }
                 _ = try await session.notifications(of: Bench.notifying).first()
                 let transition = try await off
                 #expect(transition.state.isReady && transition.previous?.isReady == true)

@@ -43,7 +43,7 @@ import Testing
                 let transitions = try await session.states
                     .take(until: { $0.state.isReady || $0.state.kind == .failed }).collect()
                 let remedies = transitions.filter { $0.state.kind == .waitingToReconnect }
-                #expect(remedies.count == 1 && remedies.first?.cause?.kind == .notFound)
+                #expect(remedies.count == 1 && remedies.first?.cause?.trigger.kind == .notFound)
                 guard case .disconnected(.waitingToReconnect(_, .delay(let delay)))? = remedies.first?.state else {
                     Issue.record("\(transitions)")
                     return

@@ -33,6 +33,11 @@ final class Stage: Sendable {
     ///
     /// An iteration that nobody ends goes on for ever.
     func source(_ diagrams: String..., buffer: BufferPolicy = .standard) -> BLEStream<String> {
+        source(iterations: diagrams, buffer: buffer)
+    }
+
+    /// The same, with the diagrams in an array.
+    func source(iterations diagrams: [String], buffer: BufferPolicy = .standard) -> BLEStream<String> {
         let iterations = Mutex(0)
         return BLEStream(buffer: buffer, timeline: time) { [self] feed in
             let iteration = iterations.withLock { count in

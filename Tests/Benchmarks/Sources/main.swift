@@ -3,8 +3,8 @@
 //   swift run -c release Benchmarks [--only SUITE]… [--runs N] [--json FILE]
 //   swift run -c release Benchmarks --check [--accept]
 //
-// SUITE: notifications, requests, operators, advertising, links, instructions; all unless told otherwise. The table
-// goes to stdout, the same as JSON to FILE; `--json -` puts the JSON to stdout in place of the table.
+// SUITE: notifications, requests, operators, advertising, links, memory, instructions; all unless told otherwise. The
+// table goes to stdout, the same as JSON to FILE; `--json -` puts the JSON to stdout in place of the table.
 //
 // --check compares what a value costs on each path, in instructions and allocations, with Counts.txt, and fails where
 // something differs; with --accept it writes them there.
@@ -25,7 +25,7 @@ func fail(_ message: String) -> Never {
     exit(2)
 }
 
-let suites = ["notifications", "requests", "operators", "advertising", "links", "instructions"]
+let suites = ["notifications", "requests", "operators", "advertising", "links", "memory", "instructions"]
 var arguments = CommandLine.arguments.dropFirst()
 while let argument = arguments.popFirst() {
     switch (argument, arguments.first) {
@@ -37,6 +37,10 @@ while let argument = arguments.popFirst() {
         guard let path = Instructions.Path(rawValue: name), let count = arguments.dropFirst().first.flatMap({ Int($0) })
         else { fail("--decode PATH COUNT") }
         Instructions.decodeAndExit(path, count)
+    case ("--gateway", let folder?):
+        // What `memory` weighs; see there.
+        try await Memory.beGateway(keeping: folder)
+        exit(0)
     case ("--check", let next) where next == nil || next == "--accept":
         exit(try CountCheck().run(accepts: next != nil) ? 0 : 1)
     case ("--kernel", _?):
@@ -59,6 +63,7 @@ for suite in suites where only.isEmpty || only.contains(suite) {
     case "operators": rows = try await Operators().run(runs)
     case "advertising": rows = try await Advertising().run(runs)
     case "links": rows = try await ManyLinks().run(runs)
+    case "memory": rows = try Memory().run(runs)
     default: rows = try Instructions().run()
     }
     if showsTable { for row in rows { print(row.line) } }

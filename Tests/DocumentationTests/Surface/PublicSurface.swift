@@ -6,12 +6,16 @@ struct PublicSurface {
     let lines: [String]
     /// How many of them are types (protocols and aliases too) that stand in nothing else.
     let topLevelTypes: Int
+    /// How many of them implement a requirement of the standard library's protocols, or of a result builder: nobody has
+    /// to learn their names.
+    let standardRequirements: Int
 
     /// - Parameter modules: what the import shows, with the modules that it exports again.
     init(of modules: [String]) throws {
         let symbols = try modules.flatMap { module in try SymbolGraph.symbols(of: module).map { (module, $0) } }
         lines = symbols.map { module, symbol in "\(module).\(symbol.path): \(symbol.declaration)" }.sorted()
         topLevelTypes = symbols.count { $0.1.isTopLevelType }
+        standardRequirements = symbols.count { $0.1.isStandardRequirement }
     }
 }
 
@@ -34,6 +38,18 @@ private struct SymbolGraph: Decodable {
             let types: Set<String> = ["struct", "enum", "class", "protocol", "typealias"]
             return pathComponents.count == 1 && types.contains(String(kind.identifier.dropFirst("swift.".count)))
         }
+        /// By its name, and for a name that may be a type's own by its type.
+        var isStandardRequirement: Bool {
+            guard pathComponents.count > 1, let name = pathComponents.last else { return false }
+            return Self.standardRequirements.contains(name)
+                || name == "description" && declaration.contains("description: String")
+                || name.hasPrefix("build") && declaration.contains("static func")
+        }
+        private static let standardRequirements: Set<String> = [
+            "debugDescription", "customMirror", "==(_:_:)", "<(_:_:)", "hash(into:)", "rawValue", "init(rawValue:)",
+            "init(integerLiteral:)", "Failure", "next()", "next(isolation:)", "makeAsyncIterator()", "makeIterator()",
+            "startIndex", "endIndex", "subscript(_:)", "underestimatedCount",
+        ]
     }
 
     var symbols: [Symbol]
@@ -42,24 +58,12 @@ private struct SymbolGraph: Decodable {
     static func symbols(of module: String) throws -> [Symbol] {
         let toolchain = try Toolchain()
         return try toolchain.withFolder { folder in
-            let words =
-                ["swift", "symbolgraph-extract", "-module-name", module, "-target", target] + toolchain.searchPaths
-                + ["-module-cache-path", folder.appending(path: "modules").path, "-output-dir", folder.path]
-                + ["-minimum-access-level", "public", "-skip-synthesized-members"]
-            let complaints = try toolchain.run(words, output: folder.appending(path: "output"))
-            guard complaints.isEmpty else { throw Failure(description: complaints) }
+            let complaints = try toolchain.extractSymbols(of: module, into: folder)
+            guard complaints.isEmpty else { throw Toolchain.Failure(description: complaints) }
             let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
             return try files.filter { $0.hasSuffix(".symbols.json") }.flatMap { name in
                 try JSONDecoder().decode(Self.self, from: Data(contentsOf: folder.appending(path: name))).symbols
             }
         }
     }
-
-    private struct Failure: Error, CustomStringConvertible { var description: String }
-
-    #if arch(arm64)
-        private static let target = "aarch64-unknown-linux-gnu"
-    #else
-        private static let target = "x86_64-unknown-linux-gnu"
-    #endif
 }

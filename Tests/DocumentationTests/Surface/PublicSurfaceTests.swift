@@ -17,7 +17,12 @@ import Testing
         let surface = try PublicSurface(of: modules)
         if ProcessInfo.processInfo.environment["UPDATE_PUBLIC_SURFACE"] != nil {
             try (surface.lines.joined(separator: "\n") + "\n").write(to: file, atomically: true, encoding: .utf8)
-            print("import \(product): \(surface.topLevelTypes) types, \(surface.lines.count) declarations")
+            print(
+                """
+                import \(product): \(surface.topLevelTypes) types, \(surface.lines.count) declarations, of which \
+                \(surface.standardRequirements) implement requirements of the standard library's protocols
+                """
+            )
             return
         }
         let accepted = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map { String($0) }

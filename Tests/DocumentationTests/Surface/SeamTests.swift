@@ -4,8 +4,8 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct SeamTests {
     private static let seam = [
         "any Radio", "any ATTLink", "any ATTLinkReceiver", "any Timeline", "RealTimeline", "ScanRequest",
-        "ReceivedPDUs",
-        "PairingCapability", "PairingInterview", "RadioActivity",
+        "ReceivedPDUs", "PairingCapability", "PairingInterview", "PairingQuestion", "PairingQuestion.Answer",
+        "RadioActivity",
     ]
 
     /// What the compiler says of a program that imports a module and names types.
@@ -16,7 +16,8 @@ import Testing
 
     @Test func `a program that imports only BLEStreams can't name the seam`() throws {
         let complaints = try Self.complaints(about: Self.seam, importing: "BLEStreams")
-        for name in Self.seam.compactMap({ $0.split(separator: " ").last }) {
+        // Of a nested type the outer one is what can't be found.
+        for name in Self.seam.compactMap({ $0.split(separator: " ").last?.split(separator: ".").first }) {
             #expect(complaints.contains("cannot find type '\(name)' in scope"), "\(name) can be named")
         }
     }
@@ -28,8 +29,7 @@ import Testing
 
     @Test func `a program that imports only BLEStreams names what the seam hands to it`() throws {
         let types = [
-            "AdapterInfo", "AdvertiseRequest", "Bond", "LinkSecurity.Level", "LinkSecurity", "PairingQuestion",
-            "PairingQuestion.Answer",
+            "AdapterInfo", "AdvertiseRequest", "Bond", "LinkSecurity.Level", "LinkSecurity",
         ]
         let complaints = try Self.complaints(about: types, importing: "BLEStreams")
         #expect(complaints.isEmpty, "\(complaints)")

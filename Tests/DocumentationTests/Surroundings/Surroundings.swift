@@ -17,7 +17,7 @@ var link: Link { fatalError() }
 var session: Session { fatalError() }
 var queue: CommandQueue { fatalError() }
 var server: PeripheralServer { fatalError() }
-var channel: FlowChannel { fatalError() }
+var context: CommandContext { fatalError() }
 var advertisement: AdvertisingData { fatalError() }
 var image: FirmwareImage { fatalError() }
 var key: [UInt8] { fatalError() }

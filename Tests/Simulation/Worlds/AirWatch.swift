@@ -31,6 +31,7 @@ final class AirWatch: Sendable {
     private struct WatchedLink {
         let central: BluetoothAddress
         let peripheral: BluetoothAddress
+        let begin: Duration
         /// What waits for its answer.
         var pending: [Turn: (opcode: UInt8, since: Duration)] = [:]
         /// Whether a fault has changed what the two know of each other.
@@ -48,17 +49,10 @@ final class AirWatch: Sendable {
         var lastConsumer: [Route: Duration] = [:]
         var features: Set<String> = []
         var problems: [String] = []
-        /// Values that nobody takes, and between whom they come.
-        var unwanted: [Unwanted] = []
     }
 
-    /// A value that comes though nobody has taken any for long.
-    struct Unwanted: Sendable {
-        let route: Route
-        let text: String
-    }
-
-    /// For so long values may still come once nobody takes them: the write that switches them off may wait its turn.
+    /// For so long values may still come once nobody takes them, or a link has begun: the write that switches them off may
+    /// wait its turn.
     private static let subscriptionsOutlive = Duration.seconds(70)
 
     /// Exchange MTU, and after how long a link is used though it was not answered.
@@ -69,11 +63,13 @@ final class AirWatch: Sendable {
     private let centrals: [BluetoothAddress: Int]
 
     init(centrals: [BluetoothAddress]) {
-        self.centrals = Dictionary(uniqueKeysWithValues: zip(centrals, 0...))
+        // One beyond the others is the second adapter of the last central.
+        self.centrals = Dictionary(
+            uniqueKeysWithValues: centrals.enumerated().map { ($1, min($0, WorldPlan.centrals - 1)) }
+        )
     }
 
     var problems: [String] { state.withLock { $0.problems } }
-    var unwanted: [Unwanted] { state.withLock { $0.unwanted } }
     var features: Set<String> { state.withLock { $0.features } }
 
     func arrivals(on route: Route) -> [Arrival] { state.withLock { $0.arrivals[route] ?? [] } }
@@ -111,7 +107,7 @@ final class AirWatch: Sendable {
         state.withLock { state in
             switch record.event {
             case .connected(let central, let peripheral):
-                state.links[record.link] = WatchedLink(central: central, peripheral: peripheral)
+                state.links[record.link] = WatchedLink(central: central, peripheral: peripheral, begin: record.time)
             case .ended(let role, let reason):
                 if role == .central { state.links[record.link]?.end = reason }
                 state.features.insert("link ended for the \(role.rawValue): \(reason.kind)")
@@ -154,10 +150,11 @@ final class AirWatch: Sendable {
             guard !state.tamperedPairs.contains([link.central, link.peripheral]),
                 state.consumers[route, default: 0] == 0
             else { continue }
-            if let last = state.lastConsumer[route], record.time - last > Self.subscriptionsOutlive {
-                let text =
+            // A peripheral that is bonded goes on with what was subscribed to when the last link was lost.
+            if let last = state.lastConsumer[route], record.time - max(last, link.begin) > Self.subscriptionsOutlive {
+                state.problems.append(
                     "at \(record.time), link \(record.link): \(value) arrives, and nobody has taken any since \(last)"
-                state.unwanted.append(Unwanted(route: route, text: text))
+                )
             }
         }
     }

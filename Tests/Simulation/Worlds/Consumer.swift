@@ -19,6 +19,8 @@ final class Consumer: Sendable {
         /// What gaps have told since.
         var dropped = 0
         var wasInterrupted = false
+        /// Whether it has given up by itself, as with more than its buffer has room for: what came behind is nobody's.
+        var hasGivenUp = false
     }
 
     private struct State {
@@ -65,7 +67,9 @@ final class Consumer: Sendable {
         state.withLock { state in
             for route in state.places.keys {
                 state.places[route]?.dropped += gap.dropped
-                if gap.reason != nil { state.places[route]?.wasInterrupted = true }
+                guard let reason = gap.reason else { continue }
+                state.places[route]?.wasInterrupted = true
+                if (reason as? BLEError)?.code != .disconnected { state.places[route]?.hasGivenUp = true }
             }
         }
     }
@@ -77,9 +81,9 @@ final class Consumer: Sendable {
         _ next: AirWatch.Arrival,
         _ route: AirWatch.Route
     ) {
-        guard let last = world.watch.arrival(former.index, on: route), world.watch.isCountable(last.link) else {
-            return
-        }
+        guard !former.hasGivenUp, let last = world.watch.arrival(former.index, on: route),
+            world.watch.isCountable(last.link)
+        else { return }
         let tail = missed.filter { $0.link == last.link && $0.isCertain }.count
         if last.link == next.link, !former.wasInterrupted {
             if tail != former.dropped {

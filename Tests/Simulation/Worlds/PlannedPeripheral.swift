@@ -27,6 +27,8 @@ struct PlannedPeripheral: Sendable, CustomStringConvertible {
     let advertisingInterval: Duration
     /// Whether it waits for its adapter by itself; else its program begins anew.
     let resumes: Bool
+    /// Whether its firmware can be replaced.
+    let isUpdatable: Bool
 
     init(_ number: Int, seed: UInt64) {
         var chance = Chance(seed, 0x1000 + UInt64(number))
@@ -37,6 +39,7 @@ struct PlannedPeripheral: Sendable, CustomStringConvertible {
         timing = chance.any(of: [.linux, .fast, .linux])
         advertisingInterval = chance.any(of: [.milliseconds(100), .milliseconds(300), .seconds(1)])
         resumes = chance.onceIn(2)
+        isUpdatable = chance.onceIn(3)
     }
 
     var address: BluetoothAddress { BluetoothAddress(rawValue: 0xC0DE_0000_0000 + UInt64(number), kind: .random) }
@@ -52,7 +55,7 @@ struct PlannedPeripheral: Sendable, CustomStringConvertible {
 
     var description: String {
         "p\(number): \(habit.rawValue), every \(interval), MTU \(mtu), advertises every \(advertisingInterval)"
-            + (resumes ? "" : ", begins anew when its adapter was away")
+            + (resumes ? "" : ", begins anew when its adapter was away") + (isUpdatable ? ", can be updated" : "")
     }
 
     // MARK: - What it offers
@@ -72,8 +75,10 @@ struct PlannedPeripheral: Sendable, CustomStringConvertible {
     /// The message that it sends in chunks.
     var message: [UInt8] { (0..<900).map { UInt8(truncatingIfNeeded: $0 % 7 + number) } }
 
-    /// - Parameter isMoved: whether another service stands in front.
-    func services(isMoved: Bool) -> [LocalService] {
+    /// - Parameters:
+    ///   - isMoved: whether another service stands in front.
+    ///   - receivers: what takes its firmware, where it can be updated.
+    func services(isMoved: Bool, _ receivers: FirmwareReceivers?) -> [LocalService] {
         let moved = LocalService(BluetoothUUID(0xB000)) {
             LocalCharacteristic(BluetoothUUID(0xB001), [.read], value: .stored([1]))
         }
@@ -86,12 +91,12 @@ struct PlannedPeripheral: Sendable, CustomStringConvertible {
             LocalCharacteristic(Self.inbound, [.write, .writeWithoutResponse], value: .dynamic)
             LocalCharacteristic(Self.outbound, [.notify])
         }
-        return isMoved ? [moved, own] : [own]
+        return (isMoved ? [moved, own] : [own]) + (receivers?.services ?? [])
     }
 
-    var local: LocalPeripheral {
+    func local(_ receivers: FirmwareReceivers?) -> LocalPeripheral {
         var local = LocalPeripheral(name: "P\(number)", advertising: [Self.service]) {}
-        local.services = services(isMoved: false)
+        local.services = services(isMoved: false, receivers)
         if resumes { local.resuming = .exponential() }
         return local
     }

@@ -43,6 +43,9 @@ enum PlannedStep: Sendable {
     case session(Int, finds: Bool, [LinkAction], NumberedValue.Channel, BufferPolicy, Manner)
     case fleet([Int], Manner)
     case queue(Int, [Wrapping], [LinkAction], cancelled: Int?)
+    case flows(Int, [PlannedFlow], pause: Duration, isRetried: Bool)
+    /// Values of a type, over links.
+    case typed(Int, Manner)
     case scan(Manner)
     case receivesMessage(Int)
     case sendsMessage(Int)
@@ -53,7 +56,7 @@ enum PlannedStep: Sendable {
         let channel: NumberedValue.Channel = chance.onceIn(4) ? .indicated : .notified
         let buffer: BufferPolicy = chance.any(of: [.standard, .unbounded, .newest(3), .oldest(5), .fail(40)])
         let actions = (0..<chance.within(1...6)).map { _ in chance.any(of: LinkAction.allCases) }
-        switch chance.below(16) {
+        switch chance.below(19) {
         case 0...3: self = .use(peripheral, actions, timeout: chance.seconds(1...40))
         case 4...6:
             let chain = (0..<chance.below(4)).map { _ in chance.any(of: ChainLink.allCases) }
@@ -66,6 +69,10 @@ enum PlannedStep: Sendable {
             self = .queue(peripheral, wrappings, actions, cancelled: chance.onceIn(3) ? chance.below(4) : nil)
         case 13: self = .scan(Manner(&chance))
         case 14: self = chance.onceIn(2) ? .receivesMessage(peripheral) : .sendsMessage(peripheral)
+        case 15, 16:
+            let flows = (0..<chance.within(1...3)).map { _ in chance.any(of: PlannedFlow.allCases) }
+            self = .flows(peripheral, flows, pause: chance.seconds(0...20), isRetried: chance.onceIn(3))
+        case 17: self = .typed(peripheral, Manner(&chance))
         default: self = .rests(chance.seconds(0...30))
         }
     }
@@ -74,7 +81,8 @@ enum PlannedStep: Sendable {
     var peripherals: [Int] {
         switch self {
         case .use(let number, _, _), .follow(let number, _, _, _, _), .session(let number, _, _, _, _, _),
-            .queue(let number, _, _, _), .receivesMessage(let number), .sendsMessage(let number):
+            .queue(let number, _, _, _), .receivesMessage(let number), .sendsMessage(let number),
+            .flows(let number, _, _, _), .typed(let number, _):
             [number]
         case .fleet(let numbers, _): numbers
         case .scan, .rests: []

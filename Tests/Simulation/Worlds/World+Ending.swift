@@ -27,6 +27,10 @@ extension World {
             guard let activity = adapter(of: planned.number)?.activity, !activity.isIdle else { continue }
             report("at the end, the adapter of p\(planned.number) has \(activity)", "left")
         }
+        for planned in plan.peripherals where !plan.altersValues {
+            guard let receivers = receivers(of: planned.number), !receivers.isWhole else { continue }
+            report("at the end, p\(planned.number) has firmware that nobody gave it", "firmware")
+        }
         if time.timerCount != 0 { report("at the end, there are \(time.timerCount) timers", "left") }
     }
 
@@ -54,11 +58,11 @@ extension World {
 
     /// Nothing is left of what the centrals did.
     private func inspectCentrals(_ moment: String) {
-        for (number, adapter) in centralAdapters.enumerated() {
-            if !adapter.activity.isIdle {
-                report("\(moment), the adapter of central \(number) has \(adapter.activity)", "left")
-            }
-            for left in centrals[number].leftovers { report("\(moment), of central \(number): \(left)", "left") }
+        for (number, adapter) in centralAdapters.enumerated() where !adapter.activity.isIdle {
+            report("\(moment), adapter \(number) of the centrals has \(adapter.activity)", "left")
+        }
+        for (number, central) in centrals.enumerated() {
+            for left in central.leftovers { report("\(moment), of central \(number): \(left)", "left") }
         }
     }
 

@@ -9,8 +9,8 @@ extension World {
         while true {
             do {
                 let warning: LocalPeripheral.Warning = { [weak self] in self?.log("p\(planned.number) is told: \($0)") }
-                try await planned.local.run(on: .radio(adapter), store: store(of: planned.number), warning: warning) {
-                    server in
+                let local = planned.local(receivers(of: planned.number))
+                try await local.run(on: .radio(adapter), store: store(of: planned.number), warning: warning) { server in
                     try await self.live(planned, server)
                 }
             } catch let error as BLEError {
@@ -37,6 +37,7 @@ extension World {
                     try? await server.send(planned.message, of: PlannedPeripheral.outbound, to: change.central)
                 }
             }
+            if let receivers = receivers(of: planned.number) { group.addTask { try await receivers.run(on: server) } }
             // One that restarts leaves by itself.
             defer { group.cancelAll() }
             try await group.next()
@@ -65,7 +66,7 @@ extension World {
                 isMoved.toggle()
                 log("p\(planned.number) moves its services")
                 reached("services moved")
-                _ = try? server.replaceServices(planned.services(isMoved: isMoved))
+                _ = try? server.replaceServices(planned.services(isMoved: isMoved, receivers(of: planned.number)))
             }
             if planned.habit == .restarts, round % 100 == 0 { return }
         }

@@ -96,8 +96,9 @@ extension PlannedStep {
         switch self {
         case .use, .receivesMessage, .sendsMessage, .rests: nil
         case .follow(_, _, _, _, let manner), .session(_, _, _, _, _, let manner), .fleet(_, let manner),
-            .scan(let manner):
+            .scan(let manner), .typed(_, let manner):
             manner.patience
+        case .flows: .seconds(600)
         case .queue: .seconds(300)
         }
     }

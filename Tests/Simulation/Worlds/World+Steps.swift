@@ -18,6 +18,9 @@ extension World {
         case .fleet(let numbers, let manner): try await runFleet(numbers, manner, name, of: central)
         case .queue(let number, let wrappings, let actions, let cancelled):
             try await runQueue(number, wrappings, actions, cancelled, name, of: central)
+        case .flows(let number, let flows, let pause, let isRetried):
+            try await runFlows(number, flows, pause, isRetried: isRetried, name, of: central)
+        case .typed(let number, let manner): try await followTyped(number, manner, name, of: central)
         case .scan(let manner):
             var count = 0
             for try await _ in centrals[central].scan(for: .service(PlannedPeripheral.service), duplicates: true) {

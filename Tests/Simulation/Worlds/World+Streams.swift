@@ -129,7 +129,7 @@ extension World {
     }
 
     private func check(_ transition: Session.Transition, after last: SessionState.Kind?, _ name: String) {
-        guard let previous = transition.previous, let cause = transition.cause else { return }
+        guard let previous = transition.previous, let cause = transition.cause?.trigger else { return }
         log("\(name): \(transition)")
         let (from, to) = (previous.kind, transition.state.kind)
         reached("session: \(from.rawValue), \(cause.kind.rawValue), \(to.rawValue)")

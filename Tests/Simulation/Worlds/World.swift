@@ -23,9 +23,11 @@ final class World: Sendable {
     let time: VirtualTime
     let air: SimulatedAir
     let watch: AirWatch
+    /// One for each central; where the last one has two adapters as one, the second of them comes behind.
     let centralAdapters: [SimulatedAdapter]
     let centrals: [Central]
     private let adapters: [Int: SimulatedAdapter]
+    private let receivers: [Int: FirmwareReceivers]
     /// What the peripherals keep, however often they begin anew.
     private let stores: [Int: PeerStore]
     private let isTraced: Bool
@@ -36,7 +38,8 @@ final class World: Sendable {
         self.time = time
         self.isTraced = isTraced
         air = SimulatedAir(time)
-        let addresses = (0..<WorldPlan.centrals).map {
+        let count = WorldPlan.centrals + (plan.isJoined ? 1 : 0)
+        let addresses = (0..<count).map {
             BluetoothAddress(rawValue: 0xC0CE_0000_0000 + UInt64($0), kind: .random)
         }
         watch = AirWatch(centrals: addresses)
@@ -47,10 +50,16 @@ final class World: Sendable {
                 ($0.number, air.adapter(address: $0.address, settings: $0.settings))
             }
         )
+        let updatable = plan.peripherals.filter(\.isUpdatable)
+        receivers = Dictionary(uniqueKeysWithValues: updatable.map { ($0.number, FirmwareReceivers()) })
         stores = Dictionary(uniqueKeysWithValues: plan.peripherals.map { ($0.number, .inMemory()) })
         var centrals: [Central] = []
-        for adapter in centralAdapters {
-            centrals.append(try await Central.open(.radio(adapter), pairing: PairingAnswers()))
+        for number in 0..<WorldPlan.centrals {
+            let isJoined = plan.isJoined && number == WorldPlan.centrals - 1
+            let choice: AdapterChoice =
+                isJoined
+                ? .joined(centralAdapters[number...].map { .radio($0) }) : .radio(centralAdapters[number])
+            centrals.append(try await Central.open(choice, pairing: PairingAnswers()))
         }
         self.centrals = centrals
         air.observeTrace { [watch, weak self] record in
@@ -62,6 +71,8 @@ final class World: Sendable {
     /// The adapter of a peripheral that the plan has.
     func adapter(of peripheral: Int) -> SimulatedAdapter? { adapters[peripheral] }
 
+    func receivers(of peripheral: Int) -> FirmwareReceivers? { receivers[peripheral] }
+
     func store(of peripheral: Int) -> PeerStore? { stores[peripheral] }
 
     func peripheral(_ number: Int, of central: Int) -> Peripheral {
@@ -71,11 +82,7 @@ final class World: Sendable {
     // MARK: - What is noted
 
     var findings: [Finding] {
-        // A peripheral that is bonded remembers what was subscribed to when a link was lost, and sends it on the next one
-        // though nobody wants it there: not looked at.
-        let unwanted = watch.unwanted.filter { !peripheral($0.route.peripheral, of: $0.route.central).isBonded }
-        return state.withLock { $0.findings }
-            + (watch.problems + unwanted.map(\.text)).map { Finding(kind: "air", text: $0) }
+        state.withLock { $0.findings } + watch.problems.map { Finding(kind: "air", text: $0) }
     }
 
     var features: Set<String> { state.withLock { $0.features }.union(watch.features) }

@@ -10,6 +10,8 @@ public struct WorldPlan: Sendable {
     var faults: [PlannedFault]
     /// By how much jobs may run late; `nil`: none does.
     var delays: Duration?
+    /// Whether the last central has two adapters as one.
+    let isJoined: Bool
 
     static let centrals = 3
     /// For so long faults begin.
@@ -27,6 +29,7 @@ public struct WorldPlan: Sendable {
             PlannedFault($0, seed: seed, peripherals: count, centrals: Self.centrals, length: Self.length)
         }
         delays = chance.any(of: [nil, .milliseconds(2), .milliseconds(40)])
+        isJoined = chance.onceIn(3)
     }
 
     /// The world of a seed without some of its parts.
@@ -81,6 +84,7 @@ extension WorldPlan: CustomStringConvertible {
         let lines =
             peripherals.map(\.description) + programs.map(\.description) + faults.map(\.description)
             + (delays.map { ["jobs run late, by up to \($0)"] } ?? [])
+            + (isJoined ? ["central \(Self.centrals - 1) has two adapters as one"] : [])
         return "World \(seed)" + lines.map { "\n  " + $0 }.joined()
     }
 

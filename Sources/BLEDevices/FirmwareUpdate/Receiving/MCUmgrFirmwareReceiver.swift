@@ -3,10 +3,10 @@ import BLERadio
 public import BLEStreams
 import Synchronization
 
-/// The device's side of MCUmgr's image management, with two slots in memory, as a device on Zephyr has it in flash.
+/// The device's side of MCUmgr's image management, with two slots in memory where a device on Zephyr has flash.
 ///
-/// For tests of update programs, and for gateways that are updated by a telephone. It answers image upload, image state,
-/// slot information, parameters and reset; everything else it doesn't know.
+/// Use it to test update programs, or for a gateway that a phone updates. It supports image upload, image state, slot
+/// information, parameters and reset, and answers all else as not supported.
 public final class MCUmgrFirmwareReceiver: Sendable {
     private struct Slot {
         var octets: [UInt8]
@@ -37,9 +37,9 @@ public final class MCUmgrFirmwareReceiver: Sendable {
     /// Describes a device.
     ///
     /// - Parameters:
-    ///   - running: the image that it runs at first.
+    ///   - running: the image that runs initially.
     ///   - capacity: the size of a slot in octets.
-    ///   - bufferCount: how many requests it holds at once.
+    ///   - bufferCount: how many requests it can buffer.
     ///   - bufferSize: the largest request in octets.
     public init(running: [UInt8] = [], capacity: Int = 1 << 20, bufferCount: Int = 5, bufferSize: Int = 2048) {
         self.capacity = capacity
@@ -48,20 +48,20 @@ public final class MCUmgrFirmwareReceiver: Sendable {
         state = Mutex(State(running: Slot(octets: running, image: MCUbootImage(running), isConfirmed: true)))
     }
 
-    /// What the device offers for it.
+    /// The service to offer.
     public var service: LocalService {
         LocalService(MCUmgrExchange.service) {
             LocalCharacteristic(MCUmgrExchange.characteristic, [.writeWithoutResponse, .notify], value: .dynamic)
         }
     }
 
-    /// The image that runs.
+    /// The running image.
     public var runningImage: [UInt8] { state.withLock { $0.running.octets } }
 
-    /// Whether the image that runs stays after the next reset.
+    /// Whether the running image survives the next reset.
     public var isConfirmed: Bool { state.withLock { $0.running.isConfirmed } }
 
-    /// How often the device was reset.
+    /// The number of resets.
     public var restarts: Int { state.withLock { $0.restarts } }
 
     /// Serves until the server stops or the task is cancelled. A reset drops the central's link.
@@ -80,21 +80,21 @@ public final class MCUmgrFirmwareReceiver: Sendable {
                         rest = rest.dropFirst(part.count)
                     }
                 } catch is BLEError {
-                    // It has left, or doesn't listen.
+                    // The central has left, or is not subscribed.
                 }
                 guard request.command == .reset else { continue }
                 restart()
-                // The answer leaves before the link does.
+                // The answer is sent before the link is dropped.
                 try await server.timeline.clock.sleep(for: .milliseconds(250))
                 central.disconnect()
             }
-            // Those who left are forgotten.
+            // State of centrals that have left is discarded.
             let present = Set(server.centrals)
             reassemblers = reassemblers.filter { present.contains($0.key) }
         }
     }
 
-    /// What the boot loader does: an image that is pending runs, and one that wasn't confirmed goes.
+    /// Acts as the boot loader: runs the pending image, and reverts one that was not confirmed.
     private func restart() {
         state.withLock { state in
             state.restarts += 1

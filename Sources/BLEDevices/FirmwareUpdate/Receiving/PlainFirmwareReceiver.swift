@@ -3,7 +3,8 @@ import BLERadio
 public import BLEStreams
 import Synchronization
 
-/// The device's side of the plain update protocol: takes firmware from a central. See ``FirmwareUpdateFlow/PlainProfile``.
+/// The device's side of the plain update protocol: receives firmware from a central. See
+/// ``FirmwareUpdateFlow/PlainProfile``.
 ///
 /// ```swift
 /// let receiver = PlainFirmwareReceiver(model: 7, capacity: 1 << 20)
@@ -12,7 +13,7 @@ import Synchronization
 /// }
 /// ```
 ///
-/// It keeps what it has in memory: ``image`` has it once it is whole and its hash is right.
+/// It keeps the image in memory; ``image`` holds it once it is complete and its hash is correct.
 public final class PlainFirmwareReceiver: Sendable {
     private struct State {
         var status: PlainUpdateStatus
@@ -30,9 +31,9 @@ public final class PlainFirmwareReceiver: Sendable {
     /// Describes a device.
     ///
     /// - Parameters:
-    ///   - model: which one it is; an image for another one is refused.
+    ///   - model: the device's model; an image for another one is refused.
     ///   - capacity: the largest image, in octets.
-    ///   - window: how many octets it takes between two statuses; it notifies one when half of them have come.
+    ///   - window: how many octets may be sent without a new status; it notifies one after half of them.
     ///   - profile: the UUIDs.
     public init(
         model: UInt16,
@@ -46,7 +47,7 @@ public final class PlainFirmwareReceiver: Sendable {
         state = Mutex(State(status: PlainUpdateStatus(state: .idle, model: model, capacity: capacity)))
     }
 
-    /// What the device offers for it.
+    /// The service to offer.
     public var service: LocalService {
         LocalService(profile.service) {
             LocalCharacteristic(profile.status, [.read, .notify], value: .dynamic)
@@ -55,10 +56,10 @@ public final class PlainFirmwareReceiver: Sendable {
         }
     }
 
-    /// The firmware that arrived last, whole and verified; `nil` before that.
+    /// The last firmware received, complete and verified; `nil` if there is none yet.
     public var image: [UInt8]? { state.withLock { $0.image } }
 
-    /// What it says of itself now.
+    /// The current status.
     public var status: PlainUpdateStatus { state.withLock { $0.status } }
 
     /// Serves until the server stops or the task is cancelled.
@@ -88,7 +89,7 @@ public final class PlainFirmwareReceiver: Sendable {
         do {
             try await server.notify(status.encoded, of: profile.status, to: central)
         } catch is BLEError {
-            // It has left, or doesn't listen.
+            // The central has left, or is not subscribed.
         }
     }
 
@@ -127,7 +128,7 @@ public final class PlainFirmwareReceiver: Sendable {
         }
     }
 
-    /// Takes a part; whether the central has to be told something.
+    /// Handles a part; returns whether to notify a status.
     private func take(_ part: [UInt8]) -> Bool {
         state.withLock { state in
             guard state.status.state == .receiving else { return false }

@@ -1,14 +1,14 @@
 public import BLEStreams
 
-/// What a clock shows, and why it was set last (Current Time Service 1.1, Current Time).
+/// The time of a clock, and why it was last set (Current Time Service 1.1, Current Time).
 public struct CurrentTime: Hashable, Sendable {
     /// Why a clock was set.
     public struct AdjustReason: OptionSet, Hashable, Sendable {
         public let rawValue: UInt8
         public init(rawValue: UInt8) { self.rawValue = rawValue }
-        /// Somebody set it.
+        /// A person set it.
         public static let manual = AdjustReason(rawValue: 1)
-        /// A reference set it.
+        /// A reference clock set it.
         public static let externalReference = AdjustReason(rawValue: 2)
         /// The time zone has changed.
         public static let timeZone = AdjustReason(rawValue: 4)
@@ -22,10 +22,10 @@ public struct CurrentTime: Hashable, Sendable {
     public var dayOfWeek: Int
     /// Parts of a second, in 1/256 s.
     public var fractions: UInt8
-    /// Why it was set last; empty where the value does not come from setting it.
+    /// Why it was last set; empty if the value is not due to an adjustment.
     public var adjustReason: AdjustReason
 
-    /// Describes what a clock shows.
+    /// Creates a value from its parts.
     public init(_ dateTime: DateTime, dayOfWeek: Int = 0, fractions: UInt8 = 0, adjustReason: AdjustReason = []) {
         (self.dateTime, self.dayOfWeek) = (dateTime, dayOfWeek)
         (self.fractions, self.adjustReason) = (fractions, adjustReason)
@@ -51,19 +51,19 @@ extension CharacteristicKey where Self == TypedCharacteristic<CurrentTime> {
     }
 }
 
-/// How far local time is from UTC (Current Time Service 1.1, Local Time Information).
+/// The offset of local time from UTC (Current Time Service 1.1, Local Time Information).
 public struct LocalTimeInformation: Hashable, Sendable {
     /// The offset of standard time from UTC, in quarters of an hour, -48 to 56; `nil`: unknown.
     public var quarterHours: Int?
-    /// What daylight saving time adds now, in quarters of an hour: 0, 2, 4 or 8; `nil`: unknown.
+    /// The current daylight saving offset, in quarters of an hour: 0, 2, 4 or 8; `nil`: unknown.
     public var daylightSavingQuarterHours: Int?
 
-    /// Describes an offset.
+    /// Creates an offset from its values.
     public init(quarterHours: Int?, daylightSavingQuarterHours: Int?) {
         (self.quarterHours, self.daylightSavingQuarterHours) = (quarterHours, daylightSavingQuarterHours)
     }
 
-    /// Local time minus UTC; `nil` where a part is unknown.
+    /// Local time minus UTC; `nil` if a part is unknown.
     public var offset: Duration? {
         guard let quarterHours, let daylightSavingQuarterHours else { return nil }
         return .seconds(900 * (quarterHours + daylightSavingQuarterHours))

@@ -1,6 +1,6 @@
 public import BLEStreams
 
-// The Device Information Service 1.1: who made a device, and which versions it runs.
+// The Device Information Service 1.1: a device's manufacturer and versions.
 
 extension CharacteristicKey where Self == TypedCharacteristic<String> {
     /// Manufacturer Name String, 2A29.
@@ -18,7 +18,7 @@ extension CharacteristicKey where Self == TypedCharacteristic<String> {
 
     /// A characteristic whose value is text in UTF-8.
     ///
-    /// Octets of zero at the end are dropped: some devices fill their strings with them.
+    /// Trailing zero octets are dropped: some devices pad their strings with them.
     public static func text(_ uuid: BluetoothUUID, in service: BluetoothUUID? = nil) -> Self {
         TypedCharacteristic(uuid, in: service) { reader throws(MalformedValue) in
             try reader.text()
@@ -28,9 +28,9 @@ extension CharacteristicKey where Self == TypedCharacteristic<String> {
     }
 }
 
-/// Which product a device is, by numbers (Device Information Service 1.1, PnP ID).
+/// A device's vendor and product numbers (Device Information Service 1.1, PnP ID).
 public struct PnPID: Hashable, Sendable {
-    /// Who hands out the vendor numbers.
+    /// The registry that assigns vendor numbers.
     public enum Registry: UInt8, Hashable, Sendable {
         /// The Bluetooth SIG: a company identifier.
         case bluetooth = 1
@@ -38,16 +38,16 @@ public struct PnPID: Hashable, Sendable {
         case usb = 2
     }
 
-    /// Who handed out the vendor's number; `nil` for a reserved value.
+    /// The registry of the vendor's number; `nil` for a reserved value.
     public var registry: Registry?
-    /// The vendor.
+    /// The vendor's number.
     public var vendor: UInt16
-    /// The product, a number of the vendor's.
+    /// The product's number, assigned by the vendor.
     public var product: UInt16
     /// The version: `0x0213` is 2.1.3.
     public var version: UInt16
 
-    /// Describes a product.
+    /// Creates a product from its values.
     public init(registry: Registry?, vendor: UInt16, product: UInt16, version: UInt16) {
         (self.registry, self.vendor, self.product, self.version) = (registry, vendor, product, version)
     }
@@ -65,7 +65,7 @@ extension CharacteristicKey where Self == TypedCharacteristic<PnPID> {
             )
         } encode: { id, writer throws(MalformedValue) in
             guard let registry = id.registry else {
-                throw MalformedValue("a vendor without its registry has no octets")
+                throw MalformedValue("a vendor number without a registry can't be encoded")
             }
             writer.uint8(registry.rawValue)
             writer.uint16(id.vendor)
@@ -75,14 +75,14 @@ extension CharacteristicKey where Self == TypedCharacteristic<PnPID> {
     }
 }
 
-/// What tells one device from all others of its kind (Device Information Service 1.1, System ID).
+/// A device's unique identifier (Device Information Service 1.1, System ID).
 public struct SystemID: Hashable, Sendable {
-    /// What the manufacturer chose: 40 bits.
+    /// The part that the manufacturer assigns: 40 bits.
     public var manufacturerIdentifier: UInt64
     /// The manufacturer's organizationally unique identifier: 24 bits.
     public var organization: UInt32
 
-    /// Puts both parts together; higher bits are dropped.
+    /// Creates an identifier from both parts; higher bits are dropped.
     public init(manufacturerIdentifier: UInt64, organization: UInt32) {
         self.manufacturerIdentifier = manufacturerIdentifier & 0xFF_FFFF_FFFF
         self.organization = organization & 0xFF_FFFF

@@ -1,7 +1,7 @@
 public import BLEStreams
 
-// The Environmental Sensing Service 1.0.1; forms and units as in the GATT Specification Supplement. What a sensor says is
-// unknown is `nan`.
+// The Environmental Sensing Service 1.0.1; formats and units as in the GATT Specification Supplement. A value that the
+// sensor reports as unknown is `nan`.
 
 extension CharacteristicKey where Self == TypedCharacteristic<Double> {
     /// Temperature, 2A6E: degrees Celsius, in steps of 0.01; `nan`: unknown.
@@ -26,7 +26,7 @@ extension CharacteristicKey where Self == TypedCharacteristic<Double> {
     public static var uvIndex: Self {
         .scaled(.Characteristics.uvIndex, by: 1, unknown: UInt8?.none, "the UV index")
     }
-    /// Apparent Wind Speed, 2A72: metres a second, in steps of 0.01.
+    /// Apparent Wind Speed, 2A72: metres per second, in steps of 0.01.
     public static var apparentWindSpeed: Self {
         .scaled(BluetoothUUID(0x2A72), by: 100, unknown: UInt16?.none, "the wind speed")
     }
@@ -34,7 +34,7 @@ extension CharacteristicKey where Self == TypedCharacteristic<Double> {
     public static var apparentWindDirection: Self {
         .scaled(BluetoothUUID(0x2A73), by: 100, unknown: UInt16?.none, "the wind direction")
     }
-    /// True Wind Speed, 2A70: metres a second, in steps of 0.01.
+    /// True Wind Speed, 2A70: metres per second, in steps of 0.01.
     public static var trueWindSpeed: Self {
         .scaled(BluetoothUUID(0x2A70), by: 100, unknown: UInt16?.none, "the wind speed")
     }
@@ -63,7 +63,7 @@ extension CharacteristicKey where Self == TypedCharacteristic<Double> {
         }
     }
 
-    /// A characteristic whose value is a number in steps of a fraction.
+    /// A characteristic whose value is a number in fractional steps.
     private static func scaled<Field: FixedWidthInteger & Sendable>(
         _ uuid: BluetoothUUID,
         by steps: Double,

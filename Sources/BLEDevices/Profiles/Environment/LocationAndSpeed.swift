@@ -1,51 +1,51 @@
 public import BLEStreams
 
-/// Where a device is, and how fast it moves (Location and Navigation Service 1.0, 3.2).
+/// The position and speed of a device (Location and Navigation Service 1.0, 3.2).
 public struct LocationAndSpeed: Hashable, Sendable {
-    /// A place on the earth.
+    /// A position on the earth.
     public struct Place: Hashable, Sendable {
         /// Degrees north of the equator, -90 to 90, in steps of 10⁻⁷.
         public var latitude: Double
         /// Degrees east of Greenwich, -180 to 180, in steps of 10⁻⁷.
         public var longitude: Double
 
-        /// Puts both together.
+        /// Creates a value from its parts.
         public init(latitude: Double, longitude: Double) { (self.latitude, self.longitude) = (latitude, longitude) }
     }
 
-    /// How far a position can be relied upon.
+    /// The quality of a position.
     public enum PositionStatus: Int, Hashable, Sendable {
-        /// There is no position.
+        /// Not available.
         case none = 0
-        /// It is measured.
+        /// Measured.
         case measured
-        /// It is reckoned from an earlier one.
+        /// Estimated from an earlier one.
         case estimated
-        /// It is the last one that was known.
+        /// The last known one.
         case lastKnown
     }
 
-    /// Metres a second, in steps of 0.01; `nil` where the device doesn't say.
+    /// Metres per second, in steps of 0.01; `nil` if not reported.
     public var speed: Double?
-    /// Metres so far, in steps of 0.1; `nil` where the device doesn't say.
+    /// Metres so far, in steps of 0.1; `nil` if not reported.
     public var distance: Double?
-    /// Where it is; `nil` where the device doesn't say.
+    /// The position; `nil` if not reported.
     public var place: Place?
-    /// Metres above the sea, in steps of 0.01; `nil` where the device doesn't say.
+    /// Metres above the sea, in steps of 0.01; `nil` if not reported.
     public var elevation: Double?
-    /// Where it heads for, in degrees from north, in steps of 0.01; `nil` where the device doesn't say.
+    /// The heading, in degrees from north, in steps of 0.01; `nil` if not reported.
     public var heading: Double?
-    /// Seconds since it set out; `nil` where the device doesn't say.
+    /// Seconds since the start; `nil` if not reported.
     public var rollingTime: Int?
-    /// When it was measured; `nil` where the device doesn't say.
+    /// When it was measured; `nil` if not reported.
     public var time: DateTime?
-    /// How far the position can be relied upon.
+    /// The quality of the position.
     public var positionStatus: PositionStatus
-    /// Bits 9 to 12 of the flags: whether speed and distance are three-dimensional, where the elevation and the heading come
-    /// from.
+    /// Bits 9 to 12 of the flags: whether speed and distance are three-dimensional, the sources of elevation and
+    /// heading.
     public var sources: UInt16
 
-    /// A value without fields, to be filled.
+    /// Creates an empty value, for fields to be set.
     public init(positionStatus: PositionStatus = .none) { (self.positionStatus, sources) = (positionStatus, 0) }
 }
 

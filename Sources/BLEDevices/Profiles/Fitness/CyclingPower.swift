@@ -1,6 +1,6 @@
 public import BLEStreams
 
-/// What a power meter measures (Cycling Power Service 1.1, 3.2).
+/// A measurement of a power meter (Cycling Power Service 1.1, 3.2).
 public struct CyclingPowerMeasurement: Hashable, Sendable {
     /// A least and a greatest value over one revolution of the crank.
     public struct Extremes: Hashable, Sendable {
@@ -9,29 +9,29 @@ public struct CyclingPowerMeasurement: Hashable, Sendable {
         /// The least value.
         public var minimum: Int
 
-        /// Puts both together.
+        /// Creates a value from its parts.
         public init(maximum: Int, minimum: Int) { (self.maximum, self.minimum) = (maximum, minimum) }
     }
 
     /// The power, in watts.
     public var power: Int
-    /// The left pedal's part of the power, in percent; `nil` where the meter doesn't say.
+    /// The left pedal's share of the power, in percent; `nil` if not reported.
     public var balance: Double?
-    /// Whether the balance is of the left pedal; otherwise nobody knows of which one.
+    /// Whether the balance refers to the left pedal; otherwise the pedal is unknown.
     public var isBalanceOfLeft: Bool
     /// The accumulated torque, in newton metres; wraps at 2,048.
     public var torque: Double?
-    /// Whether the torque is taken at the crank; otherwise at the wheel.
+    /// Whether the torque is measured at the crank; otherwise at the wheel.
     public var isTorqueOfCrank: Bool
-    /// What the wheel has done; its time counts 1/2048 s.
+    /// The revolutions of the wheel; their time counts 1/2048 s.
     public var wheel: CyclingMeasurement.Revolutions?
-    /// What the crank has done; its time counts 1/1024 s.
+    /// The revolutions of the crank; their time counts 1/1024 s.
     public var crank: CyclingMeasurement.Revolutions?
     /// The extremes of the force, in newtons.
     public var forces: Extremes?
     /// The extremes of the torque, in 1/32 newton metres.
     public var torques: Extremes?
-    /// The angles of the crank at which the extremes were, in degrees.
+    /// The crank angles of the extremes, in degrees.
     public var angles: Extremes?
     /// The angle of the crank at the top dead spot, in degrees.
     public var topDeadSpot: Int?
@@ -42,7 +42,7 @@ public struct CyclingPowerMeasurement: Hashable, Sendable {
     /// Whether the offset compensation is under way.
     public var isCompensating: Bool
 
-    /// Describes a measurement.
+    /// Creates a measurement from its values.
     public init(power: Int) {
         self.power = power
         (isBalanceOfLeft, isTorqueOfCrank, isCompensating) = (false, false, false)

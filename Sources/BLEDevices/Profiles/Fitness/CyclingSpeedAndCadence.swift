@@ -1,23 +1,23 @@
 public import BLEStreams
 
-/// What a cycling sensor has counted (Cycling Speed and Cadence Service 1.0, 3.1).
+/// A measurement of a cycling sensor (Cycling Speed and Cadence Service 1.0, 3.1).
 public struct CyclingMeasurement: Hashable, Sendable {
-    /// Revolutions so far, and when the last one was complete.
+    /// A count of revolutions, and when the last one was complete.
     public struct Revolutions: Hashable, Sendable {
-        /// How many; wraps at 2³² of a wheel, at 2¹⁶ of a crank.
+        /// The count; it wraps at 2³² for a wheel, at 2¹⁶ for a crank.
         public var count: Int
         /// When the last one was complete, in 1/1024 s (a power meter's wheel: 1/2048 s); wraps at 2¹⁶.
         public var eventTime: UInt16
 
-        /// Puts both together.
+        /// Creates a value from its parts.
         public init(count: Int, eventTime: UInt16) { (self.count, self.eventTime) = (count, eventTime) }
 
-        /// Revolutions a second since an earlier value; `nil` where none was complete since then.
+        /// Revolutions per second since an earlier value; `nil` if none has been completed since.
         ///
         /// - Parameters:
         ///   - earlier: a value of the same sensor, at most 64 s older (32 s with 2,048 steps): the time wraps then.
-        ///   - countBits: where the count wraps: 32 bits of a wheel, 16 of a crank.
-        ///   - stepsPerSecond: what the time counts.
+        ///   - countBits: the width of the count: 32 bits for a wheel, 16 for a crank.
+        ///   - stepsPerSecond: the unit of the time.
         public func rate(since earlier: Revolutions, countBits: Int, stepsPerSecond: Double = 1024) -> Double? {
             let steps = eventTime &- earlier.eventTime
             guard steps != 0 else { return nil }
@@ -26,21 +26,21 @@ public struct CyclingMeasurement: Hashable, Sendable {
         }
     }
 
-    /// What the wheel has done; `nil` where the sensor has no part for it.
+    /// The revolutions of the wheel; `nil` if the sensor does not count them.
     public var wheel: Revolutions?
-    /// What the crank has done; `nil` where the sensor has no part for it.
+    /// The revolutions of the crank; `nil` if the sensor does not count them.
     public var crank: Revolutions?
 
-    /// Describes what was counted.
+    /// Creates a measurement from its values.
     public init(wheel: Revolutions? = nil, crank: Revolutions? = nil) { (self.wheel, self.crank) = (wheel, crank) }
 
-    /// Metres a second since an earlier value; `nil` where the wheel stood.
+    /// Metres per second since an earlier value; `nil` if the wheel stood still.
     public func speed(since earlier: CyclingMeasurement, circumference metres: Double) -> Double? {
         guard let wheel, let before = earlier.wheel else { return nil }
         return wheel.rate(since: before, countBits: 32).map { $0 * metres }
     }
 
-    /// Revolutions of the crank a minute since an earlier value; `nil` where it stood.
+    /// Revolutions of the crank per minute since an earlier value; `nil` if it stood still.
     public func cadence(since earlier: CyclingMeasurement) -> Double? {
         guard let crank, let before = earlier.crank else { return nil }
         return crank.rate(since: before, countBits: 16).map { $0 * 60 }

@@ -1,17 +1,17 @@
 public import BLEStreams
 
-/// What an indoor bike measures (Fitness Machine Service 1.0, 4.9).
+/// A measurement of an indoor bike (Fitness Machine Service 1.0, 4.9).
 ///
-/// A machine with more to say than one notification holds sends several, each with some of the fields; the last one of a
+/// A machine with more fields than fit in one notification sends several, each with some of them; the last one of a
 /// record has the speed.
 public struct IndoorBikeData: Hashable, Sendable {
-    /// Kilometres an hour; `nil` in all parts of a record but the last one.
+    /// Kilometres per hour; `nil` in all notifications of a record but the last.
     public var speed: Double?
-    /// The average of the speed, in kilometres an hour.
+    /// The average speed, in kilometres per hour.
     public var averageSpeed: Double?
-    /// Revolutions a minute.
+    /// Revolutions per minute.
     public var cadence: Double?
-    /// The average of the cadence.
+    /// The average cadence.
     public var averageCadence: Double?
     /// Metres, since the session began.
     public var distance: Int?
@@ -19,11 +19,11 @@ public struct IndoorBikeData: Hashable, Sendable {
     public var resistance: Int?
     /// Watts.
     public var power: Int?
-    /// The average of the power, in watts.
+    /// The average power, in watts.
     public var averagePower: Int?
-    /// What was spent.
+    /// The energy spent.
     public var energy: ExpendedEnergy?
-    /// Beats a minute.
+    /// Beats per minute.
     public var heartRate: Int?
     /// Metabolic equivalents.
     public var metabolicEquivalent: Double?
@@ -32,7 +32,7 @@ public struct IndoorBikeData: Hashable, Sendable {
     /// Until the session ends, in seconds.
     public var remaining: Int?
 
-    /// A record without fields, to be filled.
+    /// Creates an empty record, for fields to be set.
     public init() {}
 }
 
@@ -40,12 +40,12 @@ public struct IndoorBikeData: Hashable, Sendable {
 public struct ExpendedEnergy: Hashable, Sendable {
     /// Kilocalories so far; `nil`: unknown.
     public var total: Int?
-    /// Kilocalories an hour; `nil`: unknown.
+    /// Kilocalories per hour; `nil`: unknown.
     public var perHour: Int?
-    /// Kilocalories a minute; `nil`: unknown.
+    /// Kilocalories per minute; `nil`: unknown.
     public var perMinute: Int?
 
-    /// Describes what was spent.
+    /// Creates a value from its parts.
     public init(total: Int?, perHour: Int? = nil, perMinute: Int? = nil) {
         (self.total, self.perHour, self.perMinute) = (total, perHour, perMinute)
     }
@@ -78,7 +78,7 @@ extension CharacteristicKey where Self == TypedCharacteristic<IndoorBikeData> {
         TypedCharacteristic(BluetoothUUID(0x2AD2)) { reader throws(MalformedValue) in
             let flags = Flags(try reader.uint16())
             var value = IndoorBikeData()
-            // The bit is "more data": the speed is there when it is not set.
+            // The bit is "more data": the speed is present if it is not set.
             value.speed = try reader.uint16(if: !flags[0]).map { Double($0) / 100 }
             value.averageSpeed = try reader.uint16(if: flags[1]).map { Double($0) / 100 }
             value.cadence = try reader.uint16(if: flags[2]).map { Double($0) / 2 }

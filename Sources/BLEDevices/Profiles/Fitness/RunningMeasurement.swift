@@ -1,19 +1,19 @@
 public import BLEStreams
 
-/// What a foot pod measures (Running Speed and Cadence Service 1.0, 3.1).
+/// A measurement of a foot pod (Running Speed and Cadence Service 1.0, 3.1).
 public struct RunningMeasurement: Hashable, Sendable {
-    /// Metres a second, in steps of 1/256.
+    /// Metres per second, in steps of 1/256.
     public var speed: Double
-    /// Steps of one foot a minute.
+    /// Steps of one foot per minute.
     public var cadence: Int
-    /// The length of a stride, in metres; `nil` where the sensor doesn't say.
+    /// The length of a stride, in metres; `nil` if not reported.
     public var strideLength: Double?
-    /// The distance so far, in metres; `nil` where the sensor doesn't say.
+    /// The distance so far, in metres; `nil` if not reported.
     public var distance: Double?
-    /// Whether it is running; otherwise walking.
+    /// Whether the wearer is running, not walking.
     public var isRunning: Bool
 
-    /// Describes a measurement.
+    /// Creates a measurement from its values.
     public init(
         speed: Double,
         cadence: Int,

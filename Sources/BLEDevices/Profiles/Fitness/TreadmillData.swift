@@ -1,13 +1,13 @@
 public import BLEStreams
 
-/// What a treadmill measures (Fitness Machine Service 1.0, 4.4).
+/// A measurement of a treadmill (Fitness Machine Service 1.0, 4.4).
 ///
-/// A machine with more to say than one notification holds sends several, each with some of the fields; the last one of a
+/// A machine with more fields than fit in one notification sends several, each with some of them; the last one of a
 /// record has the speed.
 public struct TreadmillData: Hashable, Sendable {
-    /// Kilometres an hour; `nil` in all parts of a record but the last one.
+    /// Kilometres per hour; `nil` in all notifications of a record but the last.
     public var speed: Double?
-    /// The average of the speed, in kilometres an hour.
+    /// The average speed, in kilometres per hour.
     public var averageSpeed: Double?
     /// Metres, since the session began.
     public var distance: Int?
@@ -19,13 +19,13 @@ public struct TreadmillData: Hashable, Sendable {
     public var ascent: Double?
     /// Metres descended.
     public var descent: Double?
-    /// Kilometres a minute, in steps of 0.1.
+    /// Kilometres per minute, in steps of 0.1.
     public var pace: Double?
-    /// The average of the pace.
+    /// The average pace.
     public var averagePace: Double?
-    /// What was spent.
+    /// The energy spent.
     public var energy: ExpendedEnergy?
-    /// Beats a minute.
+    /// Beats per minute.
     public var heartRate: Int?
     /// Metabolic equivalents.
     public var metabolicEquivalent: Double?
@@ -33,12 +33,12 @@ public struct TreadmillData: Hashable, Sendable {
     public var elapsed: Int?
     /// Until the session ends, in seconds.
     public var remaining: Int?
-    /// The force on the belt, in newtons; `nil`: unknown, also where ``power`` is there.
+    /// The force on the belt, in newtons; `nil`: unknown, even if ``power`` is present.
     public var beltForce: Int?
-    /// Watts; `nil`: unknown, also where ``beltForce`` is there.
+    /// Watts; `nil`: unknown, even if ``beltForce`` is present.
     public var power: Int?
 
-    /// A record without fields, to be filled.
+    /// Creates an empty record, for fields to be set.
     public init() {}
 }
 
@@ -57,7 +57,7 @@ extension TreadmillData {
     fileprivate init(reading reader: inout ValueReader) throws(MalformedValue) {
         let flags = Flags(try reader.uint16())
         func known(_ value: Int?) -> Int? { value == Int(Int16.max) ? nil : value }
-        // The bit is "more data": the speed is there when it is not set.
+        // The bit is "more data": the speed is present if it is not set.
         speed = try reader.uint16(if: !flags[0]).map { Double($0) / 100 }
         averageSpeed = try reader.uint16(if: flags[1]).map { Double($0) / 100 }
         distance = try reader.uint24(if: flags[2])

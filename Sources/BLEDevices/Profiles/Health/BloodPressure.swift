@@ -2,7 +2,7 @@ public import BLEStreams
 
 /// A measurement of a blood-pressure monitor (Blood Pressure Service 1.1, 3.1).
 public struct BloodPressureMeasurement: Hashable, Sendable {
-    /// What the pressures are counted in.
+    /// What the pressures are measured in.
     public enum Unit: Hashable, Sendable {
         /// Millimetres of mercury.
         case millimetresOfMercury
@@ -28,24 +28,24 @@ public struct BloodPressureMeasurement: Hashable, Sendable {
         public static let improperPosition = Status(rawValue: 1 << 5)
     }
 
-    /// The systolic pressure; of an intermediate value the pressure of the cuff.
+    /// The systolic pressure; in an intermediate value, the cuff's pressure.
     public var systolic: MedicalNumber
     /// The diastolic pressure; not a number in an intermediate value.
     public var diastolic: MedicalNumber
     /// The mean arterial pressure; not a number in an intermediate value.
     public var meanArterial: MedicalNumber
-    /// What the pressures are counted in.
+    /// What the pressures are measured in.
     public var unit: Unit
-    /// When it was measured, by the device's clock; `nil` where it has none.
+    /// When it was measured, by the device's clock; `nil` if not reported.
     public var measuredAt: DateTime?
-    /// The pulse, in beats per minute; `nil` where the device doesn't say.
+    /// The pulse, in beats per minute; `nil` if not reported.
     public var pulseRate: MedicalNumber?
-    /// Whose measurement it is; `nil` where the device doesn't say, 255: unknown.
+    /// The user's number; `nil` if not reported, 255: unknown.
     public var user: Int?
-    /// What may have disturbed the measurement; `nil` where the device doesn't say.
+    /// What may have disturbed the measurement; `nil` if not reported.
     public var status: Status?
 
-    /// Describes a measurement.
+    /// Creates a measurement from its values.
     public init(
         systolic: MedicalNumber,
         diastolic: MedicalNumber,
@@ -65,7 +65,8 @@ extension CharacteristicKey where Self == TypedCharacteristic<BloodPressureMeasu
     /// Blood Pressure Measurement, 2A35: indicated when a measurement is complete.
     public static var bloodPressureMeasurement: Self { .pressure(.Characteristics.bloodPressureMeasurement) }
 
-    /// Intermediate Cuff Pressure, 2A36: notified while a measurement is under way; its systolic pressure is the cuff's.
+    /// Intermediate Cuff Pressure, 2A36: notified while a measurement is under way; its systolic pressure is the
+    /// cuff's.
     public static var intermediateCuffPressure: Self { .pressure(.Characteristics.intermediateCuffPressure) }
 
     private static func pressure(_ uuid: BluetoothUUID) -> Self {

@@ -1,37 +1,37 @@
 public import BLEStreams
 
-/// A measurement of a scale that tells fat from muscle (Body Composition Service 1.0, 3.2).
+/// A measurement of a body composition scale (Body Composition Service 1.0, 3.2).
 public struct BodyCompositionMeasurement: Hashable, Sendable {
-    /// The part of fat, in percent; `nil` where the measurement failed.
+    /// The fat percentage; `nil` if the measurement failed.
     public var bodyFat: Double?
-    /// What masses and the height are counted in.
+    /// What masses and the height are measured in.
     public var unit: WeightMeasurement.Unit
-    /// When it was measured, by the device's clock; `nil` where it has none.
+    /// When it was measured, by the device's clock; `nil` if not reported.
     public var measuredAt: DateTime?
-    /// Whose measurement it is; `nil` where the device doesn't say, 255: unknown.
+    /// The user's number; `nil` if not reported, 255: unknown.
     public var user: Int?
-    /// The basal metabolism, in kilojoules a day.
+    /// The basal metabolism, in kilojoules per day.
     public var basalMetabolism: Int?
-    /// The part of muscle, in percent.
+    /// The muscle percentage.
     public var muscle: Double?
-    /// The mass of muscle, in the unit.
+    /// The muscle mass, in the unit.
     public var muscleMass: Double?
-    /// The mass without fat, in the unit.
+    /// The fat-free mass, in the unit.
     public var fatFreeMass: Double?
-    /// The mass without fat and bone, in the unit.
+    /// The soft lean mass, without fat and bone, in the unit.
     public var softLeanMass: Double?
-    /// The mass of water, in the unit.
+    /// The body water mass, in the unit.
     public var bodyWaterMass: Double?
     /// The impedance, in ohms.
     public var impedance: Double?
-    /// The whole mass, in the unit.
+    /// The weight, in the unit.
     public var weight: Double?
     /// The height, in metres or inches.
     public var height: Double?
-    /// Whether the measurement needs several packets, of which this is one.
+    /// Whether this is one of several packets of the measurement.
     public var isPartOfSeveral: Bool
 
-    /// Describes a measurement.
+    /// Creates a measurement from its values.
     public init(bodyFat: Double?, unit: WeightMeasurement.Unit = .kilograms) {
         (self.bodyFat, self.unit, isPartOfSeveral) = (bodyFat, unit, false)
     }
@@ -71,15 +71,15 @@ extension CharacteristicKey where Self == TypedCharacteristic<BodyCompositionMea
             let mass = value.unit.massSteps
             writer.uint16(flags.bits)
             if value.bodyFat == nil { writer.uint16(.max) }
-            try writer.put(value.bodyFat, by: 10, as: UInt16.self, "the part of fat")
+            try writer.put(value.bodyFat, by: 10, as: UInt16.self, "the fat percentage")
             try writer.put(value.measuredAt)
             try writer.put(value.user, as: UInt8.self, "the user")
             try writer.put(value.basalMetabolism, as: UInt16.self, "the basal metabolism")
-            try writer.put(value.muscle, by: 10, as: UInt16.self, "the part of muscle")
-            try writer.put(value.muscleMass, by: mass, as: UInt16.self, "the mass of muscle")
-            try writer.put(value.fatFreeMass, by: mass, as: UInt16.self, "the mass without fat")
+            try writer.put(value.muscle, by: 10, as: UInt16.self, "the muscle percentage")
+            try writer.put(value.muscleMass, by: mass, as: UInt16.self, "the muscle mass")
+            try writer.put(value.fatFreeMass, by: mass, as: UInt16.self, "the fat-free mass")
             try writer.put(value.softLeanMass, by: mass, as: UInt16.self, "the soft lean mass")
-            try writer.put(value.bodyWaterMass, by: mass, as: UInt16.self, "the mass of water")
+            try writer.put(value.bodyWaterMass, by: mass, as: UInt16.self, "the body water mass")
             try writer.put(value.impedance, by: 10, as: UInt16.self, "the impedance")
             try writer.put(value.weight, by: mass, as: UInt16.self, "the weight")
             try writer.put(value.height, by: value.unit.heightSteps, as: UInt16.self, "the height")

@@ -2,8 +2,20 @@ public import BLEStreams
 
 /// Where a heart-rate sensor is worn (Heart Rate Service 1.0, 3.2).
 public enum BodySensorLocation: UInt8, Hashable, Sendable {
+    /// Elsewhere.
     case other = 0
-    case chest, wrist, finger, hand, earLobe, foot
+    /// On the chest, as a strap.
+    case chest
+    /// At the wrist.
+    case wrist
+    /// On a finger.
+    case finger
+    /// On a hand.
+    case hand
+    /// At an ear lobe.
+    case earLobe
+    /// On a foot.
+    case foot
 }
 
 extension CharacteristicKey where Self == TypedCharacteristic<BodySensorLocation> {
@@ -21,14 +33,14 @@ extension CharacteristicKey where Self == TypedCharacteristic<BodySensorLocation
     }
 }
 
-/// What a heart-rate sensor can be told to do (Heart Rate Service 1.0, 3.3).
+/// A command to a heart-rate sensor (Heart Rate Service 1.0, 3.3).
 public enum HeartRateControl: UInt8, Hashable, Sendable {
-    /// Counts the energy spent from zero again.
+    /// Resets the energy spent to zero.
     case resetEnergyExpended = 1
 }
 
 extension CharacteristicKey where Self == TypedCharacteristic<HeartRateControl> {
-    /// Heart Rate Control Point, 2A39: only written.
+    /// Heart Rate Control Point, 2A39: write-only.
     public static var heartRateControlPoint: Self {
         TypedCharacteristic(.Characteristics.heartRateControlPoint) { reader throws(MalformedValue) in
             let number = try reader.uint8()

@@ -4,7 +4,7 @@ public import BLEStreams
 public struct GlucoseMeasurement: Hashable, Sendable {
     /// A concentration in blood.
     public struct Concentration: Hashable, Sendable {
-        /// What a concentration is counted in.
+        /// What a concentration is measured in.
         public enum Unit: Hashable, Sendable {
             /// Kilograms per litre.
             case kilogramsPerLitre
@@ -14,22 +14,22 @@ public struct GlucoseMeasurement: Hashable, Sendable {
 
         /// The concentration, in the unit.
         public var value: MedicalNumber
-        /// What it is counted in.
+        /// What it is measured in.
         public var unit: Unit
-        /// The kind of the fluid: 1 capillary whole blood, 2 capillary plasma, 3 venous whole blood, 4 venous plasma, 5 arterial
-        /// whole blood, 6 arterial plasma, 7 undetermined whole blood, 8 undetermined plasma, 9 interstitial fluid, 10 control
-        /// solution.
+        /// The kind of the fluid: 1 capillary whole blood, 2 capillary plasma, 3 venous whole blood, 4 venous plasma, 5
+        /// arterial whole blood, 6 arterial plasma, 7 undetermined whole blood, 8 undetermined plasma, 9 interstitial
+        /// fluid, 10 control solution.
         public var sampleType: Int
         /// Where the sample was taken: 1 finger, 2 alternate site, 3 earlobe, 4 control solution, 15 not available.
         public var sampleLocation: Int
 
-        /// Describes a concentration.
+        /// Creates a concentration from its values.
         public init(_ value: MedicalNumber, _ unit: Unit, sampleType: Int, sampleLocation: Int) {
             (self.value, self.unit) = (value, unit)
             (self.sampleType, self.sampleLocation) = (sampleType, sampleLocation)
         }
 
-        /// The concentration of glucose in milligrams per decilitre; a mole of it weighs 180.156 g.
+        /// The concentration of glucose in milligrams per decilitre; its molar mass is 180.156 g/mol.
         public var milligramsPerDecilitre: Double {
             switch unit {
             case .kilogramsPerLitre: value.value * 100_000
@@ -40,18 +40,18 @@ public struct GlucoseMeasurement: Hashable, Sendable {
 
     /// Counts the records of the device.
     public var sequenceNumber: Int
-    /// When it was taken, by the clock that the device had when it was set last.
+    /// When it was taken, by the device's clock before any change by the user.
     public var baseTime: DateTime
-    /// What the user has moved the clock by since, in minutes; `nil`: not at all.
+    /// The user's change to the clock, in minutes; `nil` if there is none.
     public var timeOffset: Int?
-    /// What was measured; `nil` where the record says only that something failed.
+    /// The result; `nil` if the record only reports a failure.
     public var concentration: Concentration?
-    /// What the sensor noticed, bit by bit (Glucose Service, Sensor Status Annunciation); `nil` where it doesn't say.
+    /// The status of the sensor, one bit each (Glucose Service, Sensor Status Annunciation); `nil` if not reported.
     public var sensorStatus: UInt16?
     /// Whether a ``GlucoseMeasurementContext`` with the same number follows.
     public var hasContext: Bool
 
-    /// Describes a record.
+    /// Creates a record from its values.
     public init(
         sequenceNumber: Int,
         baseTime: DateTime,
@@ -66,7 +66,7 @@ public struct GlucoseMeasurement: Hashable, Sendable {
 }
 
 extension CharacteristicKey where Self == TypedCharacteristic<GlucoseMeasurement> {
-    /// Glucose Measurement, 2A18: notified, one for each record that the Record Access Control Point asks for.
+    /// Glucose Measurement, 2A18: notified once for each record requested by the Record Access Control Point.
     public static var glucoseMeasurement: Self {
         TypedCharacteristic(.Characteristics.glucoseMeasurement) { reader throws(MalformedValue) in
             let flags = Flags(try reader.uint8())
@@ -110,18 +110,19 @@ extension CharacteristicKey where Self == TypedCharacteristic<GlucoseMeasurement
     }
 }
 
-/// What was around a glucose measurement: a meal, exercise, medication (Glucose Service 1.0.1, 3.2).
+/// The circumstances of a glucose measurement: a meal, exercise, medication (Glucose Service 1.0.1, 3.2).
 public struct GlucoseMeasurementContext: Hashable, Sendable {
     /// An amount of something.
     public struct Amount: Hashable, Sendable {
-        /// What it is of, by the number of the specification: 1 breakfast, 2 lunch …; 1 rapid-acting insulin, 2 short-acting ….
+        /// The kind, by its number in the specification: 1 breakfast, 2 lunch …; 1 rapid-acting insulin, 2 short-acting
+        /// ….
         public var kind: Int
-        /// How much: kilograms; litres where ``isVolume``.
+        /// The amount in kilograms, or in litres if ``isVolume``.
         public var value: MedicalNumber
-        /// Whether a volume is meant.
+        /// Whether the amount is a volume.
         public var isVolume: Bool
 
-        /// Describes an amount.
+        /// Creates an amount from its values.
         public init(kind: Int, value: MedicalNumber, isVolume: Bool = false) {
             (self.kind, self.value, self.isVolume) = (kind, value, isVolume)
         }
@@ -129,7 +130,7 @@ public struct GlucoseMeasurementContext: Hashable, Sendable {
 
     /// The record that it belongs to.
     public var sequenceNumber: Int
-    /// The carbohydrate that was eaten, in kilograms.
+    /// The carbohydrate eaten, in kilograms.
     public var carbohydrate: Amount?
     /// 1 before a meal, 2 after, 3 fasting, 4 casual, 5 bedtime.
     public var meal: Int?
@@ -137,21 +138,21 @@ public struct GlucoseMeasurementContext: Hashable, Sendable {
     public var tester: Int?
     /// 1 minor, 2 major health issues, 3 menses, 4 stress, 5 none, 15 not available.
     public var health: Int?
-    /// How long the exercise took, in seconds; 65,535: longer.
+    /// The duration of the exercise, in seconds; 65,535: longer.
     public var exerciseDuration: Int?
-    /// How hard the exercise was, in percent.
+    /// The intensity of the exercise, in percent.
     public var exerciseIntensity: Int?
-    /// What was taken.
+    /// The medication taken.
     public var medication: Amount?
     /// The long-term glucose, HbA1c, in percent.
     public var hbA1c: MedicalNumber?
 
-    /// Describes the circumstances of a record.
+    /// Creates a context from its values.
     public init(sequenceNumber: Int) { self.sequenceNumber = sequenceNumber }
 }
 
 extension CharacteristicKey where Self == TypedCharacteristic<GlucoseMeasurementContext> {
-    /// Glucose Measurement Context, 2A34: notified behind the measurement that it belongs to.
+    /// Glucose Measurement Context, 2A34: notified after the measurement it belongs to.
     public static var glucoseMeasurementContext: Self {
         TypedCharacteristic(.Characteristics.glucoseMeasurementContext) { reader throws(MalformedValue) in
             let flags = Flags(try reader.uint8())
@@ -178,7 +179,11 @@ extension CharacteristicKey where Self == TypedCharacteristic<GlucoseMeasurement
         } encode: { value, writer throws(MalformedValue) in
             guard (value.exerciseDuration == nil) == (value.exerciseIntensity == nil),
                 (value.tester == nil) == (value.health == nil)
-            else { throw MalformedValue("duration and intensity of the exercise, and tester and health, go together") }
+            else {
+                throw MalformedValue(
+                    "set both of the exercise's duration and intensity, or neither; and both of tester and health, or neither"
+                )
+            }
             let flags: Flags<UInt8> = Flags([
                 0: value.carbohydrate != nil, 1: value.meal != nil, 2: value.tester != nil,
                 3: value.exerciseDuration != nil, 4: value.medication != nil,

@@ -1,8 +1,8 @@
 public import BLEStreams
 
-/// A temperature of a body (Health Thermometer Service 1.0, 3.1).
+/// A body temperature (Health Thermometer Service 1.0, 3.1).
 public struct TemperatureMeasurement: Hashable, Sendable {
-    /// What the number counts.
+    /// The unit of a temperature.
     public enum Unit: Hashable, Sendable {
         /// Degrees Celsius.
         case celsius
@@ -10,27 +10,43 @@ public struct TemperatureMeasurement: Hashable, Sendable {
         case fahrenheit
     }
 
-    /// Where a temperature is taken.
+    /// Where a temperature is measured.
     public enum Site: UInt8, Hashable, Sendable {
+        /// In an armpit.
         case armpit = 1
-        case body, ear, finger, gastrointestinalTract, mouth, rectum, toe, tympanum
+        /// On the body, wherever.
+        case body
+        /// At an ear lobe.
+        case ear
+        /// On a finger.
+        case finger
+        /// In the gastrointestinal tract.
+        case gastrointestinalTract
+        /// In the mouth.
+        case mouth
+        /// In the rectum.
+        case rectum
+        /// On a toe.
+        case toe
+        /// At the eardrum.
+        case tympanum
     }
 
     /// The temperature, in the unit.
     public var temperature: MedicalNumber
     /// The unit that the device shows.
     public var unit: Unit
-    /// When it was measured, by the device's clock; `nil` where it has none.
+    /// When it was measured, by the device's clock; `nil` if not reported.
     public var measuredAt: DateTime?
-    /// Where it was taken; `nil` where the device doesn't say, or says a reserved value.
+    /// Where it was measured; `nil` if not reported, or reserved.
     public var site: Site?
 
-    /// Describes a temperature.
+    /// Creates a temperature from its values.
     public init(_ temperature: MedicalNumber, unit: Unit = .celsius, measuredAt: DateTime? = nil, site: Site? = nil) {
         (self.temperature, self.unit, self.measuredAt, self.site) = (temperature, unit, measuredAt, site)
     }
 
-    /// The temperature in degrees Celsius; `nan` where it could not be measured.
+    /// The temperature in degrees Celsius; `nan` if it could not be measured.
     public var celsius: Double { unit == .celsius ? temperature.value : (temperature.value - 32) / 1.8 }
 }
 

@@ -2,22 +2,22 @@ public import BLEStreams
 
 /// A spot-check measurement of a pulse oximeter (Pulse Oximeter Service 1.0.1, 3.1).
 public struct SpotCheckMeasurement: Hashable, Sendable {
-    /// The saturation of the blood with oxygen, in percent.
+    /// The oxygen saturation of the blood, in percent.
     public var saturation: MedicalNumber
     /// The pulse, in beats per minute.
     public var pulseRate: MedicalNumber
-    /// When it was measured, by the device's clock; `nil` where it has none.
+    /// When it was measured, by the device's clock; `nil` if not reported.
     public var measuredAt: DateTime?
-    /// What the device says of the measurement, bit by bit; `nil` where it doesn't.
+    /// The status of the measurement, one bit each; `nil` if not reported.
     public var measurementStatus: UInt16?
-    /// What the device says of itself and its sensor: 16 bits, and 8 that are reserved; `nil` where it doesn't.
+    /// The status of the device and its sensor: 16 bits, and 8 that are reserved; `nil` if not reported.
     public var deviceStatus: UInt32?
-    /// The amplitude of the pulse, in percent; `nil` where the device doesn't say.
+    /// The amplitude of the pulse, in percent; `nil` if not reported.
     public var amplitudeIndex: MedicalNumber?
-    /// Whether the device's clock was never set.
+    /// Whether the device's clock has never been set.
     public var isClockUnset: Bool
 
-    /// Describes a measurement.
+    /// Creates a measurement from its values.
     public init(
         saturation: MedicalNumber,
         pulseRate: MedicalNumber,
@@ -63,35 +63,35 @@ extension CharacteristicKey where Self == TypedCharacteristic<SpotCheckMeasureme
     }
 }
 
-/// What a pulse oximeter measures all the time (Pulse Oximeter Service 1.0.1, 3.2).
+/// A continuous measurement of a pulse oximeter (Pulse Oximeter Service 1.0.1, 3.2).
 public struct ContinuousOximeterMeasurement: Hashable, Sendable {
     /// A saturation and a pulse rate that belong together.
     public struct Reading: Hashable, Sendable {
-        /// The saturation of the blood with oxygen, in percent.
+        /// The oxygen saturation of the blood, in percent.
         public var saturation: MedicalNumber
         /// The pulse, in beats per minute.
         public var pulseRate: MedicalNumber
 
-        /// Puts both together.
+        /// Creates a value from its parts.
         public init(saturation: MedicalNumber, pulseRate: MedicalNumber) {
             (self.saturation, self.pulseRate) = (saturation, pulseRate)
         }
     }
 
-    /// As the device averages usually.
+    /// With the device's usual averaging.
     public var normal: Reading
-    /// With a faster response; `nil` where the device doesn't say.
+    /// With a faster response; `nil` if not reported.
     public var fast: Reading?
-    /// With a slower response; `nil` where the device doesn't say.
+    /// With a slower response; `nil` if not reported.
     public var slow: Reading?
-    /// What the device says of the measurement, bit by bit; `nil` where it doesn't.
+    /// The status of the measurement, one bit each; `nil` if not reported.
     public var measurementStatus: UInt16?
-    /// What the device says of itself and its sensor: 16 bits, and 8 that are reserved; `nil` where it doesn't.
+    /// The status of the device and its sensor: 16 bits, and 8 that are reserved; `nil` if not reported.
     public var deviceStatus: UInt32?
-    /// The amplitude of the pulse, in percent; `nil` where the device doesn't say.
+    /// The amplitude of the pulse, in percent; `nil` if not reported.
     public var amplitudeIndex: MedicalNumber?
 
-    /// Describes a measurement.
+    /// Creates a measurement from its values.
     public init(
         normal: Reading,
         fast: Reading? = nil,

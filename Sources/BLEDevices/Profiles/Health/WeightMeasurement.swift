@@ -2,7 +2,7 @@ public import BLEStreams
 
 /// A measurement of a weight scale (Weight Scale Service 1.0, 3.2).
 public struct WeightMeasurement: Hashable, Sendable {
-    /// What a mass is counted in, and how finely.
+    /// The unit and resolution of a mass.
     public enum Unit: Hashable, Sendable {
         /// Kilograms, in steps of 5 g.
         case kilograms
@@ -10,30 +10,30 @@ public struct WeightMeasurement: Hashable, Sendable {
         case pounds
     }
 
-    /// The mass, in the unit; `nil` where the measurement failed.
+    /// The mass, in the unit; `nil` if the measurement failed.
     public var weight: Double?
-    /// What it is counted in.
+    /// The unit.
     public var unit: Unit
-    /// When it was measured, by the device's clock; `nil` where it has none.
+    /// When it was measured, by the device's clock; `nil` if not reported.
     public var measuredAt: DateTime?
-    /// Whose measurement it is; `nil` where the device doesn't say, 255: unknown.
+    /// The user's number; `nil` if not reported, 255: unknown.
     public var user: Int?
-    /// The body mass index, in kilograms per square metre; `nil` where the device doesn't say.
+    /// The body mass index, in kilograms per square metre; `nil` if not reported.
     public var bodyMassIndex: Double?
-    /// The user's height, in metres or, with pounds, in inches; there whenever the index is.
+    /// The user's height, in metres or, with pounds, in inches; present whenever the index is.
     public var height: Double?
 
-    /// Describes a measurement.
+    /// Creates a measurement from its values.
     public init(_ weight: Double?, unit: Unit = .kilograms, measuredAt: DateTime? = nil, user: Int? = nil) {
         (self.weight, self.unit, self.measuredAt, self.user) = (weight, unit, measuredAt, user)
     }
 
-    /// The mass in kilograms; `nil` where the measurement failed.
+    /// The mass in kilograms; `nil` if the measurement failed.
     public var kilograms: Double? { weight.map { unit == .kilograms ? $0 : $0 * 0.45359237 } }
 }
 
 extension WeightMeasurement.Unit {
-    /// How many steps are one unit.
+    /// The number of steps in one unit.
     var massSteps: Double { self == .kilograms ? 200 : 100 }
     var heightSteps: Double { self == .kilograms ? 1000 : 10 }
 }
@@ -58,7 +58,7 @@ extension CharacteristicKey where Self == TypedCharacteristic<WeightMeasurement>
             return value
         } encode: { value, writer throws(MalformedValue) in
             guard (value.bodyMassIndex == nil) == (value.height == nil) else {
-                throw MalformedValue("the body mass index and the height go together")
+                throw MalformedValue("set the body mass index and the height, both or neither")
             }
             let flags: Flags<UInt8> = Flags([
                 0: value.unit == .pounds, 1: value.measuredAt != nil, 2: value.user != nil,

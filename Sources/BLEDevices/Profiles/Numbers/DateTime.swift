@@ -1,4 +1,4 @@
-/// A date and a time of day without a time zone, as a device's clock has them (GATT Specification Supplement, Date Time).
+/// A date and a time of day without a time zone, from a device's clock (GATT Specification Supplement, Date Time).
 public struct DateTime: Hashable, Sendable {
     /// 1582 to 9999; 0: unknown.
     public var year: Int
@@ -13,7 +13,7 @@ public struct DateTime: Hashable, Sendable {
     /// 0 to 59.
     public var seconds: Int
 
-    /// Puts a date and a time of day together.
+    /// Creates a value from its parts.
     public init(year: Int, month: Int, day: Int, hours: Int = 0, minutes: Int = 0, seconds: Int = 0) {
         (self.year, self.month, self.day) = (year, month, day)
         (self.hours, self.minutes, self.seconds) = (hours, minutes, seconds)

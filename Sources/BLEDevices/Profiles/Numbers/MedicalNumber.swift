@@ -3,11 +3,11 @@
 /// The 16-bit form has 12 bits of mantissa and 4 of exponent, the 32-bit form 24 and 8
 /// (IEEE 11073-20601, SFLOAT-Type and FLOAT-Type).
 public struct MedicalNumber: Hashable, Sendable {
-    /// What a device sends in place of a number.
+    /// A special value in place of a number.
     public enum Special: Hashable, Sendable {
         /// The result is not a number: a measurement that failed, or a field that does not apply.
         case notANumber
-        /// The result can't be shown at this resolution.
+        /// The result can't be represented at this resolution.
         case notAtThisResolution
         /// The result is above the range.
         case positiveInfinity
@@ -23,14 +23,15 @@ public struct MedicalNumber: Hashable, Sendable {
     /// The digits of the number; 0 for a special value.
     public let mantissa: Int
 
-    /// The power of ten that the digits are multiplied by.
+    /// The exponent of the power of ten to multiply the digits by.
     public let exponent: Int
 
-    /// The number. Not a number, not at this resolution and reserved are `nan`; the infinities are infinite.
+    /// The number: `nan` for the special values not a number, not at this resolution and reserved; infinite for the
+    /// infinities.
     public var value: Double {
         switch special {
         case nil:
-            // No `Double` has more powers of ten than that.
+            // More powers of ten than any `Double` has.
             let power = (0..<min(exponent.magnitude, 400)).reduce(1.0) { power, _ in power * 10 }
             return exponent < 0 ? Double(mantissa) / power : Double(mantissa) * power
         case .positiveInfinity: return .infinity
@@ -39,17 +40,17 @@ public struct MedicalNumber: Hashable, Sendable {
         }
     }
 
-    /// Makes a number of its digits and a power of ten.
+    /// Creates a number from its digits and exponent.
     public init(mantissa: Int, exponent: Int) {
         (special, self.mantissa, self.exponent) = (nil, mantissa, exponent)
     }
 
-    /// Makes a special value.
+    /// Creates a special value.
     public init(_ special: Special) { (self.special, mantissa, exponent) = (special, 0, 0) }
 
-    /// Rounds a value to a number of decimals.
+    /// Creates a number, rounded to the given number of decimals.
     ///
-    /// A value that is not finite, or has more than 18 digits then, becomes the special value that stands for it.
+    /// A value that is not finite, or then has more than 18 digits, becomes the corresponding special value.
     public init(_ value: Double, decimals: Int) {
         let scaled = (0..<min(decimals.magnitude, 400)).reduce(value) { value, _ in
             decimals < 0 ? value / 10 : value * 10
@@ -78,7 +79,7 @@ extension MedicalNumber: CustomStringConvertible {
 }
 
 extension MedicalNumber {
-    /// How the bits of a form are shared out.
+    /// The layout of the bits of a format.
     struct Form {
         let mantissaBits: Int
         let exponentBits: Int
@@ -86,7 +87,7 @@ extension MedicalNumber {
         static let short = Form(mantissaBits: 12, exponentBits: 4)
         static let long = Form(mantissaBits: 24, exponentBits: 8)
 
-        /// The largest mantissa that isn't a special value.
+        /// The largest mantissa that is not a special value.
         var greatest: Int { 1 << (mantissaBits - 1) - 3 }
 
         /// The mantissas of the special values, with the exponent 0.
@@ -112,7 +113,7 @@ extension MedicalNumber {
         }
     }
 
-    /// The bits of the number; `nil` where it has no room in the form.
+    /// The bits of the number; `nil` if it does not fit in the format.
     func bits(_ form: Form) -> UInt32? {
         if let special { return form.specials.first { $0.1 == special }.map { UInt32($0.0) } }
         let exponents = -(1 << (form.exponentBits - 1))..<(1 << (form.exponentBits - 1))

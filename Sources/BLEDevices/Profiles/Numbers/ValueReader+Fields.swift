@@ -30,7 +30,7 @@ extension ValueReader {
         )
     }
 
-    /// What is left, as text; octets of zero at its end, which some devices fill their strings with, don't count.
+    /// The remaining octets as text, without trailing zero octets, with which some devices pad their strings.
     public mutating func text() throws(MalformedValue) -> String {
         let octets = try bytes(remaining.count)
         let end = octets.lastIndex { $0 != 0 }.map { $0 + 1 } ?? octets.startIndex
@@ -40,7 +40,7 @@ extension ValueReader {
         return text
     }
 
-    // MARK: - Fields that a flag announces
+    // MARK: - Fields indicated by a flag
 
     mutating func uint8(if isThere: Bool) throws(MalformedValue) -> Int? { isThere ? Int(try uint8()) : nil }
     mutating func uint16(if isThere: Bool) throws(MalformedValue) -> Int? { isThere ? Int(try uint16()) : nil }

@@ -25,7 +25,7 @@ extension ValueWriter {
 
     /// Seven octets: a date and a time of day.
     ///
-    /// - Throws: `MalformedValue` for a field that its octets have no room for.
+    /// - Throws: `MalformedValue` for a field out of the range of its octets.
     public mutating func dateTime(_ time: DateTime) throws(MalformedValue) {
         try put(time.year, as: UInt16.self, "the year")
         try put(time.month, as: UInt8.self, "the month")
@@ -35,7 +35,7 @@ extension ValueWriter {
         try put(time.seconds, as: UInt8.self, "the seconds")
     }
 
-    // MARK: - Fields that a flag announces
+    // MARK: - Fields indicated by a flag
 
     mutating func put<Field: FixedWidthInteger>(
         _ value: Int?,
@@ -49,7 +49,7 @@ extension ValueWriter {
         for shift in stride(from: 0, to: Field.bitWidth, by: 8) { uint8(UInt8(truncatingIfNeeded: value >> shift)) }
     }
 
-    /// A value in steps of a fraction: 21.5 by 100 is 2150.
+    /// A value in fractional steps: 21.5 by 100 is 2150.
     mutating func put<Field: FixedWidthInteger>(
         _ value: Double?,
         by steps: Double,

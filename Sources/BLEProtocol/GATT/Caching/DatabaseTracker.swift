@@ -71,8 +71,9 @@ package struct DatabaseTracker: Sendable {
     /// The searches whose answers are awaited.
     var open: [Int] = []
     var lastNumber = 0
-    /// Whether anything is kept for the next link, and whether it is what is known now.
-    var hasMemory: Bool
+    /// Whether anything is kept for the next link.
+    package internal(set) var hasMemory: Bool
+    /// Whether that is what is known now.
     var isMemoryRight = false
     /// Whether it has changed though it has no way to say so, on an earlier link or on this one.
     var mayChange: Bool
@@ -164,7 +165,14 @@ extension DatabaseTracker {
     }
 
     /// The answer to ``Request/Kind/discover``.
-    package mutating func discovered(_ number: Int, _ result: Result<GATTDatabase, GATTFailure>) -> Output {
+    ///
+    /// - Parameter hash: that of what was found, where it can be computed. Where the peer has another one something is missing,
+    ///   as after an error of its own in the middle, or it counts otherwise: what is found twice is right.
+    package mutating func discovered(
+        _ number: Int,
+        _ result: Result<GATTDatabase, GATTFailure>,
+        hash computed: [UInt8]? = nil
+    ) -> Output {
         var output = Output()
         guard close(number) else { return output }
         if number == verification {
@@ -177,6 +185,12 @@ extension DatabaseTracker {
             check(&output)
         case .failure(let failure):
             fail(failure, &output)
+        case .success(let found)
+        where computed != nil && nextHash != nil && computed != nextHash && found != self.found
+            && rounds < Self.patience:
+            self.found = found
+            rounds += 1
+            search(.discover, &output)
         case .success(let found):
             hash = nextHash.take()
             state = .settling(found)

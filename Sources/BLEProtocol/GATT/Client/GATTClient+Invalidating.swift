@@ -16,7 +16,9 @@ extension GATTClient {
             command.isStale = true
             onItsWay = .command(command)
         }
-        output.finished = (lost + waiting).sorted().map { Finished(id: $0, result: .failure(.databaseChanged)) }
+        for id in (lost + waiting).sorted() {
+            output.finished.append(Finished(id: id, result: .failure(.databaseChanged)))
+        }
 
         if slot?.stage == .running, let occupant, isMeant(occupant) {
             if slot?.sentMTU == nil {

@@ -2,9 +2,9 @@ extension GATTClient {
     /// What a step of the machine asks of its driver: independent lanes, most of them empty.
     package struct Output: Sendable {
         /// Procedures that ended, in order.
-        package var finished: [Finished] = []
+        package var finished = Few<Finished>()
         /// Notifications and indications, in order.
-        package var values: [ReceivedValue] = []
+        package var values = Few<ReceivedValue>()
         /// The one transaction timer.
         package var timer: TimerCommand?
         /// The bearer must be closed, for this reason.

@@ -106,13 +106,13 @@ package struct GATTClient: Sendable {
 
     /// Begins a procedure, or puts it at the end of the queue. Its result comes in ``Output/finished``, from this call
     /// where it can be told at once.
-    package mutating func begin<Procedure: GATTProcedure>(_ procedure: Procedure) -> (ProcedureID, Output) {
+    package mutating func begin(_ procedure: any GATTProcedure) -> (ProcedureID, Output) {
         lastProcedure &+= 1
         let id = ProcedureID(number: lastProcedure)
         var output = Output()
         if let closed {
             output.finished.append(Finished(id: id, result: .failure(.disconnected(closed))))
-        } else if Procedure.isCommand {
+        } else if type(of: procedure).isCommand {
             beginCommand(procedure, id, &output)
         } else if slot == nil, queue.isEmpty {
             start(procedure, id, &output)
@@ -126,6 +126,7 @@ package struct GATTClient: Sendable {
     /// its slot stays taken until it is answered. An id that has ended is ignored.
     package mutating func cancel(_ id: ProcedureID) -> Output {
         var output = Output()
+        let cancelled = Finished(id: id, result: .failure(.cancelled))
         if let index = queue.firstIndex(where: { $0.id == id }) {
             queue.remove(at: index)
         } else if let index = commands.firstIndex(where: { $0.id == id }) {
@@ -134,17 +135,18 @@ package struct GATTClient: Sendable {
         } else if case .command(var command)? = onItsWay, command.id == id, !command.isCancelled {
             command.isCancelled = true
             onItsWay = .command(command)
+        } else if slot?.id == id, slot?.stage == .running, slot?.sentMTU != nil {
+            slot?.stage = .abandoned
         } else if slot?.id == id, slot?.stage == .running {
-            if slot?.sentMTU == nil {
-                if offered == .request { offered = nil }
-                undo(&output)
-            } else {
-                slot?.stage = .abandoned
-            }
+            if offered == .request { offered = nil }
+            // Before those that end because of it.
+            output.finished.append(cancelled)
+            undo(&output)
+            return output
         } else {
             return output
         }
-        output.finished.insert(Finished(id: id, result: .failure(.cancelled)), at: 0)
+        output.finished.append(cancelled)
         return output
     }
 
@@ -238,7 +240,7 @@ extension GATTClient {
         }
     }
 
-    private mutating func start(_ procedure: some GATTProcedure, _ id: ProcedureID, _ output: inout Output) {
+    private mutating func start(_ procedure: any GATTProcedure, _ id: ProcedureID, _ output: inout Output) {
         var procedure = procedure
         switch procedure.erasedStart(context) {
         case .request(let request):
@@ -262,7 +264,7 @@ extension GATTClient {
         }
     }
 
-    private mutating func beginCommand(_ procedure: some GATTProcedure, _ id: ProcedureID, _ output: inout Output) {
+    private mutating func beginCommand(_ procedure: any GATTProcedure, _ id: ProcedureID, _ output: inout Output) {
         var procedure = procedure
         switch procedure.erasedStart(context) {
         case .command(let pdu): commands.append(Command(id: id, pdu: pdu, handles: procedure.handles))

@@ -16,13 +16,13 @@ public struct Characteristic: Hashable, Sendable {
     public var valueHandle: UInt16
 
     /// The last handle that belongs to the characteristic.
-    public var endHandle: UInt16
+    package var endHandle: UInt16
 
     /// The descriptors, ascending by handle.
     public var descriptors: [Descriptor]
 
     /// Makes a characteristic from the content of its declaration.
-    public init(
+    package init(
         uuid: BluetoothUUID,
         properties: Characteristic.Properties,
         handle: UInt16,
@@ -42,7 +42,7 @@ public struct Characteristic: Hashable, Sendable {
     public func descriptor(_ uuid: BluetoothUUID) -> Descriptor? { descriptors.first { $0.uuid == uuid } }
 
     /// The Client Characteristic Configuration descriptor (2902), by which notifications are switched.
-    public var clientConfiguration: Descriptor? { descriptor(AttributeType.clientConfiguration) }
+    package var clientConfiguration: Descriptor? { descriptor(AttributeType.clientConfiguration) }
 }
 
 /// A descriptor of a characteristic: an attribute that says more about its value.
@@ -56,7 +56,7 @@ public struct Descriptor: Hashable, Sendable {
     public var handle: UInt16
 
     /// Makes a descriptor from its type and handle.
-    public init(uuid: BluetoothUUID, handle: UInt16) {
+    package init(uuid: BluetoothUUID, handle: UInt16) {
         self.uuid = uuid
         self.handle = handle
     }

@@ -6,7 +6,7 @@ public struct GATTDatabase: Hashable, Sendable {
     public var services: [GATTService]
 
     /// Makes a database of services that are ascending by handle.
-    public init(services: [GATTService] = []) { self.services = services }
+    package init(services: [GATTService] = []) { self.services = services }
 
     /// The first service with this UUID, if any.
     public func service(_ uuid: BluetoothUUID) -> GATTService? { services.first { $0.uuid == uuid } }
@@ -26,27 +26,27 @@ public struct GATTDatabase: Hashable, Sendable {
     }
 
     /// The service to whose range a handle belongs.
-    public func service(containing handle: UInt16) -> GATTService? {
+    package func service(containing handle: UInt16) -> GATTService? {
         services.first { $0.handle <= handle && handle <= $0.endHandle }
     }
 
     /// The characteristic to which a handle belongs: its declaration's, its value's, or a descriptor's.
-    public func characteristic(containing handle: UInt16) -> Characteristic? {
+    package func characteristic(containing handle: UInt16) -> Characteristic? {
         service(containing: handle)?.characteristics.first { $0.handle <= handle && handle <= $0.endHandle }
     }
 
     /// The characteristic whose value has this handle.
-    public func characteristic(valueHandle: UInt16) -> Characteristic? {
+    package func characteristic(valueHandle: UInt16) -> Characteristic? {
         characteristic(containing: valueHandle).flatMap { $0.valueHandle == valueHandle ? $0 : nil }
     }
 
     /// The descriptor that has this handle.
-    public func descriptor(handle: UInt16) -> Descriptor? {
+    package func descriptor(handle: UInt16) -> Descriptor? {
         characteristic(containing: handle)?.descriptors.first { $0.handle == handle }
     }
 
-    /// Whether a handle has the same meaning in another database: the same characteristic, laid out in the same way, in a
-    /// service of the same type.
+    /// Whether a handle has the same meaning in another database: the same characteristic, laid out in the same way, in
+    /// a service of the same type.
     package func means(_ handle: UInt16, theSameAs other: GATTDatabase) -> Bool {
         guard let service = service(containing: handle), let twin = other.service(containing: handle),
             service.uuid == twin.uuid, service.handle == twin.handle

@@ -13,7 +13,7 @@ public struct GATTService: Hashable, Sendable {
     public var handle: UInt16
 
     /// The last handle that belongs to the service.
-    public var endHandle: UInt16
+    package var endHandle: UInt16
 
     /// The services that this one refers to, in the order of their declarations.
     public var includedServices: [GATTService.Inclusion]
@@ -22,7 +22,7 @@ public struct GATTService: Hashable, Sendable {
     public var characteristics: [Characteristic]
 
     /// Makes a service from the content of its declaration.
-    public init(
+    package init(
         uuid: BluetoothUUID,
         isPrimary: Bool = true,
         handle: UInt16,
@@ -59,10 +59,10 @@ extension GATTService {
         public var startHandle: UInt16
 
         /// The last handle of the service that is referred to.
-        public var endHandle: UInt16
+        package var endHandle: UInt16
 
         /// Makes a reference from the content of its declaration.
-        public init(uuid: BluetoothUUID, handle: UInt16, startHandle: UInt16, endHandle: UInt16) {
+        package init(uuid: BluetoothUUID, handle: UInt16, startHandle: UInt16, endHandle: UInt16) {
             self.uuid = uuid
             self.handle = handle
             self.startHandle = startHandle

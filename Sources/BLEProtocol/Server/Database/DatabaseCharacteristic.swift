@@ -4,6 +4,8 @@ package struct DatabaseCharacteristic: Hashable, Sendable {
     package var id: String
     /// The name of its service's description.
     package var service: String
+    /// The type of its service.
+    package var serviceUUID: BluetoothUUID
     package var uuid: BluetoothUUID
     package var properties: Characteristic.Properties
     /// The handle of its declaration.
@@ -18,6 +20,7 @@ package struct DatabaseCharacteristic: Hashable, Sendable {
     package init(
         id: String,
         service: String,
+        serviceUUID: BluetoothUUID,
         uuid: BluetoothUUID,
         properties: Characteristic.Properties,
         declaration: UInt16,
@@ -27,6 +30,7 @@ package struct DatabaseCharacteristic: Hashable, Sendable {
     ) {
         self.id = id
         self.service = service
+        self.serviceUUID = serviceUUID
         self.uuid = uuid
         self.properties = properties
         self.declaration = declaration

@@ -85,6 +85,7 @@ struct ServiceLayout {
             DatabaseCharacteristic(
                 id: characteristic.id,
                 service: service.id,
+                serviceUUID: service.uuid,
                 uuid: characteristic.uuid,
                 properties: characteristic.declaredProperties,
                 declaration: declaration,

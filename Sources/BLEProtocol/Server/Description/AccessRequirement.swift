@@ -74,9 +74,9 @@ public struct AttributePermissions: Hashable, Sendable {
     /// Every client may read, none may write.
     public static let readOnly = AttributePermissions(read: .open)
     /// Every client may write, none may read.
-    public static let writeOnly = AttributePermissions(write: .open)
+    package static let writeOnly = AttributePermissions(write: .open)
     /// Every client may read and write.
-    public static let readWrite = AttributePermissions(read: .open, write: .open)
+    package static let readWrite = AttributePermissions(read: .open, write: .open)
 
     /// The permissions that a characteristic's properties promise, each with the same requirement.
     ///

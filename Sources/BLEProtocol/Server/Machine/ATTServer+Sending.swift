@@ -85,15 +85,12 @@ extension ATTServer {
         guard refusal == nil else { throw .insufficientSecurity }
     }
 
-    /// Whether there is a reason to ask for ``nextPDU()``.
-    package var hasSomethingToSend: Bool { !outbox.isEmpty }
-
     /// The PDU to be sent next; the same one until ``sent()``. `nil`: nothing for now.
     ///
     /// A driver that hands it to the link without its lock says ``sending()`` before, and ``sent()`` or ``notSent()``
     /// after.
     package mutating func nextPDU() -> [UInt8]? {
-        guard !hasEnded else { return nil }
+        guard !outbox.isEmpty, !hasEnded else { return nil }
         return outbox.next(mtu: mtu, isExchangingMTU ? .none : isOutOfSync ? .only(caching.indication) : .all)
     }
 

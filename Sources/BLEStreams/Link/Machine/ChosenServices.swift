@@ -1,14 +1,14 @@
 import BLEProtocol
 
-/// Services that were discovered alone, on a link of which not everything is known.
+/// Individually discovered services, on a link whose services are not all known.
 struct ChosenServices {
     private var asked: Set<BluetoothUUID> = []
     private(set) var database = GATTDatabase()
 
-    /// Those that have not been asked for yet.
+    /// The UUIDs not yet discovered.
     func missing(of uuids: [BluetoothUUID]) -> [BluetoothUUID] { uuids.filter { !asked.contains($0) } }
 
-    /// Takes note of what was found of these UUIDs.
+    /// Records the services found for these UUIDs.
     mutating func add(_ found: GATTDatabase, of uuids: [BluetoothUUID]) {
         asked.formUnion(uuids)
         let known = Set(database.services.map(\.handle))
@@ -18,7 +18,7 @@ struct ChosenServices {
 }
 
 extension GATTDatabase {
-    /// The services of these UUIDs alone.
+    /// Only the services of these UUIDs.
     func only(_ uuids: [BluetoothUUID]) -> GATTDatabase {
         GATTDatabase(services: services.filter { uuids.contains($0.uuid) })
     }

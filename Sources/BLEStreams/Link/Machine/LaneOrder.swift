@@ -1,8 +1,8 @@
-/// Who may use a link, and who waits for it; a value without I/O.
+/// The order of access to a link; a value without I/O.
 ///
-/// Operations share the link; a hold has it alone. First come, first served: an operation that comes behind a waiting
-/// hold waits too, so that operations without end don't keep a command from its turn. What the holder itself does
-/// passes at once. A hold is over when its holder has said so and everything that it began is done.
+/// Operations share the link; a hold has it exclusively. First come, first served: an operation behind a waiting hold
+/// waits too, so that a stream of operations can't starve a command. The holder's own operations pass immediately. A
+/// hold ends when its holder has released it and all operations it began are done.
 ///
 /// ```
 /// shared (any number of operations) ─► held ─► draining ─► shared …
@@ -13,35 +13,35 @@ struct LaneOrder {
 
     private enum Kind { case operation, hold }
 
-    /// Those that wait, the first one first.
+    /// The queue.
     private var waiting: [(id: ID, kind: Kind)] = []
 
-    /// Operations under way, of the holder or of anybody while nobody holds; the oldest first, and few.
+    /// Operations in progress, of the holder, or of anyone while there is no hold; the oldest first, and few.
     private var operations: [ID] = []
 
-    /// Operations under way that are over as soon as they have begun, and so need no number.
+    /// Operations in progress that end as soon as they begin, and so need no number.
     private var instants = 0
 
-    /// Who has the link alone.
+    /// The hold with exclusive access.
     private var holder: ID?
 
-    /// Whether the holder has left.
+    /// Whether the holder has released it.
     private var isDraining = false
 
-    /// Whether the link is over: everybody passes, and learns it from the link.
+    /// Whether the link has ended: everything passes, and fails at the link.
     private var isOpen = false
 
     private var lastID: ID = 0
 
-    /// Whether anybody waits, or a hold does for the end of what its holder began.
+    /// Whether anything waits, including a released hold for the operations its holder began.
     var isWaitedFor: Bool { !waiting.isEmpty || isDraining }
 
-    /// Whether a hold still has the link.
+    /// Whether this hold still has the link.
     func isHeld(by id: ID?) -> Bool { id != nil && holder == id }
 
-    /// Asks to begin an operation; `isGranted` tells whether it may begin at once.
+    /// Requests the start of an operation; `isGranted` says whether it may begin immediately.
     ///
-    /// - Parameter pass: the hold in whose name it is asked; one that is over counts as none.
+    /// - Parameter pass: the hold that the operation belongs to; an ended one counts as none.
     mutating func beginOperation(pass: ID?) -> (id: ID, isGranted: Bool) {
         let id = makeID()
         if isOpen { return (id, true) }
@@ -53,7 +53,7 @@ struct LaneOrder {
         return (id, true)
     }
 
-    /// Begins an operation that is over at once, where it need not wait; whether it was begun.
+    /// Begins an operation that ends immediately, if it need not wait; returns whether it was begun.
     mutating func beginInstant(pass: ID?) -> Bool {
         guard passes(pass) else { return false }
         instants += 1
@@ -66,10 +66,10 @@ struct LaneOrder {
         return admit()
     }
 
-    /// Whether an operation could begin at once.
+    /// Whether an operation could begin immediately.
     func passes(_ pass: ID?) -> Bool { isOpen || isHeld(by: pass) || (holder == nil && waiting.isEmpty) }
 
-    /// Asks to have the link alone; `isGranted` tells whether it is so at once.
+    /// Requests exclusive access; `isGranted` says whether it is granted immediately.
     mutating func beginHold() -> (id: ID, isGranted: Bool) {
         let id = makeID()
         if isOpen { return (id, true) }
@@ -82,7 +82,7 @@ struct LaneOrder {
         return (id, true)
     }
 
-    /// An operation or a hold is over, or is not wanted any more; who may begin now. Again it does nothing.
+    /// Ends or withdraws an operation or a hold; returns what may begin now. Repeated calls have no effect.
     mutating func end(_ id: ID) -> [ID] {
         if holder == id {
             isDraining = true
@@ -95,7 +95,7 @@ struct LaneOrder {
         return admit()
     }
 
-    /// The link is over: all who wait may begin.
+    /// The link has ended: everything in the queue may begin.
     mutating func open() -> [ID] {
         isOpen = true
         holder = nil

@@ -1,28 +1,28 @@
 import BLEProtocol
 
-/// Why an operation of a link failed, or a subscription ended; put into words only where the program hears of it.
-/// Indirect: a result has room for it, and mostly is none.
+/// Why an operation of a link failed, or a subscription ended; put into words only for the program.
+/// Indirect, to keep results small, since most are successes.
 indirect enum LinkFailure: Error {
-    /// The procedure failed; `wasRaised` tells whether the link was made more secure for it in vain.
+    /// The procedure failed; `wasRaised` says whether the link was raised for it in vain.
     case procedure(GATTFailure, wasRaised: Bool = false)
-    /// The peer refused it, and the link could not be made more secure.
+    /// The peer refused it, and the link could not be raised.
     case notRaised(GATTFailure, because: BLEError)
-    /// The link could not be made as secure as the program demands for it.
+    /// The link could not be raised to the level that the program requires for it.
     case demand(LinkSecurity.Level, because: BLEError)
-    /// What the peer offers could not be found out.
+    /// The peer's services could not be discovered.
     case search(GATTFailure)
     /// The peer has no such characteristic.
     case notFound
-    /// What was named is not there any more, or means something else.
+    /// The named attribute has disappeared, or its handle refers to another one.
     case servicesChanged
-    /// The characteristic has none of the properties that it takes.
+    /// The characteristic has none of the required properties.
     case lacksProperty(Characteristic)
-    /// The link is over, or is being closed by this side.
+    /// The link has ended, or this side is closing it.
     case ended(DisconnectReason)
 }
 
 extension LinkFailure: Equatable {
-    /// Errors are equal where their words are.
+    /// Errors with the same words are equal.
     static func == (left: LinkFailure, right: LinkFailure) -> Bool {
         switch (left, right) {
         case (.procedure(let left, let wasRaised), .procedure(let right, let mayHaveBeen)):
@@ -41,12 +41,12 @@ extension LinkFailure: Equatable {
 }
 
 extension BLEError {
-    /// What an operation failed for.
+    /// Creates the error of a failed operation.
     ///
     /// - Parameters:
-    ///   - object: what it was about: `of 2A37 of C4:F2:17:1A:1D:BB`.
-    ///   - target: what was looked for, without a preposition.
-    ///   - security: how the link is secured, which says what is missing where that is not enough.
+    ///   - object: its object: `of 2A37 of C4:F2:17:1A:1D:BB`.
+    ///   - target: the object without a preposition.
+    ///   - security: the security of the link, to state what is missing if it is insufficient.
     init(
         _ failure: LinkFailure,
         operation: String,
@@ -63,7 +63,7 @@ extension BLEError {
             self = error
             self.operation = operation
             self.object = target()
-            cause = "the link is to be \(level) for it: \(error.cause)"
+            cause = "it requires a link that is \(level): \(error.cause)"
         case .search(let failure): self.init(failure, operation: operation, object: target())
         case .notFound: self = .noSuchCharacteristic(operation, target())
         case .servicesChanged: self = .servicesChanged(operation, target())
@@ -78,7 +78,7 @@ extension BLEError {
             operation: operation,
             object: target,
             cause: "the peripheral has no such characteristic",
-            remedy: "List what it has with Link.discover()."
+            remedy: "List its services with Link.discover()."
         )
     }
 
@@ -87,8 +87,8 @@ extension BLEError {
             .notSupported,
             operation: operation,
             object: object,
-            cause: "the characteristic has no such property; it has: \(found.properties)",
-            remedy: "Use one of the properties that it has, or another characteristic."
+            cause: "the characteristic does not support this; its properties: \(found.properties)",
+            remedy: "Use an operation that its properties permit, or another characteristic."
         )
     }
 }

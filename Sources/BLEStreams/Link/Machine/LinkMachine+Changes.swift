@@ -1,8 +1,8 @@
 import BLEProtocol
 
-/// What becomes of subscriptions when the peer's services change.
+/// The effect of changed services on subscriptions.
 extension LinkMachine {
-    /// Has Service Changed indicated; what it says goes to the tracker.
+    /// Subscribes to Service Changed; its indications go to the tracker.
     mutating func subscribe(toServiceChanged characteristic: Characteristic, _ output: inout Output) {
         let handle = characteristic.valueHandle
         if let former = serviceChanged?.handle {
@@ -28,7 +28,7 @@ extension LinkMachine {
         for value in values { take(tracker.serviceChanged(ClosedRange(serviceChanged: value)), &output) }
     }
 
-    /// Nothing is delivered of these handles before it is known what they mean.
+    /// Withholds values of these handles until their meaning is known.
     mutating func shut(_ range: ClosedRange<UInt16>) {
         if let handle = serviceChanged?.handle, range.contains(handle) { serviceChanged?.isFresh = false }
         for (id, entry) in subscriptions where entry.isWithin(range) {
@@ -45,23 +45,27 @@ extension LinkMachine {
         }
     }
 
-    /// It is known what the peer offers: goes on where it was, or with the new handles; what is not there any more ends.
+    /// The services are known: subscriptions continue, possibly with new handles; those of missing characteristics end.
     mutating func take(_ known: DatabaseTracker.Known, _ output: inout Output) {
         switch known.news {
-        case .first: return
+        case .first:
+            if unclaimed.isDue { switchOffUnclaimed(&output) }
+            return
         case .unchanged:
             for id in subscriptions.keys.sorted() { settleDoubt(id, isSame: true, &output) }
         case .changed(let before, let affected):
             let moving = subscriptions.filter { $0.value.isWithin(affected) }.sorted { $0.key < $1.key }
             for (_, entry) in moving { entry.characteristic.map { table.forget($0.valueHandle) } }
+            forgetUnclaimed()
             renewServiceChanged(affected, known.database, &output)
             for (id, entry) in moving { move(id, entry, from: before, to: known.database, &output) }
             output.add { $0.changed = known.database }
         }
         for write in table.resume() { carryOut(write, nil, &output) }
+        if unclaimed.isDue { switchOffUnclaimed(&output) }
     }
 
-    /// What waited is the consumer's, or may be somebody else's and is lost.
+    /// Withheld values belong to the consumer, or possibly to another characteristic, and are then lost.
     private mutating func settleDoubt(_ id: Subscription.ID, isSame: Bool, _ output: inout Output) {
         guard let held = subscriptions[id]?.held, held.isInDoubt else { return }
         subscriptions[id]?.held?.isInDoubt = false
@@ -85,14 +89,14 @@ extension LinkMachine {
         let found: Characteristic? =
             switch entry.selector {
             case .uuid(let uuid, let service): database.characteristic(uuid, in: service)
-            case .handle, .exactly: isSame ? database.characteristic(valueHandle: former.valueHandle) : nil
+            case .handle, .exactly, .id: isSame ? database.characteristic(valueHandle: former.valueHandle) : nil
             }
         guard let found else { return fail([id], .servicesChanged, &output) }
         settleDoubt(id, isSame: isSame && found.valueHandle == former.valueHandle, &output)
         arm(id, found, nil, &output)
     }
 
-    /// The peer has said that its own service may have changed, and it has not: subscribed to it is nobody any more.
+    /// The service of Service Changed may have changed, but has not: its subscription is void.
     private mutating func renewServiceChanged(
         _ affected: ClosedRange<UInt16>,
         _ database: GATTDatabase,
@@ -104,7 +108,7 @@ extension LinkMachine {
         subscribe(toServiceChanged: characteristic, &output)
     }
 
-    /// What became of the services can't be found out.
+    /// The services could not be discovered again.
     mutating func failSubscriptions(_ failure: GATTFailure, _ output: inout Output) {
         let unsure = subscriptions.filter { $0.value.held?.isInDoubt ?? false }.map(\.key).sorted()
         fail(unsure, .procedure(failure), &output)
@@ -112,7 +116,7 @@ extension LinkMachine {
 }
 
 extension ClosedRange<UInt16> {
-    /// The handles that an indication of Service Changed tells; all of them where it makes no sense.
+    /// The handles in an indication of Service Changed; all handles if it is malformed.
     fileprivate init(serviceChanged value: CharacteristicValue) {
         self = 0x0001...0xFFFF
         guard value.count == 4 else { return }

@@ -24,8 +24,11 @@ extension LinkMachine {
         if tracker.current == nil { chosen.add(found, of: uuids) }
     }
 
-    /// A wait that the tracker asked for is over.
-    mutating func waited(_ number: Int, _ output: inout Output) { take(tracker.waited(number), &output) }
+    /// A wait that the tracker asked for is over, or the one for those who claim early values.
+    mutating func waited(_ number: Int, _ output: inout Output) {
+        if number == Self.earlyWait { return claimsAreOver(&output) }
+        take(tracker.waited(number), &output)
+    }
 
     /// Finds a characteristic that may be used at once; `nil` where the peer must be asked, or the link may have to be more
     /// secure for it.
@@ -36,7 +39,8 @@ extension LinkMachine {
         } else {
             found = try? selector.find(in: chosen.database).get()
         }
-        return found.flatMap { demands[$0.uuid] == nil ? $0 : nil }
+        guard !demands.isEmpty, let found else { return found }
+        return demands.level(for: found, in: tracker.current ?? chosen.database) == nil ? found : nil
     }
 
     // MARK: - What the tracker asks for
@@ -116,7 +120,8 @@ extension LinkMachine {
     ) {
         searches[number] = nil
         let found = outcome.flatMap { $0.value(as: GATTDatabase.self).map(Result.success) ?? .failure(.cancelled) }
-        take(tracker.discovered(number, found), &output)
+        let hash = (try? found.get())?.computedHash()
+        take(tracker.discovered(number, found, hash: hash), &output)
     }
 
     mutating func probed(_ number: Int, _ outcome: Result<GATTSuccess, GATTFailure>, _ output: inout Output) {
@@ -143,12 +148,13 @@ extension LinkMachine {
 extension CharacteristicSelector {
     /// The characteristic that is meant.
     func find(in database: GATTDatabase) -> Result<Characteristic, LinkFailure> {
-        let found =
+        let found: Characteristic? =
             switch self {
             case .uuid(let uuid, let service): database.characteristic(uuid, in: service)
             case .handle(let handle): database.characteristic(valueHandle: handle)
             case .exactly(let wanted):
                 database.characteristic(valueHandle: wanted.valueHandle).flatMap { $0 == wanted ? $0 : nil }
+            case .id: nil
             }
         if let found { return .success(found) }
         if case .exactly = self { return .failure(.servicesChanged) }

@@ -55,7 +55,7 @@ extension LinkMachine {
         switch operations[index].target {
         case .aside(let procedure): run(procedure, id, &output)
         case .handles(let procedure): secure(procedure, id, &output)
-        case .characteristic, .find, .subscribe: find(id, &output)
+        case .characteristic, .find, .subscribe, .switchOff: find(id, &output)
         case .database: know(id, &output)
         case .hold: run(SlotBarrier(), id, &output)
         case .unsubscribe(let subscriber, let handle):
@@ -90,6 +90,7 @@ extension LinkMachine {
         switch index(of: id).map({ operations[$0].target }) {
         case .characteristic(let selector, _, _)?, .find(let selector)?: selector
         case .subscribe(let subscriber)?: subscriptions[subscriber]?.selector
+        case .switchOff(let handle, _)?: .handle(handle)
         default: nil
         }
     }
@@ -124,7 +125,7 @@ extension LinkMachine {
     ) {
         let id = operations[index].id
         guard operations[index].hasRepeated else {
-            let level = database.types(usedBy: procedure).compactMap { demands[$0] }.max()
+            let level = demands.level(for: procedure, in: database)
             if let level { return raise(to: level, for: nil, id, &output) }
             return use(procedure, id, &output)
         }
@@ -138,7 +139,12 @@ extension LinkMachine {
 
     /// A characteristic was found: raises the link where the program demands that for it.
     private mutating func use(_ found: Characteristic, _ id: OperationID, _ output: inout Output) {
-        if let level = demands[found.uuid] { return raise(to: level, for: found, id, &output) }
+        let isSwitchOff = index(of: id).map { operations[$0].target.isSwitchOff } ?? false
+        if !isSwitchOff, !demands.isEmpty,
+            let level = demands.level(for: found, in: tracker.current ?? chosen.database)
+        {
+            return raise(to: level, for: found, id, &output)
+        }
         proceed(with: found, id, &output)
     }
 
@@ -155,6 +161,9 @@ extension LinkMachine {
         case .subscribe(let subscriber):
             let place = operations.remove(at: index).place
             arm(subscriber, found, place, &output)
+        case .switchOff(_, let uuid):
+            let place = operations.remove(at: index).place
+            switchOff(found, ifIs: uuid, place, &output)
         default: finish(id, .success(.other(found)), &output)
         }
     }
@@ -214,21 +223,12 @@ extension LinkMachine {
             if case .subscribe(let subscriber) = target, let failure = result.failure {
                 fail([subscriber], failure, &output)
             }
+            if target.isSwitchOff { tellQuiet(&output) }
         } else {
             operations.remove(at: index)
             output.finished.append(Finished(id: id, result: result))
         }
         leave(place, &output)
-    }
-}
-
-extension GATTDatabase {
-    /// The types of the characteristics that a procedure reads or writes, or descriptors of theirs.
-    fileprivate func types(usedBy procedure: any GATTProcedure) -> [BluetoothUUID] {
-        let named = procedure.handles.compactMap { characteristic(containing: $0)?.uuid }
-        guard let type = procedure.attributeType else { return named }
-        let owners = services.flatMap(\.characteristics).filter { $0.descriptor(type) != nil }.map(\.uuid)
-        return named + [type] + owners
     }
 }
 

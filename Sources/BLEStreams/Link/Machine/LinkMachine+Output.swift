@@ -28,6 +28,8 @@ extension LinkMachine {
         var raises: [Raise] = []
         /// What is to be kept of the peer for later links.
         var memory: [DatabaseTracker.Memory] = []
+        /// What the peer keeps switched on if it is bonded, where that is not what was kept before.
+        var kept: [KeptSubscription]?
         /// The peer's services have changed: the new ones.
         var changed: GATTDatabase?
         /// The last subscription is switched off.

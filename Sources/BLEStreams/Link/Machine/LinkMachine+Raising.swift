@@ -1,9 +1,8 @@
 import BLEProtocol
 
-/// How a link becomes more secure for what is done on it: for an operation before it is begun, where the program demands that,
-/// and once where the peer refuses.
+/// Raises the link's security for operations: before an operation if the program requires it, and once after a refusal.
 extension LinkMachine {
-    /// Has the link raised before an operation goes on; at a level already it goes on at once.
+    /// Raises the link before an operation continues; if the level is already reached, it continues immediately.
     mutating func raise(
         to level: LinkSecurity.Level,
         for found: Characteristic?,
@@ -16,10 +15,10 @@ extension LinkMachine {
         output.add { $0.raises.append(.toLevel(level, lastRaise, asker(of: index))) }
     }
 
-    /// The peer has refused an operation, since the link isn't secure enough.
+    /// The peer has refused an operation because the link isn't secure enough.
     mutating func refused(_ id: OperationID, _ failure: GATTFailure, _ error: ATTError, _ output: inout Output) {
         guard let index = index(of: id) else { return }
-        // Raised since it was begun, for somebody else.
+        // Raised since it began, for another operation.
         if operations[index].rises != rises { return again(id, &output) }
         guard !operations[index].hasRaised else {
             return finish(id, .failure(.procedure(failure, wasRaised: true)), &output)
@@ -45,7 +44,7 @@ extension LinkMachine {
         }
     }
 
-    /// A wish for a more secure link has come to its end; one that nobody has any more is ignored.
+    /// A request to raise the link has ended; a withdrawn one is ignored.
     mutating func raised(_ raise: RaiseID, _ outcome: Raised, _ output: inout Output) {
         if let refused = raising.removeValue(forKey: raise) { return raised(refused, outcome, &output) }
         guard let index = operations.firstIndex(where: { $0.stage.isRaising(raise) }),
@@ -72,7 +71,7 @@ extension LinkMachine {
 
     // MARK: - Subscriptions
 
-    /// The peer has refused to be told what to send.
+    /// The peer has refused a subscription.
     mutating func refused(
         _ configuration: Configuration,
         _ failure: GATTFailure,
@@ -99,7 +98,7 @@ extension LinkMachine {
         }
     }
 
-    /// Writes again, unless the handle has come to mean something else.
+    /// Writes again, unless the handle now refers to something else.
     private mutating func again(
         _ configuration: Configuration,
         _ failure: GATTFailure,
@@ -113,7 +112,7 @@ extension LinkMachine {
         carryOut(configuration.write, configuration.place, hasRaised: hasRaised, &output)
     }
 
-    /// Has nothing raised any more for subscribers that have left.
+    /// Withdraws the requests of subscribers that have left.
     mutating func giveUpRaises(_ output: inout Output) {
         guard !raising.isEmpty else { return }
         let handles = Set(subscriptions.values.compactMap { $0.characteristic?.valueHandle })

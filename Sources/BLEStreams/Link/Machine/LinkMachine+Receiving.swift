@@ -1,9 +1,9 @@
 import BLEProtocol
 import BLERadio
 
-/// What comes from the peer, and what the two halves say of it.
+/// Received PDUs, and the outputs of the two halves.
 extension LinkMachine {
-    /// Notifications of one characteristic have come: who is to be given them, where that is all there is to do.
+    /// The consumers of received notifications of one characteristic, if delivering them is all there is to do.
     mutating func received(from handle: UInt16) -> [ValueConsumer]? {
         guard end == nil, let route = routes[handle], route.held.isEmpty, !route.isOwn else { return nil }
         hasReceived = true
@@ -16,9 +16,9 @@ extension LinkMachine {
         if end == nil { take(values, of: handle, &output) }
     }
 
-    /// A PDU that is for the client half; whether it was.
+    /// Handles a PDU for the client half.
     ///
-    /// - Returns: `false` for one that the server half is to be given.
+    /// - Returns: `false` for a PDU for the server half.
     mutating func received(_ pdu: [UInt8], at time: ReceptionTime, _ output: inout Output) -> Bool {
         hasReceived = true
         guard let first = pdu.first else { return true }
@@ -72,7 +72,7 @@ extension LinkMachine {
         }
     }
 
-    /// Nobody wants to know any more what becomes of a procedure.
+    /// Abandons a procedure: its outcome is ignored.
     mutating func withdraw(_ procedure: GATTClient.ProcedureID) { purposes.removeAll { $0.id == procedure } }
 
     mutating func take(_ step: ATTServer.Output, _ output: inout Output) {
@@ -90,7 +90,7 @@ extension LinkMachine {
 }
 
 extension ATTServer.Output {
-    /// Whether there is something in it for the program, and not for the driver alone.
+    /// Whether it contains anything for the program, not only for the driver.
     fileprivate var concernsProgram: Bool {
         !reads.isEmpty || !writes.isEmpty || !subscriptionChanges.isEmpty || !confirmed.isEmpty || !unconfirmed.isEmpty
             || !cancelled.isEmpty || !room.isEmpty

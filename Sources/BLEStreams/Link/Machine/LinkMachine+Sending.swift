@@ -34,12 +34,11 @@ extension LinkMachine {
         guard turn.isFree, end == nil else { return nil }
         server.isExchangingMTU = client.isExchangingMTU
         if server.mtu != client.mtu { server.setMTU(client.mtu) }
-        guard client.hasSomethingToSend || server.hasSomethingToSend else { return nil }
         let (pdu, isOfServer): ([UInt8], Bool)
-        if server.hasSomethingToSend, let next = server.nextPDU() {
+        if let next = server.nextPDU() {
             if let mtu = server.sending() { client.setMTU(mtu) }
             (pdu, isOfServer) = (next, true)
-        } else if let next = client.nextPDU() {
+        } else if client.hasSomethingToSend, let next = client.nextPDU() {
             client.sending()
             (pdu, isOfServer) = (next, false)
         } else {

@@ -80,6 +80,7 @@ extension LinkMachine {
             return leave(place, &output)
         }
         let handle = characteristic.valueHandle
+        unclaimed.handles[handle] = nil
         addRoute(id, handle, &output)
         let descriptor = characteristic.clientConfiguration?.handle
         let write = table.add(id, valueHandle: handle, descriptorHandle: descriptor, configuration)
@@ -108,13 +109,13 @@ extension LinkMachine {
     }
 
     /// Nothing more is to be done for now: lets others in, and tells who waits for the end.
-    private mutating func rest(_ place: LaneOrder.ID?, _ output: inout Output) {
+    mutating func rest(_ place: LaneOrder.ID?, _ output: inout Output) {
         leave(place, &output)
         tellQuiet(&output)
     }
 
-    private mutating func tellQuiet(_ output: inout Output) {
-        guard wantsQuiet, !table.isBusy, leaving == 0 else { return }
+    mutating func tellQuiet(_ output: inout Output) {
+        guard wantsQuiet, !table.isBusy, leaving == 0, !operations.contains(where: \.target.isSwitchOff) else { return }
         wantsQuiet = false
         output.add { $0.isQuiet = true }
     }
@@ -188,6 +189,7 @@ extension LinkMachine {
             output.tell(.ended(entry.consumer, nil))
             unsubscribe(id, &output)
         }
+        switchOffUnclaimed(isLast: true, &output)
         wantsQuiet = true
         tellQuiet(&output)
     }

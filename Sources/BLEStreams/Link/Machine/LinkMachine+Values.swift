@@ -1,12 +1,12 @@
 import BLEProtocol
 
-/// The way of a value: from its handle to those who want it, or to where it waits for them.
+/// The path of a value: from its handle to its consumers, or to the buffer where it waits for them.
 extension LinkMachine {
-    /// Has values that came one after the other delivered.
+    /// Delivers consecutive values.
     mutating func take(_ values: [CharacteristicValue], of handle: UInt16, _ output: inout Output) {
         guard let route = routes[handle] else {
             for value in values { early.keep(value, of: handle, now: now) }
-            return
+            return foundUnclaimed(handle, &output)
         }
         if !route.open.isEmpty {
             output.deliveries.append(Delivery(handle: handle, consumers: route.open, values: values))
@@ -15,7 +15,7 @@ extension LinkMachine {
         if route.isOwn { servicesChanged(values, &output) }
     }
 
-    /// Puts a value to those before it, where they are of the same characteristic.
+    /// Appends a value to the previous ones if they are of the same characteristic.
     mutating func take(_ value: CharacteristicValue, of handle: UInt16, _ output: inout Output) {
         let last = output.deliveries.count - 1
         if last >= 0, output.deliveries[last].handle == handle, let route = routes[handle], route.held.isEmpty,
@@ -27,19 +27,19 @@ extension LinkMachine {
         }
     }
 
-    /// PDUs were dropped before they came here. Where one characteristic alone is subscribed to, and no answer is awaited,
-    /// its values are missing. In all other cases nobody can tell whose it was.
+    /// PDUs were dropped before they arrived here. If only one characteristic is subscribed to and no response is
+    /// awaited, they were its values; otherwise it is unknown what they were.
     mutating func dropped(_ count: Int, _ output: inout Output) {
         drops += count
         guard routes.count == 1, !client.isAwaitingAnswer, let (handle, route) = routes.first else { return }
         for (_, entry) in subscriptions where entry.characteristic?.valueHandle == handle {
             output.tell(.lost(entry.consumer, count))
         }
-        // One that is missing may have said anything.
+        // A missing PDU may have been anything.
         if route.isOwn { take(tracker.serviceChanged(0x0001...0xFFFF), &output) }
     }
 
-    /// Has the values of a handle given to a subscriber from now on, after those that have come early.
+    /// Routes the values of a handle to a subscriber from now on, after the early ones.
     mutating func addRoute(_ id: Subscription.ID, _ handle: UInt16, _ output: inout Output) {
         guard let consumer = subscriptions[id]?.consumer else { return }
         if subscriptions[id]?.held == nil {
@@ -63,14 +63,14 @@ extension LinkMachine {
         if routes[handle]?.isEmpty == true { routes[handle] = nil }
     }
 
-    /// Has what waits handed over, unless it is in doubt whose it is, or somebody does so already.
+    /// Starts the delivery of withheld values, unless their owner is in doubt, or it is in progress.
     mutating func handOver(_ id: Subscription.ID, _ output: inout Output) {
         guard let entry = subscriptions[id], let held = entry.held, !held.isInDoubt, !held.isBeingTaken else { return }
         subscriptions[id]?.held?.isBeingTaken = true
         output.tell(.held(entry.consumer, id))
     }
 
-    /// A subscriber has its end: what waits for it is its own, or in doubt and lost.
+    /// A subscription ends: withheld values are its own, or in doubt and lost.
     func letGo(_ entry: Subscription, _ output: inout Output) {
         guard let held = entry.held else { return }
         if !held.isInDoubt, !held.values.isEmpty, let handle = entry.characteristic?.valueHandle {
@@ -80,7 +80,8 @@ extension LinkMachine {
         if lost > 0 { output.tell(.lost(entry.consumer, lost)) }
     }
 
-    /// What waits for a subscriber, and how many were lost behind it; `nil` where nothing does: values go on as they come.
+    /// The values withheld for a subscriber, and how many were lost after them; `nil` if there are none, so that values
+    /// are delivered directly.
     mutating func takeHeld(_ id: Subscription.ID) -> (values: [CharacteristicValue], lost: Int)? {
         guard let entry = subscriptions[id], let held = entry.held else { return nil }
         guard !held.isInDoubt else {

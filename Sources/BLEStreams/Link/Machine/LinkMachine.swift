@@ -49,6 +49,7 @@ struct LinkMachine: Sendable {
     var table = SubscriptionTable()
     var routes: SmallTable<UInt16, Route> = [:]
     var early = EarlyValues()
+    var unclaimed = Unclaimed()
     /// Where Service Changed was subscribed to, and whether that was after the last change.
     var serviceChanged: (handle: UInt16, isFresh: Bool)?
     /// Subscribers that have left, and wait for the lane to say so.
@@ -58,7 +59,7 @@ struct LinkMachine: Sendable {
 
     // How the link is protected.
     /// What the program demands of the link before it uses these characteristics.
-    var demands: [BluetoothUUID: LinkSecurity.Level] = [:]
+    var demands = SecurityDemands()
     /// How often the link has been raised: what was refused before may be allowed now.
     var rises = 0
     var lastRaise: RaiseID = 0
@@ -97,9 +98,12 @@ struct LinkMachine: Sendable {
     }
 
     /// The link has begun.
-    mutating func begin(now: Duration) {
+    ///
+    /// - Parameter kept: what the peer may have been subscribed to since an earlier link.
+    mutating func begin(now: Duration, kept: [KeptSubscription] = [], _ output: inout Output) {
         self.now = now
         early.begin(now: now)
+        expect(kept, &output)
     }
 
     /// Requests and commands wait while the link is being raised.
@@ -118,6 +122,7 @@ struct LinkMachine: Sendable {
     /// - Returns: why it really is over.
     mutating func ended(_ reason: DisconnectReason, _ output: inout Output) -> DisconnectReason {
         let final = closeReason ?? reason
+        if let kept = keptSubscriptions() { output.add { $0.kept = kept } }
         end = final
         take(client.ended(final), &output)
         take(server.ended(), &output)

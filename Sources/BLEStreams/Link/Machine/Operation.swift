@@ -44,15 +44,19 @@ extension LinkMachine {
         case subscribe(Subscription.ID)
         /// A subscriber of this value handle that has left.
         case unsubscribe(Subscription.ID, UInt16)
+        /// A characteristic that nobody wants and the peer sends, by value handle; where it is this one.
+        case switchOff(UInt16, BluetoothUUID?)
 
         var kind: Kind {
             switch self {
             case .characteristic, .handles, .find, .database: .attributes
             case .hold: .hold
             case .aside: .aside
-            case .subscribe, .unsubscribe: .subscription
+            case .subscribe, .unsubscribe, .switchOff: .subscription
             }
         }
+
+        var isSwitchOff: Bool { if case .switchOff = self { true } else { false } }
 
         /// Whether it names a characteristic that has to be found.
         var isFound: Bool {

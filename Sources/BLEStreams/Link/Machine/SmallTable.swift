@@ -30,9 +30,9 @@ struct SmallTable<Key: Equatable, Value> {
     @discardableResult
     mutating func removeValue(forKey key: Key) -> Value? { index(of: key).map { remove(at: $0) } }
 
-    var keys: [Key] { entries.map(\.key) }
+    var keys: [Key] { entries.map { $0.key } }
 
-    var values: [Value] { entries.map(\.value) }
+    var values: [Value] { entries.map { $0.value } }
 
     private func index(of key: Key) -> Int? { entries.firstIndex { $0.key == key } }
 

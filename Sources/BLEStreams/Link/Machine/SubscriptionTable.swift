@@ -54,6 +54,25 @@ struct SubscriptionTable {
         return next(valueHandle)
     }
 
+    /// Has the peer told that nobody wants what it sends without having been asked here; `nil` where somebody does, or that
+    /// is under way.
+    mutating func switchOff(valueHandle: UInt16, descriptorHandle: UInt16) -> Write? {
+        guard entries[valueHandle] == nil else { return nil }
+        var entry = Entry(descriptorHandle: descriptorHandle)
+        // Which of the two is on doesn't matter.
+        entry.actual = [.notify, .indicate]
+        entries[valueHandle] = entry
+        return next(valueHandle)
+    }
+
+    /// Whether a characteristic is subscribed to, or on its way there or back.
+    func hasEntry(_ valueHandle: UInt16) -> Bool { entries[valueHandle] != nil }
+
+    /// The characteristics that the peer sends, or has been asked to send.
+    var handlesInUse: [UInt16] {
+        entries.filter { !$0.value.actual.isEmpty || !($0.value.inFlight?.configuration ?? []).isEmpty }.map(\.key)
+    }
+
     /// Whether the peer has confirmed that it sends this subscriber's values.
     func isArmed(_ id: SubscriberID, valueHandle: UInt16) -> Bool {
         guard let entry = entries[valueHandle], let wanted = entry.subscribers[id] else { return false }

@@ -54,6 +54,24 @@ import Testing
         return tracker
     }
 
+    @Test func `what doesn't have the peer's hash is discovered once more, and believed when it is found twice`() throws
+    {
+        for isComplete in [true, false] {
+            var tracker = Tracker()
+            let first = tracker.hashRead(try number(tracker.want()), .success(Self.hash))
+            let again = tracker.discovered(try number(first), .success(Self.bare), hash: Self.otherHash)
+            #expect(kinds(again) == [.discover] && again.known == nil)
+            let settling =
+                isComplete
+                ? tracker.discovered(try number(again), .success(Self.database), hash: Self.hash)
+                : tracker.discovered(try number(again), .success(Self.bare), hash: Self.otherHash)
+            let known = tracker.hashRead(try number(settling), .success(Self.hash))
+            let database = isComplete ? Self.database : Self.bare
+            #expect(known.known == Tracker.Known(database: database, news: .first))
+            #expect(known.memory == .store(RememberedDatabase(database: database, hash: Self.hash)))
+        }
+    }
+
     @Test func `what is not remembered is discovered between two readings of the hash`() throws {
         var tracker = Tracker()
         let first = tracker.want()

@@ -48,7 +48,8 @@ struct MachineWorld {
     init(seed: UInt64, remembered: RememberedDatabase? = nil) {
         chance = Chance(seed: seed)
         machine = LinkMachine(maximumMTU: 517, servedClient: ServerClient(), remembered: remembered)
-        machine.begin(now: .zero)
+        var output = LinkMachine.Output()
+        machine.begin(now: .zero, &output)
         database = AttributeDatabase(services: Self.services(count: 1))
     }
 

@@ -108,7 +108,77 @@ extension Instructions {
         }
     }
 
+    /// Advertisements of 200 devices, each of which one of five scans looks for.
+    static func scan(_ count: Int) async throws {
+        let loop = try EventLoop(name: "benchmarks")
+        try await withTaskExecutorPreference(loop) {
+            let radio = HearingRadio()
+            let central = try await Central.open(.radio(radio))
+            let filters: [ScanFilter] = [
+                .service(.heartRate), .service(.battery), .namePrefix("Bench"), .manufacturer(0x0059, dataPrefix: [1]),
+                .rssi(atLeast: -40),
+            ]
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for filter in filters {
+                    let scan = central.scan(for: filter, duplicates: true).prefix(count / filters.count)
+                    group.addTask { for try await _ in scan {} }
+                }
+                radio.hear(on: loop)
+                try await group.waitForAll()
+                radio.stop()
+            }
+        }
+    }
+
     struct Missing: Error {}
+}
+
+/// A radio that hears 200 devices, each with the same advertisement again and again, until it is stopped.
+private struct HearingRadio: IdleRadio {
+    let timeline: any Timeline = StillTimeline()
+    private let hearing = Hearing()
+
+    private final class Hearing: Sendable {
+        struct State {
+            var tell: (@Sendable (ScanEvent) -> Void)?
+            var isStopped = false
+        }
+
+        let state = Mutex(State())
+    }
+
+    func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
+        hearing.state.withLock { $0.tell = events }
+        events(.started)
+        return RadioActivity {}
+    }
+
+    func stop() { hearing.state.withLock { $0.isStopped = true } }
+
+    /// Hears 50 of them, and the next ones when others have had their turn.
+    func hear(on loop: EventLoop, from first: Int = 0) {
+        loop.enqueue {
+            let (tell, isStopped) = hearing.state.withLock { ($0.tell, $0.isStopped) }
+            if isStopped { return }
+            tell?(.reports(Array(Self.reports[first..<first + 50])))
+            hear(on: loop, from: (first + 50) % Self.reports.count)
+        }
+    }
+
+    private static let reports = (0..<200).map { number in
+        let kinds: [[UInt8]] = [
+            [2, 1, 6, 3, 3, 0x0D, 0x18, 5, 9] + Array("Name".utf8), [2, 1, 6, 4, 0x16, 0x0F, 0x18, 90],
+            [2, 1, 6, 9, 9] + Array("Bench 12".utf8), [2, 1, 6, 6, 0xFF, 0x59, 0, 1, 2, 3], [2, 1, 6],
+        ]
+        let kind = number % kinds.count
+        return AdvertisingReport(
+            address: BluetoothAddress(rawValue: 0xC4F2_1700_0000 + UInt64(number), kind: .random),
+            rssi: kind == 4 ? -30 : -59,
+            isConnectable: true,
+            data: AdvertisingData(bytes: kinds[kind]),
+            time: DirectLink.time
+        )
+    }
 }
 
 /// A radio on which one central connects.

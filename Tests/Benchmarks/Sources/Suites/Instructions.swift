@@ -26,6 +26,7 @@ struct Instructions {
         case session
         case served
         case unwanted
+        case scans
 
         var name: String {
             switch self {
@@ -41,6 +42,7 @@ struct Instructions {
             case .session: "a session's value"
             case .served: "a server's notification to one central"
             case .unwanted: "an advertisement that nobody wants"
+            case .scans: "an advertisement of 200 devices' among five scans"
             }
         }
     }
@@ -164,6 +166,7 @@ struct Instructions {
         case .session: try await session(count)
         case .served: try await serve(count)
         case .unwanted: try await pass(count)
+        case .scans: try await scan(count)
         }
     }
 

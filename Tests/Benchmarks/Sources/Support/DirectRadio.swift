@@ -38,10 +38,14 @@ final class DirectLink: ATTLink {
     private let first = Mutex<[[UInt8]]>([])
     private let answers: Bool
 
-    /// - Parameter answers: whether there is a peripheral at the other end; else there is a client, who is silent.
-    init(answers: Bool = true) { self.answers = answers }
+    let peer: BluetoothAddress
 
-    let peer = SocketPairRadio.peer
+    /// - Parameter answers: whether there is a peripheral at the other end; else there is a client, who is silent.
+    init(peer: BluetoothAddress = SocketPairRadio.peer, answers: Bool = true) {
+        self.peer = peer
+        self.answers = answers
+    }
+
     var local: BluetoothAddress? { nil }
     var maximumPDUSize: Int { 672 }
     var isResumed: Bool { false }

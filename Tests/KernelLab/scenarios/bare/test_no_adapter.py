@@ -27,6 +27,13 @@ def test_every_command_says_that_there_is_no_adapter(ble, command):
     ble.bad(*command, status=1, says=["adapter"])
 
 
+def test_the_doctor_finds_none(ble):
+    run = ble("doctor", "--json")
+    assert run.status == 1, run
+    found = [record for record in run.records if record.get("finding") == "noAdapter"]
+    assert found and found[0]["severity"] == "obstacle" and found[0]["remedy"], run
+
+
 def test_an_adapter_that_is_not_there_is_named(ble):
     ble.bad("scan", "--adapter", "hci7", status=1, says=["hci7"])
 

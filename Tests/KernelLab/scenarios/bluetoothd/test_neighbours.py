@@ -39,6 +39,24 @@ def test_in_progress(ble, bluetoothd):
         client.stop()
 
 
+def test_the_doctor_names_who_scans_and_holds_links(ble, bluetoothd):
+    client = Process("discovering", sys.executable, "-m", "peers.bluez_discovery", bluetoothd.adapter)
+    try:
+        client.wait_line("discovering")
+        run = ble.good("doctor", "--json")
+        found = {record["finding"]: record for record in run.records if "finding" in record}
+        assert "bluetoothd" in found["otherScan"]["cause"] and found["otherScan"]["severity"] == "note", run
+    finally:
+        client.stop()
+    holder = ble.start("notify", PEER, names.BLUEZ_NOTIFY, "-v")
+    holder.wait_text("connected to", "stderr")
+    run = ble.good("doctor", "--json")
+    found = {record["finding"]: record for record in run.records if "finding" in record}
+    assert PEER in found["openLinks"]["cause"] and "bluetoothctl disconnect" in found["openLinks"]["remedy"], run
+    holder.interrupt()
+    holder.end()
+
+
 def test_start_discovery_has_its_turn_beside_a_scan(ble, bluetoothd):
     run = ble.start("scan", "--json")
     bluetoothd.management.wait_discovering(bluetoothd.index, on=True)

@@ -1,0 +1,83 @@
+import BLEDevices
+import BLESimulator
+import Glibc
+import Synchronization
+
+/// A room with a heater, which is warm in half a minute of its own; seen when the heater was switched three times.
+func room(_ stage: Stage) async throws {
+    let heater = Heater()
+    let room = LocalPeripheral(name: "Room") {
+        LocalService(.environmentalSensing) {
+            LocalCharacteristic(.temperature, [.read, .notify], value: 19)
+            LocalCharacteristic(.heater, [.write], value: .dynamic) { value, _ in
+                if heater.isSwitched(on: value == [1]) == 4 { stage.hasShownAll() }
+            }
+        }
+    }
+    try await room.run(on: stage.radio()) { server in
+        while true {
+            try await Task.sleep(for: .milliseconds(50))
+            try await server.notify(heater.step(), of: .temperature)
+        }
+    }
+}
+
+/// A heater, and the room that it heats.
+private final class Heater: Sendable {
+    private let state = Mutex((isOn: false, switches: 0, celsius: 19.0))
+
+    /// - Returns: how often it has been switched.
+    func isSwitched(on isOn: Bool) -> Int {
+        state.withLock { state in
+            state.isOn = isOn
+            state.switches += 1
+            return state.switches
+        }
+    }
+
+    /// - Returns: the temperature a moment later.
+    func step() -> Double {
+        state.withLock { state in
+            state.celsius += state.isOn ? 0.2 : -0.1
+            return state.celsius
+        }
+    }
+}
+
+/// A heart-rate sensor, whose second link is lost after five beats.
+func heart(_ stage: Stage) async throws {
+    let sensor = LocalPeripheral(name: "Heart rate") {
+        LocalService(.heartRate) {
+            LocalCharacteristic(BluetoothUUID.Characteristics.heartRateMeasurement, [.notify])
+        }
+    }
+    try await sensor.run(on: stage.radio()) { server in
+        var links = 0
+        for try await event in server.centralEvents {
+            guard case .connected(let central) = event else { continue }
+            links += 1
+            for beat in 0... {
+                try await Task.sleep(for: .milliseconds(50))
+                guard server.centrals.contains(central) else { break }
+                let outcome = try await server.notify(
+                    [0, UInt8(60 + beat % 10)],
+                    of: BluetoothUUID.Characteristics.heartRateMeasurement
+                )
+                if links == 2, beat > 5, !outcome.isEmpty { central.disconnect() }
+            }
+        }
+    }
+}
+
+/// A central that follows a thermometer for three seconds of values, and then has it ended.
+func visitor(_ stage: Stage) async throws {
+    let central = try await Central.open(stage.radio())
+    let server = try await central.scan(for: .service(.environmentalSensing)).timeout(.seconds(10)).first()
+    let values = server.peripheral.stream { $0.notifications(of: .temperature) }
+    var count = 0
+    for try await celsius in values {
+        print("  the visitor has received \(celsius) °C")
+        count += 1
+        if count == 3 { kill(getpid(), SIGTERM) }
+    }
+}

@@ -1,0 +1,30 @@
+import BLEDevices
+import Glibc
+
+/// Logs the temperatures of all thermometers nearby as CSV, each with the time at which it was received.
+///
+/// A thermometer that goes away is waited for, and one that comes later is added.
+func logger(on adapter: AdapterChoice, _ words: [String]) async throws {
+    try await Central.with(adapter) { central in
+        try await central.withFleet { fleet in
+            print("time,address,celsius")
+            try await withThrowingTaskGroup { group in
+                group.addTask {
+                    for try await thermometer in central.scan(for: .service(.environmentalSensing), .connectable) {
+                        fleet.add(Session.Plan(thermometer.peripheral).subscribing(to: .temperature))
+                    }
+                }
+                group.addTask {
+                    for try await item in fleet.values {
+                        let celsius = try TypedCharacteristic.temperature.value(of: item.value)
+                        let address = item.peripheral?.address.description ?? ""
+                        print("\(item.value.time.isoText),\(address),\(celsius)")
+                        // Into a file or a pipe, too.
+                        fflush(nil)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import BLEDevices
+
+extension BluetoothUUID {
+    static let lock = BluetoothUUID(high: 0x7A1C_0060_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
+    static let lockState = BluetoothUUID(high: 0x7A1C_0061_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
+}
+
+/// Reads a value that the device only gives to whoever has entered the passkey that it shows.
+///
+/// The link is paired when the value is refused, and the value is read again. The bond is kept: the next link is
+/// encrypted from the start, and no question is asked.
+func passkey(on adapter: AdapterChoice, _ words: [String]) async throws {
+    let answers = PairingAnswers(passkey: {
+        print("The passkey that the device shows:")
+        if let known = words.first { return UInt32(known) }
+        return try? await UInt32(typedLines.first())
+    })
+    try await Central.with(adapter) { central in
+        let lock = try await central.scan(for: .service(.lock)).timeout(.seconds(10)).first().peripheral
+        for visit in ["first", "second"] {
+            try await lock.withLink(pairing: answers) { link in
+                let state = try await link.read(BluetoothUUID.lockState)
+                let level = link.security.level?.description ?? "not encrypted"
+                print("The \(visit) link, \(level): the lock is \(state.text ?? state.hex).")
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import BLEDevices
+@preconcurrency import Dispatch
+import Glibc
+
+/// SIGTERM and SIGINT: what systemd and Ctrl-C send.
+private let shutdown = BLEStream<Void> { feed in
+    let sources = [SIGTERM, SIGINT].map { number in
+        signal(number, SIG_IGN)
+        return DispatchSource.makeSignalSource(signal: number)
+    }
+    for source in sources {
+        source.setEventHandler { feed.send(()) }
+        source.activate()
+    }
+    return { for source in sources { source.cancel() } }
+}
+
+/// A thermometer that takes its leave: when it is told to end, its centrals get a last value before their links end.
+func server(on adapter: AdapterChoice, _ words: [String]) async throws {
+    let thermometer = LocalPeripheral(name: "Thermometer") {
+        LocalService(.environmentalSensing) { LocalCharacteristic(.temperature, [.read, .notify], value: 20) }
+    }
+    try await thermometer.run(on: adapter) { server in
+        print("Serving. Ctrl-C ends it.")
+        for try await second in BLEStream<Int>.interval(.seconds(1)).take(until: shutdown) {
+            try await server.notify(20 + Double(second % 10) / 10, of: .temperature)
+        }
+        let outcomes = try await server.notify(-273.15, of: .temperature)
+        print("Centrals that were told of the end: \(outcomes.count { $0.isSent }).")
+    }
+    print("Ended.")
+}

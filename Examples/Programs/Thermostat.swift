@@ -1,0 +1,31 @@
+import BLEDevices
+
+extension BluetoothUUID {
+    static let heater = BluetoothUUID(high: 0x7A1C_0070_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
+}
+
+/// Keeps a room at a temperature: follows its thermometer, and switches its heater.
+///
+/// The mean of three values is compared, and the heater is switched half a degree beyond the target, so that it isn't
+/// switched back and forth. A lost link is made again; meanwhile the heater stays as it is.
+func thermostat(on adapter: AdapterChoice, _ words: [String]) async throws {
+    let target = words.first.flatMap { Double($0) } ?? 21
+    let plan = Session.Plan(finding: .service(.environmentalSensing)).subscribing(to: .temperature)
+    try await Central.with(adapter) { central in
+        try await central.withSession(plan) { session in
+            let demands = session.notifications(of: .temperature)
+                .movingAverage(ofLast: 3)
+                .reductions(into: (heats: false, celsius: target)) { demand, celsius in
+                    demand.celsius = celsius
+                    if celsius < target - 0.5 { demand.heats = true }
+                    if celsius > target + 0.5 { demand.heats = false }
+                }
+                .distinct(by: { $0.heats })
+            for try await demand in demands {
+                try await session.write([demand.heats ? 1 : 0], to: BluetoothUUID.heater)
+                let tenths = (demand.celsius * 10).rounded() / 10
+                print("\(tenths) °C: the heater is \(demand.heats ? "on" : "off").")
+            }
+        }
+    }
+}

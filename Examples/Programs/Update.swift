@@ -1,0 +1,27 @@
+import BLEDevices
+import Synchronization
+
+/// Updates the firmware of a device, and goes on where it was after a lost link.
+///
+/// When it is interrupted, run it again: the device knows how much of which image it has, and the rest is sent.
+func update(on adapter: AdapterChoice, _ words: [String]) async throws {
+    guard let file = words.first else { throw Usage("Which file? For example: app_update.bin") }
+    let image = try FirmwareImage(file: file)
+    try await Central.with(adapter) { central in
+        let device = try await central.scan(for: .service(FirmwareUpdateFlow.PlainProfile.standard.service))
+            .timeout(.seconds(10))
+            .first()
+        print("Updating \(device.name ?? "\(device.address)") with \(image.bytes.count) octets.")
+        try await device.peripheral.withQueue { queue in
+            try await withThrowingTaskGroup { group in
+                group.addTask {
+                    let steps = queue.progress.distinct(by: { [$0.phase, $0.fraction.map { "\(Int($0 * 10))" }] })
+                    for try await progress in steps { print("  \(progress)") }
+                }
+                defer { group.cancelAll() }
+                try await queue.run(FirmwareUpdateFlow(image))
+            }
+        }
+        print("The device has the new firmware.")
+    }
+}

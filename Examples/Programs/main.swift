@@ -1,0 +1,111 @@
+// Nine small programs, each in a file of its own: what a gateway, a tester or a logger is begun with.
+//
+//   swift run Programs                       lists them
+//   swift run Programs logger                runs one, on this machine's adapter; without one, on a simulated air
+//   swift run Programs logger --simulated    runs it on a simulated air, with the devices that it is for
+//
+// Ctrl-C switches off what was switched on, and drops the links, before a program ends.
+
+import BLEStreams
+import Glibc
+import Interruption
+
+/// One of the programs.
+struct Program: Sendable {
+    /// What it is called by.
+    var name: String
+    /// What it does, and the words that follow its name.
+    var summary: String
+    /// The words that it gets in the simulation when none are given.
+    var words: @Sendable () throws -> [String] = { [] }
+    /// Does it, until it is done or cancelled.
+    var run: @Sendable (AdapterChoice, [String]) async throws -> Void
+    /// Whether it takes SIGINT and SIGTERM itself.
+    var takesSignals = false
+    /// The devices that it is for.
+    var devices: @Sendable (Stage) async throws -> Void
+}
+
+/// A program is used in a wrong way.
+struct Usage: Error, CustomStringConvertible {
+    var description: String
+    init(_ description: String) { self.description = description }
+}
+
+let programs = [
+    Program(name: "logger", summary: "logs all thermometers nearby as CSV", run: logger, devices: thermometers),
+    Program(
+        name: "console",
+        summary: "is a console on a serial line (Nordic UART)",
+        words: { ["AT", "AT+VERSION"] },
+        run: console,
+        devices: modem
+    ),
+    Program(name: "presence", summary: "says which iBeacons come and go", run: presence, devices: beacons),
+    Program(
+        name: "configure",
+        summary: "changes all of some settings, or none: [interval=MS] [label=TEXT]",
+        words: { ["interval=1000", "label=Kitchen"] },
+        run: configure,
+        devices: configurable
+    ),
+    Program(
+        name: "update",
+        summary: "updates firmware, and resumes after a lost link: FILE",
+        words: { [try firmwareFile()] },
+        run: update,
+        devices: updatable
+    ),
+    Program(
+        name: "passkey",
+        summary: "reads a value that needs a passkey: [PASSKEY]",
+        words: { ["123456"] },
+        run: passkey,
+        devices: lock
+    ),
+    Program(name: "thermostat", summary: "keeps a room warm: [DEGREES]", run: thermostat, devices: room),
+    Program(
+        name: "operators",
+        summary: "is a tour of the operators, with a heart-rate sensor",
+        run: operators,
+        devices: heart
+    ),
+    Program(
+        name: "server",
+        summary: "is a thermometer that takes its leave when it is ended",
+        run: server,
+        takesSignals: true,
+        devices: visitor
+    ),
+]
+
+func start(_ program: Program, _ words: [String], isSimulated: Bool) async throws {
+    if isSimulated { return try await simulate(program, words) }
+    do {
+        try await program.run(.default, words)
+    } catch let error as BLEError where error.code == .adapterNotFound || error.code == .unsupportedSystem {
+        print("No adapter: \(error)")
+        try await simulate(program, words)
+    }
+}
+
+var words = CommandLine.arguments.dropFirst().filter { $0 != "--simulated" }
+let isSimulated = CommandLine.arguments.contains("--simulated")
+do {
+    guard let name = words.first, let program = programs.first(where: { $0.name == name }) else {
+        for program in programs { print("swift run Programs \(program.name)   \(program.summary)") }
+        exit(words.isEmpty ? 0 : 2)
+    }
+    words.removeFirst()
+    if program.takesSignals {
+        try await start(program, words, isSimulated: isSimulated)
+    } else {
+        let words = words
+        try await TerminationSignals().interrupt { try await start(program, words, isSimulated: isSimulated) }
+    }
+} catch is Interrupted {
+    exit(Interrupted.exitStatus)
+} catch {
+    print("\(error)")
+    exit(error is Usage ? 2 : 1)
+}

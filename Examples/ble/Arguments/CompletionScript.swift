@@ -1,0 +1,140 @@
+/// Scripts for shells, made of the tables of commands and options.
+enum CompletionScript {
+    /// What an option's value can be completed with.
+    private enum Completion {
+        case files
+        case adapters
+        case words([String])
+        case nothing
+    }
+
+    private static func completion(of value: String) -> Completion {
+        if value.contains("FILE") || value == "FOLDER" { return .files }
+        switch value {
+        case "hciN": return .adapters
+        case "LEVEL": return .words(["encrypted", "authenticated", "secureConnections"])
+        case "WHAT": return .words(["fast", "balanced", "lowPower"])
+        case "MODE": return .words(["upload", "test", "confirm", "testAndConfirm"])
+        default: return .nothing
+        }
+    }
+
+    /// The words that a subcommand's first parameter may be, where these are fixed: `[on|off|cycle]`.
+    private static func words(of command: any Command.Type) -> [String] {
+        if command == HelpCommand.self { return commands.map { $0.name } }
+        guard let first = command.parameters.first, first.contains("|"), !first.contains("FILE") else { return [] }
+        return first.filter { $0 != "[" && $0 != "]" }.split(separator: "|").map(String.init)
+    }
+
+    private static func takesFile(_ command: any Command.Type) -> Bool {
+        command.parameters.contains { $0.contains("FILE") }
+    }
+
+    // MARK: - bash
+
+    static var bash: String {
+        let cases = commands.map { command in
+            let options = (command.options + Option.common).map { "--\($0.name)" }.joined(separator: " ")
+            let words = words(of: command).joined(separator: " ")
+            let files = takesFile(command) ? "yes" : ""
+            return "        \(command.name)) options='\(options)' words='\(words)' files=\(files) ;;"
+        }
+        let valued = Set(
+            (commands.flatMap { $0.options } + Option.common).compactMap { option in
+                option.value.map { "        --\(option.name)) \(bashValue($0)) ;;" }
+            }
+        )
+        return """
+            # Completes `ble` in bash: source it, or put it where bash-completion looks.
+            _ble() {
+                local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
+                local command= word options words files
+                COMPREPLY=()
+                for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+                    case $word in -*) ;; *) command=$word; break ;; esac
+                done
+                case $previous in
+            \(valued.sorted().joined(separator: "\n"))
+                esac
+                case $command in
+                    '') options='\((Option.common + [.version]).map { "--\($0.name)" }.joined(separator: " "))'
+                        words='\(commands.map { $0.name }.joined(separator: " "))' ;;
+            \(cases.joined(separator: "\n"))
+                esac
+                if [[ $current == -* ]]; then
+                    COMPREPLY=($(compgen -W "$options" -- "$current"))
+                else
+                    COMPREPLY=($(compgen -W "$words" -- "$current"))
+                    [ -z "$files" ] || COMPREPLY+=($(compgen -f -- "$current"))
+                fi
+            }
+            complete -o filenames -F _ble ble
+
+            """
+    }
+
+    private static func bashValue(_ value: String) -> String {
+        switch completion(of: value) {
+        case .files: "COMPREPLY=($(compgen -f -- \"$current\")); return"
+        case .adapters:
+            "COMPREPLY=($(compgen -W \"all $(ls /sys/class/bluetooth 2>/dev/null)\" -- \"$current\")); return"
+        case .words(let words): "COMPREPLY=($(compgen -W \"\(words.joined(separator: " "))\" -- \"$current\")); return"
+        case .nothing: "return"
+        }
+    }
+
+    // MARK: - zsh
+
+    static var zsh: String {
+        let list = commands.map { "        \(quoted("\($0.name):\($0.summary)"))" }.joined(separator: "\n")
+        let cases = commands.map { command in
+            let options = (command.options + Option.common).map { "                \(zshOption($0))" }
+            let rest = words(of: command)
+            let words = "'*:word:(\(rest.joined(separator: " ")))'"
+            let parameter = !rest.isEmpty ? words : takesFile(command) ? "'*:file:_files'" : "'*: :'"
+            return "            \(command.name)) _arguments \\\n" + options.joined(separator: " \\\n")
+                + " \\\n                \(parameter) ;;"
+        }
+        return """
+            #compdef ble
+            # Completes `ble` in zsh: call it _ble, in a folder of fpath.
+            _ble() {
+                local context state line
+                local -a list
+                list=(
+            \(list)
+                )
+                _arguments -C \\
+            \((Option.common + [.version]).map { "        \(zshOption($0))" }.joined(separator: " \\\n")) \\
+                    '1:command:->command' '*::argument:->argument'
+                case $state in
+                    command) _describe command list ;;
+                    argument)
+                        case $line[1] in
+            \(cases.joined(separator: "\n"))
+                        esac ;;
+                esac
+            }
+            _ble "$@"
+
+            """
+    }
+
+    private static func zshOption(_ option: Option) -> String {
+        var text = "--\(option.name)"
+        if option.value != nil { text += "=" }
+        text += "[\(option.help.replacing("[", with: "(").replacing("]", with: ")"))]"
+        if let value = option.value {
+            text += ":\(value.replacing(":", with: " ")):"
+            switch completion(of: value) {
+            case .files: text += "_files"
+            case .adapters: text += "(all $(ls /sys/class/bluetooth 2>/dev/null))"
+            case .words(let words): text += "(\(words.joined(separator: " ")))"
+            case .nothing: break
+            }
+        }
+        return quoted(text)
+    }
+
+    private static func quoted(_ text: String) -> String { "'\(text.replacing("'", with: "'\\''"))'" }
+}

@@ -1,0 +1,41 @@
+/// What the words behind `ble` ask for.
+enum Invocation {
+    case command(any Command, CommonOptions)
+    /// The text that was asked for.
+    case help(String)
+    /// What is wrong with the words, with what to do.
+    case refused(String)
+
+    /// Reads the words; a command may read the files that they name, and does nothing else.
+    init(_ words: [String]) {
+        var name = "ble"
+        do throws(UsageError) {
+            let before = try Arguments(parsing: words, options: Option.common + [Option.version], stopsAtWord: true)
+            if before.has("version") {
+                self = .help("ble \(BLE.version)")
+                return
+            }
+            guard let word = before.words.first else {
+                self = before.has("help") ? .help(Help.text) : .refused("ble: a command is missing\n\n\(Help.text)\n")
+                return
+            }
+            guard let command = commands.first(where: { $0.name == word }) else {
+                throw UsageError("there is no command '\(word)'")
+            }
+            name += " \(word)"
+            var arguments = try Arguments(
+                parsing: Array(before.words.dropFirst()),
+                options: command.options + Option.common
+            )
+            arguments.add(before)
+            if arguments.has("help") {
+                self = .help(Help.text(of: command))
+            } else {
+                let common = try CommonOptions(arguments)
+                self = .command(try command.init(arguments), common)
+            }
+        } catch {
+            self = .refused("\(name): \(error.message)\nTry `\(name) --help`.\n")
+        }
+    }
+}

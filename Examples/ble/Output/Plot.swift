@@ -1,0 +1,62 @@
+import BLEStreams
+import Glibc
+
+/// A plot that grows downwards: a line for each value, with a point at its place on a scale.
+///
+/// The scale has round ends and grows as values demand it; each time it is drawn anew. It is as wide as the terminal, or 80
+/// columns where there is none.
+final class Plot {
+    private var scale: ClosedRange<Double>?
+
+    /// The line of a value, below the scale where that has changed; a value without a number has no point.
+    func line(_ value: CharacteristicValue, _ style: ValueStyle, named name: String) -> String {
+        let head = "\(name)\(value.time.clockText)  "
+        guard let number = style.decoded(value)?.firstNumber ?? value.integer else {
+            return head + style.text(of: value)
+        }
+        let figure = number.plainText
+        let shown = head + String(repeating: " ", count: max(0, 8 - figure.count)) + figure + "  "
+        let width = max(8, (TerminalSize(of: STDOUT_FILENO)?.columns ?? 80) - shown.count - 1)
+        var lines: [String] = []
+        if let grown = Self.grown(scale, by: number) {
+            scale = grown
+            lines.append(String(repeating: " ", count: shown.count) + Self.ends(of: grown, width))
+        }
+        lines.append(shown + Self.row(number, scale ?? number...number, width))
+        return lines.joined(separator: "\n")
+    }
+
+    /// The scale that a value asks for; `nil` where it is on the one there is.
+    static func grown(_ scale: ClosedRange<Double>?, by number: Double) -> ClosedRange<Double>? {
+        if let scale, scale.contains(number) { return nil }
+        let low = min(scale?.lowerBound ?? number, number)
+        let high = max(scale?.upperBound ?? number, number)
+        // Room for some more, so that not each value changes it, in steps of a power of ten.
+        let spread = max(high - low, number == 0 ? 1 : abs(number) / 10)
+        let step = pow(10, log10(spread).rounded(.down))
+        let start = ((low - spread / 4) / step).rounded(.down) * step
+        let end = ((high + spread / 4) / step).rounded(.up) * step
+        // What is never negative begins at nothing.
+        return (low >= 0 ? max(0, start) : start)...end
+    }
+
+    private static func ends(of scale: ClosedRange<Double>, _ width: Int) -> String {
+        let (low, high) = (scale.lowerBound.plainText, scale.upperBound.plainText)
+        let gap = width - low.count - high.count
+        return gap > 0 ? low + String(repeating: " ", count: gap) + high : low
+    }
+
+    private static func row(_ number: Double, _ scale: ClosedRange<Double>, _ width: Int) -> String {
+        let spread = scale.upperBound - scale.lowerBound
+        let place = spread > 0 ? Int((number - scale.lowerBound) / spread * Double(width - 1)) : 0
+        return String(repeating: "─", count: min(max(0, place), width - 1)) + "●"
+    }
+}
+
+extension CharacteristicValue {
+    /// The number that one, two or four octets are, the lowest first and without a sign; `nil` for others.
+    fileprivate var integer: Double? {
+        guard [1, 2, 4].contains(count) else { return nil }
+        return Double(bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+    }
+}

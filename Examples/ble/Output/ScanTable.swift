@@ -1,0 +1,133 @@
+import BLEStreams
+
+/// The devices that a scan hears, as a table for a terminal: a line each, in the order in which they were first heard.
+struct ScanTable {
+    /// What is known of one device.
+    private struct Device {
+        var sighting: Sighting
+        /// The latest signal strengths, the last one at the end.
+        var history: [Int] = []
+        var heard: Duration
+
+        /// How strongly it is heard; one that doesn't tell comes last.
+        var loudness: Int { sighting.rssi ?? -1000 }
+    }
+
+    /// What one advertisement says.
+    struct Sighting {
+        var address: String
+        var rssi: Int?
+        /// Its name, as the device has it.
+        var name: String?
+        /// What else it advertises, in words.
+        var details: String
+    }
+
+    /// How many signal strengths a sparkline shows at most.
+    private static let longestHistory = 32
+
+    private var devices: [String: Device] = [:]
+    private var order: [String] = []
+    private(set) var advertisements = 0
+
+    /// How many devices there are.
+    var count: Int { order.count }
+
+    /// Takes an advertisement. What one lacks, as many do but for the scan response, stays as it was known.
+    mutating func add(_ sighting: Sighting, at time: Duration) {
+        advertisements += 1
+        var device = devices[sighting.address] ?? Device(sighting: sighting, heard: time)
+        if devices[sighting.address] == nil { order.append(sighting.address) }
+        device.heard = time
+        device.sighting.rssi = sighting.rssi ?? device.sighting.rssi
+        device.sighting.name = sighting.name ?? device.sighting.name
+        if !sighting.details.isEmpty { device.sighting.details = sighting.details }
+        if let rssi = sighting.rssi { device.history = Array((device.history + [rssi]).suffix(Self.longestHistory)) }
+        devices[sighting.address] = device
+    }
+
+    /// The table at this moment, in so many columns and rows at most; no line fills its last column.
+    func lines(columns: Int, rows: Int, at now: Duration) -> [String] {
+        let layout = Layout(columns: max(0, columns - 1))
+        let room = max(1, rows - 3)
+        var shown = order.compactMap { devices[$0] }
+        if shown.count > room {
+            let floor = shown.map(\.loudness).sorted(by: >)[room - 1]
+            shown = Array(shown.filter { $0.loudness >= floor }.prefix(room))
+        }
+        var lines = [layout.line("ADDRESS", "dBm", "signal", "history", "name", "advertises")]
+        for device in shown {
+            let sighting = device.sighting
+            let age = (now - device.heard).seconds
+            lines.append(
+                layout.line(
+                    sighting.address,
+                    sighting.rssi.map { "\($0)" } ?? "",
+                    // An old strength is none.
+                    age < 10 ? Self.bar(sighting.rssi, layout.signal) : "\(Int(age)) s ago",
+                    Self.sparkline(device.history, layout.history),
+                    sighting.name ?? "",
+                    sighting.details
+                )
+            )
+        }
+        let rest = order.count - shown.count
+        let total = "\(order.count) \(order.count == 1 ? "device" : "devices")"
+        let hidden = rest > 0 ? ["\(rest) weaker not shown"] : []
+        let parts = [total] + hidden + ["\(advertisements) heard", "Ctrl-C ends"]
+        lines.append(parts.joined(separator: ", ").fitted(to: layout.columns))
+        return lines
+    }
+
+    /// A bar for a strength from -100 to -40 dBm, in eighths of a column.
+    static func bar(_ rssi: Int?, _ width: Int) -> String {
+        guard let rssi, width > 0 else { return "" }
+        let eighths = min(max(rssi + 100, 1), 60) * width * 8 / 60
+        let parts = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
+        return String(repeating: "█", count: eighths / 8) + parts[eighths % 8]
+    }
+
+    /// The course of strengths, each as a block of one of eight heights.
+    static func sparkline(_ history: [Int], _ width: Int) -> String {
+        let blocks = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
+        return history.suffix(width).map { blocks[min(max(($0 + 100) * 8 / 60, 0), 7)] }.joined()
+    }
+}
+
+/// How wide the columns of the table are on a terminal.
+private struct Layout {
+    let columns: Int
+    let signal: Int
+    let history: Int
+    let name: Int
+    let details: Int
+
+    private static let address = 17
+    private static let rssi = 4
+
+    init(columns: Int) {
+        self.columns = columns
+        signal = columns >= 59 ? 8 : 0
+        history = columns >= 99 ? 20 : columns >= 74 ? 12 : columns >= 59 ? 8 : 5
+        let used = Self.address + 1 + Self.rssi + 1 + (signal > 0 ? signal + 1 : 0) + history + 1
+        let rest = max(0, columns - used)
+        name = rest <= 24 ? rest : max(16, rest * 2 / 5)
+        details = max(0, rest - name - 1)
+    }
+
+    func line(
+        _ address: String,
+        _ rssi: String,
+        _ bar: String,
+        _ spark: String,
+        _ text: String,
+        _ more: String
+    ) -> String {
+        let number = String(repeating: " ", count: max(0, Self.rssi - rssi.count)) + rssi
+        var cells = [address.fitted(to: Self.address), number]
+        if signal > 0 { cells.append(bar.fitted(to: signal)) }
+        cells += [spark.fitted(to: history), text.fitted(to: name)]
+        if details > 0 { cells.append(more.fitted(to: details)) }
+        return cells.joined(separator: " ").fitted(to: columns)
+    }
+}

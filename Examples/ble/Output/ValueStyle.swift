@@ -1,0 +1,53 @@
+import BLEStreams
+
+/// How the octets of a value are shown to a person, and what a program is told beside them.
+struct ValueStyle: Sendable {
+    private enum Form {
+        /// Hexadecimal, with the text or the meaning behind it.
+        case readable
+        /// Hexadecimal alone.
+        case raw
+        /// As text alone.
+        case text
+    }
+
+    static let options = [
+        Option("raw", help: "show hexadecimal digits alone, without what they mean"),
+        Option("text", help: "show values as text alone, where they are UTF-8"),
+    ]
+
+    private let form: Form
+    /// The type of the values, as far as it was named.
+    let uuid: BluetoothUUID?
+
+    /// Reads `--raw` and `--text`.
+    init(_ arguments: Arguments, of name: CharacteristicName) throws(UsageError) {
+        switch (arguments.has("raw"), arguments.has("text")) {
+        case (true, true): throw UsageError("--raw and --text exclude each other")
+        case (true, false): form = .raw
+        case (false, true): form = .text
+        case (false, false): form = .readable
+        }
+        uuid = name.descriptor ?? name.reference.uuid
+    }
+
+    /// The value for a person.
+    func text(of value: CharacteristicValue) -> String {
+        switch form {
+        case .readable: value.bytes.isEmpty ? "(empty)" : value.bytes.readableText(of: uuid)
+        case .raw: value.bytes.hexText
+        case .text: value.text.map(\.harmless) ?? value.bytes.hexText
+        }
+    }
+
+    /// The value for a program: `value`, `text` where it is UTF-8, `time`, `decoded` where it is known and wanted.
+    func json(of value: CharacteristicValue) -> JSON {
+        if case .raw = form { return value.json() }
+        return value.json(of: uuid)
+    }
+
+    /// What the value means; `nil` where that is not known.
+    func decoded(_ value: CharacteristicValue) -> DecodedValue? {
+        uuid.flatMap { Decoders.decode(value.bytes, of: $0) }
+    }
+}

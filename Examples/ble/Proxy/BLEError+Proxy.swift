@@ -1,0 +1,50 @@
+import BLEStreams
+
+/// Errors as the numbers that clients know: those of the specification, and of the Bluetooth stack of an ESP32.
+extension BLEError {
+    /// Why there is no connection.
+    var connectionNumber: Int32 {
+        if let reason { return reason.number }
+        return switch code {
+        case .timedOut: 0x08
+        case .connectionFailed: 0x3E
+        default: Self.unspecified
+        }
+    }
+
+    /// Why an operation on an attribute has failed.
+    var attributeNumber: Int32 {
+        if let attError { return Int32(attError.rawValue) }
+        return switch code {
+        case .disconnected: Self.notConnected
+        case .busy: 0x84
+        case .notFound, .servicesChanged: Int32(ATTError.invalidHandle.rawValue)
+        default: Self.unspecified
+        }
+    }
+
+    /// There is no connection.
+    static let notConnected: Int32 = -1
+
+    /// No place for another connection, or another request, is free.
+    static let noResources: Int32 = 0x80
+
+    private static let unspecified: Int32 = 0x85
+}
+
+extension DisconnectReason {
+    /// The controller's reason, or the one that is nearest.
+    var number: Int32 {
+        if let hciStatus { return Int32(hciStatus) }
+        return switch kind {
+        case .supervisionTimeout: 0x08
+        case .closedByPeer: 0x13
+        case .closedLocally, .adapterOff: 0x16
+        case .transactionTimeout: 0x22
+        case .failedToEstablish: 0x3E
+        case .authenticationFailed: 0x05
+        case .keyMissing: 0x06
+        case .protocolViolation, .other: 0
+        }
+    }
+}

@@ -1,0 +1,223 @@
+import BLEStreams
+import Synchronization
+
+/// One program that uses the adapter over the network, from its greeting until it leaves.
+struct ProxyClient: Sendable {
+    /// How many advertisements go in one message at most.
+    private static let batch = 16
+
+    /// How long advertisements are collected.
+    private static let pause: Duration = .milliseconds(50)
+
+    /// How many advertisements wait for a client at most; then the oldest go.
+    private static let room = 1024
+
+    private let host: ProxyHost
+    private let connection: TCPConnection
+    private let outbox: ProxyOutbox
+    private let number: Int
+
+    init(_ host: ProxyHost, _ connection: TCPConnection, number: Int) {
+        self.host = host
+        self.connection = connection
+        self.number = number
+        outbox = ProxyOutbox(connection, ProxyChannel(host.identity, host.encryption))
+    }
+
+    /// Serves the client until it leaves; what it has left behind, such as connections, is ended.
+    func run() async throws {
+        host.log.detail("client \(number) has come")
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                defer { group.cancelAll() }
+                try await converse(&group)
+            }
+        } catch is ClientHasLeft {
+            // Told below.
+        } catch let error as BLEError where error.operation == "receive" {
+            host.log.detail("client \(number): \(error.failureText)")
+        } catch let violation as ProxyViolation {
+            host.log.say("client \(number) was turned away: \(violation.cause)")
+        }
+        connection.finish()
+        host.log.detail("client \(number) has left")
+    }
+
+    /// What a client has going.
+    private struct Activity {
+        var links: [UInt64: ProxyLink] = [:]
+        var scan: Switch?
+        var mode = Central.ScanMode.active
+        var isToldOfPlaces = false
+    }
+
+    private func converse(_ group: inout ThrowingTaskGroup<Void, any Error>) async throws {
+        var activity = Activity()
+        for try await octets in connection.received {
+            let received = await outbox.receive(octets)
+            for message in received.messages {
+                guard let request = try ProxyRequest(type: message.type, message.octets) else { continue }
+                guard try await handle(request, &activity, &group) else { return }
+            }
+            if let violation = received.violation { throw violation }
+        }
+    }
+
+    /// Does what the client asks for; `false` when it leaves.
+    private func handle(
+        _ request: ProxyRequest,
+        _ activity: inout Activity,
+        _ group: inout ThrowingTaskGroup<Void, any Error>
+    ) async throws -> Bool {
+        switch request {
+        case .hello(let client):
+            host.log.detail("client \(number) is \(client.harmless)")
+            try await outbox.send(.hello(host.identity))
+        case .authenticate: try await outbox.send(.authenticated)
+        case .ping: try await outbox.send(.pong)
+        case .deviceInfo: try await outbox.send(.deviceInfo(host.identity))
+        case .listEntities: try await outbox.send(.entitiesListed)
+        case .disconnect:
+            try await outbox.send(.disconnected)
+            return false
+        case .subscribeAdvertisements: try await scan(&activity, &group)
+        case .unsubscribeAdvertisements:
+            activity.scan?.turnOff()
+            activity.scan = nil
+        case .setScanMode(let mode):
+            activity.mode = mode
+            if activity.scan != nil { try await scan(&activity, &group) }
+        case .subscribeConnectionsFree:
+            guard !activity.isToldOfPlaces else { break }
+            activity.isToldOfPlaces = true
+            let (slots, outbox) = (host.slots, outbox)
+            group.addTask {
+                for try await used in slots.changes {
+                    try await outbox.send(.connectionsFree(limit: slots.limit, used: used))
+                }
+            }
+        case .device(let operation, let address, let kind):
+            let peripheral = host.central.peripheral(BluetoothAddress(rawValue: address, kind: kind))
+            try await handle(operation, peripheral, &activity, &group)
+        case .attribute(let operation, let address):
+            let link = activity.links[address]
+            if link?.take(operation) != true {
+                try await outbox.send(.failed(address, operation.handle, error: BLEError.notConnected))
+            }
+        }
+        return true
+    }
+
+    private func handle(
+        _ operation: ProxyRequest.DeviceOperation,
+        _ peripheral: Peripheral,
+        _ activity: inout Activity,
+        _ group: inout ThrowingTaskGroup<Void, any Error>
+    ) async throws {
+        let address = peripheral.address.rawValue
+        switch operation {
+        case .connect, .connectWithCache, .connectAsOfOld:
+            guard host.slots.take(address) else {
+                host.log.say("\(peripheral): all \(host.slots.limit) connections are in use; see --connections")
+                return try await outbox.send(.noConnection(address, error: BLEError.noResources))
+            }
+            activity.links[address]?.end()
+            let link = ProxyLink(peripheral, outbox, host.log)
+            activity.links[address] = link
+            group.addTask { [slots = host.slots] in try await link.run { slots.free(address) } }
+        case .disconnect:
+            guard let link = activity.links.removeValue(forKey: address) else {
+                return try await outbox.send(.noConnection(address, error: 0))
+            }
+            link.end()
+        case .pair:
+            if activity.links[address]?.pair() != true {
+                try await outbox.send(.paired(address, error: BLEError.notConnected))
+            }
+        case .unpair:
+            group.addTask { [outbox] in
+                do {
+                    try await peripheral.unpair()
+                    try await outbox.send(.unpaired(address, error: 0))
+                } catch let error as BLEError {
+                    try await outbox.send(.unpaired(address, error: error.attributeNumber))
+                }
+            }
+        case .clearCache:
+            peripheral.forgetServices()
+            try await outbox.send(.cacheCleared(address))
+        }
+    }
+
+    // MARK: - Advertisements
+
+    private func scan(_ activity: inout Activity, _ group: inout ThrowingTaskGroup<Void, any Error>) async throws {
+        activity.scan?.turnOff()
+        let (end, mode) = (Switch(), activity.mode)
+        activity.scan = end
+        try await outbox.send(.scanning(mode, isRunning: true))
+        group.addTask { try await passOnAdvertisements(mode, until: end) }
+    }
+
+    private func passOnAdvertisements(_ mode: Central.ScanMode, until end: Switch) async throws {
+        let found = host.central.scan(duplicates: true, mode: mode, buffer: .newest(Self.room)).take(until: end.off)
+        let collected = Collected(room: Self.room)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for try await discovery in found { collected.add(discovery) }
+                collected.finish()
+            }
+            group.addTask { [outbox] in
+                for await _ in collected.bell {
+                    try await Task.sleep(for: Self.pause)
+                    let all = collected.takeAll()
+                    let messages = stride(from: 0, to: all.count, by: Self.batch).map { start in
+                        ProxyResponse.advertisements(Array(all[start..<min(start + Self.batch, all.count)]))
+                    }
+                    try await outbox.send(messages)
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// Advertisements that wait to be sent.
+    private final class Collected: Sendable {
+        let bell: AsyncStream<Void>
+        private let ring: AsyncStream<Void>.Continuation
+        private let waiting = Mutex<[Discovery]>([])
+        private let room: Int
+
+        init(room: Int) {
+            self.room = room
+            (bell, ring) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        }
+
+        func add(_ discovery: Discovery) {
+            let isFirst = waiting.withLock { waiting in
+                if waiting.count == room { waiting.removeFirst() }
+                waiting.append(discovery)
+                return waiting.count == 1
+            }
+            if isFirst { ring.yield() }
+        }
+
+        func takeAll() -> [Discovery] {
+            waiting.withLock { waiting in
+                defer { waiting = [] }
+                return waiting
+            }
+        }
+
+        func finish() { ring.finish() }
+    }
+}
+
+/// What all clients share.
+struct ProxyHost: Sendable {
+    let central: Central
+    let identity: ProxyIdentity
+    let encryption: ProxyChannel.Encryption?
+    let slots: ProxySlots
+    let log: Log
+}

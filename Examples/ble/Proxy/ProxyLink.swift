@@ -1,0 +1,217 @@
+import BLEStreams
+
+/// A client's connection to one device: its requests are carried out in their order, its notifications are passed on.
+struct ProxyLink: Sendable {
+    private enum Request: Sendable {
+        case attribute(ProxyRequest.AttributeOperation)
+        case pair
+    }
+
+    /// How long a connection may take: clients wait for 20 s or longer.
+    private static let patience: Duration = .seconds(19)
+
+    /// How many requests of a client may wait.
+    private static let room = 256
+
+    private let address: UInt64
+    private let peripheral: Peripheral
+    private let outbox: ProxyOutbox
+    private let log: Log
+    private let wish = Switch()
+    private let requests: AsyncStream<Request>
+    private let inlet: AsyncStream<Request>.Continuation
+
+    init(_ peripheral: Peripheral, _ outbox: ProxyOutbox, _ log: Log) {
+        address = peripheral.address.rawValue
+        self.peripheral = peripheral
+        self.outbox = outbox
+        self.log = log
+        (requests, inlet) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.room))
+    }
+
+    // MARK: - What the client asks for
+
+    /// Has a request wait for its turn; `false` where there is no connection any more, or no room.
+    func take(_ operation: ProxyRequest.AttributeOperation) -> Bool { take(.attribute(operation)) }
+
+    /// Has the device be paired with; `false` as for the others.
+    func pair() -> Bool { take(.pair) }
+
+    /// Ends the connection, or the attempt.
+    func end() { wish.turnOff() }
+
+    private func take(_ request: Request) -> Bool {
+        if case .enqueued = inlet.yield(request) { true } else { false }
+    }
+
+    // MARK: - Connecting
+
+    /// Connects, and serves the client until it, the device or the link ends that; then tells it.
+    ///
+    /// - Parameter whenFree: is called when there is no link any more, before the client is told.
+    /// - Throws: ``ClientHasLeft``, `CancellationError`.
+    func run(whenFree: @Sendable () -> Void) async throws {
+        let end: Int32
+        do {
+            end = try await live()
+        } catch let error as BLEError {
+            log.say(error.failureText)
+            end = error.connectionNumber
+        } catch {
+            finish(whenFree)
+            throw error
+        }
+        finish(whenFree)
+        try await outbox.send(.noConnection(address, error: end))
+    }
+
+    private func finish(_ whenFree: @Sendable () -> Void) {
+        inlet.finish()
+        whenFree()
+    }
+
+    /// Why the link has ended without an error of this side.
+    private func live() async throws -> Int32 {
+        try await withThrowingTaskGroup(of: Int32.self) { group in
+            group.addTask {
+                try await peripheral.withLink(timeout: Self.patience) { link in try await serve(link) }
+            }
+            group.addTask {
+                try await wish.off.first()
+                return DisconnectReason(.closedLocally).number
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? 0
+        }
+    }
+
+    /// Serves the client on a link until this is lost.
+    private func serve(_ link: Link) async throws -> Int32 {
+        log.detail("connected to \(peripheral) for a client, MTU \(link.mtu)")
+        try await outbox.send(.connection(address, mtu: link.mtu))
+        return try await withThrowingTaskGroup(of: Int32.self) { group in
+            group.addTask {
+                for try await state in peripheral.connectionStates {
+                    if case .disconnected(let reason) = state { return (reason ?? DisconnectReason(.other)).number }
+                }
+                return 0
+            }
+            group.addTask {
+                try await carryOut(on: link)
+                return 0
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? 0
+        }
+    }
+
+    // MARK: - Carrying requests out
+
+    private func carryOut(on link: Link) async throws {
+        try await withThrowingDiscardingTaskGroup { notifications in
+            var subscriptions: [UInt16: Switch] = [:]
+            for await request in requests {
+                switch request {
+                case .pair: try await pair(over: link)
+                case .attribute(.notify(let handle, let isOn)):
+                    subscriptions.removeValue(forKey: handle)?.turnOff()
+                    guard isOn else { continue }
+                    let subscription = Switch()
+                    subscriptions[handle] = subscription
+                    // It is subscribed to, on this link's queue, before the client's next request is.
+                    notifications.addImmediateTask { try await passOn(handle, of: link, until: subscription) }
+                    try await outbox.send(.notifying(address, handle))
+                case .attribute(let operation):
+                    do {
+                        try await carryOut(operation, on: link, notified: Set(subscriptions.keys))
+                    } catch let error as BLEError where error.code != .disconnected {
+                        try await fail(operation, error)
+                    }
+                }
+            }
+            for subscription in subscriptions.values { subscription.turnOff() }
+        }
+    }
+
+    private func carryOut(
+        _ operation: ProxyRequest.AttributeOperation,
+        on link: Link,
+        notified: Set<UInt16>
+    ) async throws {
+        switch operation {
+        case .services:
+            for service in try await link.discover().services { try await outbox.send(.service(address, service)) }
+            try await outbox.send(.servicesDone(address))
+        case .read(let handle):
+            let value = try await link.read(.handle(handle))
+            try await outbox.send(.value(address, handle, Array(value.bytes)))
+        case .write(let handle, let octets, let isAnswered):
+            try await link.write(octets, to: .handle(handle), isAnswered ? .withResponse : .withoutResponse)
+            if isAnswered { try await outbox.send(.written(address, handle)) }
+        case .writeDescriptor(let handle, let octets):
+            if try await !isInForce(octets, handle, of: link, notified) {
+                try await link.write(octets, to: .handle(handle))
+            }
+            try await outbox.send(.written(address, handle))
+        case .setParameters(let interval, let latency, let timeout):
+            let unit: Duration = .microseconds(1250)
+            let parameters = try ConnectionParameters(
+                interval: unit * interval.lowerBound...unit * interval.upperBound,
+                latency: latency,
+                supervisionTimeout: .milliseconds(10) * timeout
+            )
+            try await peripheral.prefer(parameters)
+            try await outbox.send(.parametersSet(address, error: 0))
+        case .notify: break
+        }
+    }
+
+    /// Whether a client would write what the device has already: behind an ESP32 it writes the Client Characteristic
+    /// Configuration itself, here the subscription has done it, and some devices begin anew at a second one.
+    private func isInForce(
+        _ octets: [UInt8],
+        _ handle: UInt16,
+        of link: Link,
+        _ notified: Set<UInt16>
+    ) async throws -> Bool {
+        guard !notified.isEmpty, let characteristic = try await link.discover().characteristic(containing: handle),
+            characteristic.clientConfiguration?.handle == handle, notified.contains(characteristic.valueHandle)
+        else { return false }
+        return try await link.read(.handle(handle)).elementsEqual(octets)
+    }
+
+    /// Tells the client that an operation was not to be done.
+    private func fail(_ operation: ProxyRequest.AttributeOperation, _ error: BLEError) async throws {
+        log.detail(error.failureText)
+        switch operation {
+        case .setParameters: try await outbox.send(.parametersSet(address, error: error.attributeNumber))
+        case .write(_, _, isAnswered: false): break
+        default: try await outbox.send(.failed(address, operation.handle, error: error.attributeNumber))
+        }
+    }
+
+    /// Passes notifications on, until the client has enough, or there are no more.
+    private func passOn(_ handle: UInt16, of link: Link, until end: Switch) async throws {
+        let values = link.notifications(of: .handle(handle)).take(until: end.off)
+        do {
+            for try await value in values { try await outbox.send(.notification(address, handle, value)) }
+        } catch let error as BLEError {
+            // That the link is lost is told as such.
+            guard error.code != .disconnected else { return }
+            log.detail(error.failureText)
+            try await outbox.send(.failed(address, handle, error: error.attributeNumber))
+        }
+        let lost = values.counters.dropped
+        if lost > 0 { log.say("\(peripheral): \(lost) values of \(handle.handleText) were dropped") }
+    }
+
+    private func pair(over link: Link) async throws {
+        do {
+            try await link.pair()
+            try await outbox.send(.paired(address, error: 0))
+        } catch let error as BLEError where error.code != .disconnected {
+            log.say(error.failureText)
+            try await outbox.send(.paired(address, error: error.attributeNumber))
+        }
+    }
+}

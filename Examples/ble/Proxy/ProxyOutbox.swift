@@ -1,0 +1,52 @@
+import BLEStreams
+import Synchronization
+
+/// What goes to one client: messages, in the order in which they are sent.
+struct ProxyOutbox: Sendable {
+    private final class Channel: Sendable {
+        let machine: Mutex<ProxyChannel>
+        init(_ machine: ProxyChannel) { self.machine = Mutex(machine) }
+    }
+
+    private let connection: TCPConnection
+    private let channel: Channel
+
+    init(_ connection: TCPConnection, _ channel: ProxyChannel) {
+        self.connection = connection
+        self.channel = Channel(channel)
+    }
+
+    /// Takes what has come; what has to be answered at once has left then.
+    func receive(_ octets: [UInt8]) async -> ProxyChannel.Received {
+        await withCheckedContinuation { continuation in
+            channel.machine.withLock { machine in
+                let received = machine.receive(octets)
+                guard !received.reply.isEmpty else { return continuation.resume(returning: received) }
+                connection.send(received.reply) { _ in continuation.resume(returning: received) }
+            }
+        }
+    }
+
+    /// Sends messages and waits until they have left, which is what slows down who sends to a slow client.
+    ///
+    /// - Throws: a `BLEError` when the connection is over; `CancellationError`.
+    func send(_ responses: ProxyResponse...) async throws {
+        try await send(responses)
+    }
+
+    /// The same for any number of messages.
+    func send(_ responses: [ProxyResponse]) async throws {
+        try Task.checkCancellation()
+        let failure: Int32 = await withCheckedContinuation { continuation in
+            channel.machine.withLock { machine in
+                // Under the lock: encrypted messages are numbered in the order in which they leave.
+                let octets = responses.flatMap { machine.send($0.type, $0.octets) }
+                connection.send(octets) { continuation.resume(returning: $0) }
+            }
+        }
+        guard failure == 0 else { throw ClientHasLeft() }
+    }
+}
+
+/// Nobody takes what is sent.
+struct ClientHasLeft: Error {}

@@ -1,0 +1,62 @@
+import BLEStreams
+@preconcurrency import Dispatch
+import Glibc
+
+/// A connection that came in; it is closed when nobody has it any more.
+final class TCPConnection: Sendable {
+    private let channel: DispatchIO
+    private let queue = DispatchQueue(label: "connection")
+
+    init(_ descriptor: Int32) {
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        // A peer that has gone without a word is noticed within a minute and a half.
+        setOption(SOL_SOCKET, SO_KEEPALIVE, 1, of: descriptor)
+        setOption(Int32(IPPROTO_TCP), TCP_KEEPIDLE, 30, of: descriptor)
+        setOption(Int32(IPPROTO_TCP), TCP_KEEPINTVL, 15, of: descriptor)
+        setOption(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, 60_000, of: descriptor)
+        setOption(Int32(IPPROTO_TCP), TCP_NODELAY, 1, of: descriptor)
+        channel = DispatchIO(type: .stream, fileDescriptor: descriptor, queue: queue) { _ in close(descriptor) }
+        channel.setLimit(lowWater: 1)
+    }
+
+    deinit { channel.close(flags: .stop) }
+
+    /// What comes, in pieces; it ends when the other side has no more to say.
+    ///
+    /// A peer that sends faster than its requests are begun is cut off.
+    var received: BLEStream<[UInt8]> {
+        BLEStream(buffer: .fail(1024)) { [channel, queue] feed in
+            channel.read(offset: 0, length: .max, queue: queue) { isDone, data, error in
+                if let data, !data.isEmpty { feed.send(Array(data)) }
+                if isDone { feed.finish(throwing: error == 0 ? nil : BLEError.connectionLost(error)) }
+            }
+            return { channel.close(flags: .stop) }
+        }
+    }
+
+    /// Hands octets over; they leave in the order of the calls.
+    ///
+    /// - Parameter handled: is told once they have left, 0, or an `errno`, on a thread of its own.
+    func send(_ octets: [UInt8], handled: @escaping @Sendable (Int32) -> Void) {
+        let data = octets.withUnsafeBytes { DispatchData(bytes: $0) }
+        channel.write(offset: 0, data: data, queue: queue) { isDone, _, error in
+            if isDone { handled(error) }
+        }
+    }
+
+    /// Ends it in both directions, once what was handed over has left.
+    func finish() { channel.close() }
+}
+
+extension BLEError {
+    fileprivate static func connectionLost(_ code: Int32) -> BLEError {
+        var error = BLEError(
+            .disconnected,
+            operation: "receive",
+            object: "from the client",
+            cause: String(cString: strerror(code))
+        )
+        error.systemError = code
+        return error
+    }
+}

@@ -1,0 +1,104 @@
+import BLEStreams
+@preconcurrency import Dispatch
+import Glibc
+
+/// Where connections come in.
+final class TCPListener: Sendable {
+    private let descriptor: Int32
+
+    /// Where it listens: `127.0.0.1:6053`.
+    let endpoint: String
+
+    /// Begins to listen.
+    ///
+    /// - Parameters:
+    ///   - host: an address or a name of this machine; `nil`: all its addresses.
+    ///   - port: 0 for any that is free.
+    /// - Throws: a `BLEError` with the system's reason.
+    init(host: String?, port: UInt16) throws {
+        let (descriptor, failure) = Self.open(host, port)
+        guard descriptor >= 0 else { throw BLEError.cannotListen("\(host ?? "*"):\(port)", failure) }
+        self.descriptor = descriptor
+        endpoint = "\(host ?? "*"):\(Self.port(of: descriptor) ?? port)"
+    }
+
+    deinit { close(descriptor) }
+
+    /// The connections, as they come; it never ends by itself.
+    var connections: BLEStream<TCPConnection> {
+        let descriptor = descriptor
+        return BLEStream(buffer: .oldest(64)) { feed in
+            let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())
+            source.setEventHandler {
+                let accepted = accept(descriptor, nil, nil)
+                if accepted >= 0 { return feed.send(TCPConnection(accepted)) }
+                // Of these the next one may be better off; the others stay.
+                guard [EAGAIN, EINTR, ECONNABORTED, EPROTO, ENETDOWN, EHOSTUNREACH].contains(errno) else {
+                    return feed.finish(throwing: BLEError.cannotListen("for connections", errno))
+                }
+            }
+            source.activate()
+            return { source.cancel() }
+        }
+    }
+
+    private static func open(_ host: String?, _ port: UInt16) -> (descriptor: Int32, failure: Int32) {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_flags = AI_PASSIVE
+        var found: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(host, "\(port)", &hints, &found) == 0, let first = found else { return (-1, EADDRNOTAVAIL) }
+        defer { freeaddrinfo(found) }
+        // An address of version 6 takes connections of version 4 too, where all are meant.
+        let all = sequence(first: first) { $0.pointee.ai_next }.map(\.pointee)
+        var failure = EADDRNOTAVAIL
+        for address in all.filter({ $0.ai_family == AF_INET6 }) + all.filter({ $0.ai_family != AF_INET6 }) {
+            let kind = address.ai_socktype | Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+            let descriptor = socket(address.ai_family, kind, address.ai_protocol)
+            guard descriptor >= 0 else {
+                failure = errno
+                continue
+            }
+            setOption(SOL_SOCKET, SO_REUSEADDR, 1, of: descriptor)
+            if address.ai_family == AF_INET6 { setOption(Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0, of: descriptor) }
+            if bind(descriptor, address.ai_addr, address.ai_addrlen) == 0, listen(descriptor, 16) == 0 {
+                return (descriptor, 0)
+            }
+            failure = errno
+            close(descriptor)
+        }
+        return (-1, failure)
+    }
+
+    private static func port(of descriptor: Int32) -> UInt16? {
+        var storage = sockaddr_in6()
+        var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        let failure = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+        }
+        // The port is in the same place in both versions.
+        return failure == 0 ? UInt16(bigEndian: storage.sin6_port) : nil
+    }
+}
+
+extension BLEError {
+    fileprivate static func cannotListen(_ object: String, _ code: Int32) -> BLEError {
+        var error = BLEError(
+            .systemFailure,
+            operation: "listen",
+            object: object,
+            cause: String(cString: strerror(code)),
+            remedy: code == EADDRINUSE
+                ? "End the program that uses this port, or choose another one with --listen HOST:PORT."
+                : "Choose an address of this machine and a port with --listen HOST:PORT."
+        )
+        error.systemError = code
+        return error
+    }
+}
+
+/// Sets an option of a socket; a system that doesn't know it does without.
+func setOption(_ level: Int32, _ option: Int32, _ value: Int32, of descriptor: Int32) {
+    var value = value
+    setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+}

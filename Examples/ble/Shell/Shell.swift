@@ -1,0 +1,117 @@
+import BLEStreams
+import Glibc
+import Interruption
+
+/// One link, and many commands over it.
+struct Shell: Command {
+    static let name = "shell"
+    static let summary = "keep one link to a device, and run many commands over it"
+    static let parameters = ["ADDRESS"]
+    static let options = [Option.fresh, Option.parameters, Option.deadline] + SecurityOptions.options
+    static let notes = """
+        Each line is a command as on the command line, without `ble` and ADDRESS: `read 2A19`, `notify 2A37 --count 3`,
+        `info --json`; 'single' and "double" quotes keep spaces together. `help` lists the commands, `exit` or Ctrl-D ends
+        the shell, and Ctrl-C ends the command that runs. At a terminal, lines are edited with libedit or libreadline,
+        where one of them is installed: arrow keys recall former lines, and Tab completes commands, options and UUIDs.
+        Lines are not kept after the end. When the lines come from a pipe or a file, the exit status is 1 if a command
+        failed. --timeout applies to the connection.
+        """
+
+    private let peripheral: PeripheralName
+    private let limit: Duration?
+    private let linkParameters: ConnectionParameters?
+    private let security: SecurityOptions
+
+    init(_ arguments: Arguments) throws(UsageError) {
+        peripheral = try PeripheralName(arguments.parameters(Self.parameters)[0])
+        limit = try arguments.seconds("timeout")
+        linkParameters = try arguments.linkParameters("parameters").last
+        security = try SecurityOptions(arguments)
+    }
+
+    func run(in environment: CommandEnvironment) async throws {
+        let deadline = limit.map { Deadline(in: $0) }
+        let status = try await environment.withLink(
+            to: peripheral,
+            deadline,
+            parameters: linkParameters,
+            security: security
+        ) { link in
+            let database = try await environment.discover(link, deadline)
+            environment.log.say("connected to \(peripheral.text); `help` lists the commands, `exit` ends")
+            return try await runLines(LineEditor(completing: Self.candidates(database)), in: environment)
+        }
+        if status == .failed { throw AlreadyTold() }
+    }
+
+    private func runLines(_ editor: LineEditor, in environment: CommandEnvironment) async throws -> ShellStatus {
+        var status = ShellStatus.done
+        while let line = try await editor.line("\(peripheral.text)> ") {
+            let words = ShellWords.split(line)
+            guard let first = words.first else { continue }
+            if ["exit", "quit"].contains(first) { break }
+            do {
+                try await run(first, Array(words.dropFirst()), in: environment)
+            } catch let error as UsageError {
+                environment.log.say(error.message)
+                status = .failed
+            } catch let error as BLEError {
+                environment.log.say(error.messageText)
+                status = .failed
+            } catch is AlreadyTold {
+                status = .failed
+            } catch is Interrupted {
+                environment.log.say("interrupted")
+            }
+        }
+        // Whoever sits there has seen what failed.
+        return editor.isInteractive ? .done : status
+    }
+
+    private func run(_ name: String, _ words: [String], in environment: CommandEnvironment) async throws {
+        if name == "help" { return try environment.output.write(Array("\(Self.help)\n".utf8)) }
+        guard let command = Self.commands.first(where: { $0.name == name }) else {
+            throw UsageError("there is no command '\(name)' here; `help` lists them")
+        }
+        let options = command.options + Option.common.filter { ["json", "help"].contains($0.name) }
+        let arguments = try Arguments(parsing: [peripheral.text] + words, options: options)
+        if arguments.has("help") { return try environment.output.write(Array("\(Help.text(of: command))\n".utf8)) }
+        var environment = environment
+        if arguments.has("json") { environment.output = Output(isJSON: true) }
+        let (call, place) = (try command.init(arguments), environment)
+        // Ctrl-C ends this command, not the shell.
+        try await environment.signals.interrupt { try await call.run(in: place) }
+    }
+
+    // MARK: - What there is
+
+    /// Those that are about one device.
+    private static let commands: [any Command.Type] = [
+        Info.self, LinkCommand.self, Read.self, Write.self, Notify.self, Transfer.self, Update.self, Verify.self,
+        Pair.self, Unpair.self,
+    ]
+
+    private static var help: String {
+        let rows = commands.map { command in
+            let parameters = command.parameters.dropFirst().map { " \($0)" }.joined()
+            return (command.name + parameters, command.summary)
+        }
+        let width = rows.map(\.0.count).max() ?? 0
+        let lines = rows.map { form, summary in
+            "  " + form + String(repeating: " ", count: width - form.count + 2) + summary
+        }
+        return (lines + ["", "COMMAND --help explains a command. exit or Ctrl-D ends the shell."])
+            .joined(separator: "\n")
+    }
+
+    private static func candidates(_ database: GATTDatabase) -> [String] {
+        let options = commands.flatMap { $0.options }.map { "--\($0.name)" } + ["--json", "--help"]
+        let uuids = database.services.flatMap(\.characteristics).map { "\($0.uuid)" }
+        return Array(Set(commands.map { $0.name } + ["help", "exit"] + options + uuids)).sorted()
+    }
+}
+
+/// Whether a command of the shell has failed.
+private enum ShellStatus: Sendable {
+    case done, failed
+}

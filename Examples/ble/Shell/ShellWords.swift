@@ -1,0 +1,24 @@
+/// The words of a line.
+enum ShellWords {
+    /// Splits a line at spaces, except within 'single' or "double" quotes; what follows `#` at a word's begin is a comment.
+    static func split(_ line: String) -> [String] {
+        var words: [String] = []
+        var word: String?
+        var quote: Character?
+        for character in line {
+            switch character {
+            case quote: quote = nil
+            case _ where quote != nil: word = (word ?? "") + "\(character)"
+            case "'", "\"":
+                quote = character
+                word = word ?? ""
+            case "#" where word == nil: return words
+            case _ where character.isWhitespace:
+                if let word { words.append(word) }
+                word = nil
+            default: word = (word ?? "") + "\(character)"
+            }
+        }
+        return words + (word.map { [$0] } ?? [])
+    }
+}

@@ -1,0 +1,34 @@
+/// The names that the Bluetooth SIG has assigned to the numbers of companies and of kinds of devices.
+///
+/// ```swift
+/// for try await discovery in central.scan() {
+///     let company = discovery.advertisement.manufacturerData.first.flatMap { AssignedNumbers.company($0.company) }
+///     print(discovery.address, company ?? "")
+/// }
+/// ```
+///
+/// Those of services, characteristics and descriptors are `BluetoothUUID.name`. Source: Bluetooth SIG, Assigned Numbers, 2.6
+/// and 7.
+public enum AssignedNumbers {
+    /// The company with an identifier, in its own spelling: `Nordic Semiconductor ASA`; `nil` where it isn't known here.
+    public static func company(_ identifier: UInt16) -> String? { companyNames[identifier].map { String($0) } }
+
+    /// The kind of device with an appearance: `Heart Rate Belt`; that of its category for a kind that isn't known here, and
+    /// `nil` where not even that is.
+    public static func appearance(_ appearance: UInt16) -> String? {
+        // The lowest six bits are the kind within a category.
+        (appearanceNames[appearance] ?? appearanceNames[appearance & ~0x3F]).map { String($0) }
+    }
+
+    // Read when the first name is asked for.
+    private static let companyNames = names(in: companies)
+    private static let appearanceNames = names(in: appearances)
+
+    private static func names(in table: String) -> [UInt16: Substring] {
+        var names: [UInt16: Substring] = [:]
+        for line in table.split(separator: "\n") {
+            if let number = UInt16(line.prefix(4), radix: 16) { names[number] = line.dropFirst(5) }
+        }
+        return names
+    }
+}

@@ -1,0 +1,152 @@
+public import BLEStreams
+
+/// What a fitness machine is told to do, and what it answers (Fitness Machine Service 1.0, 4.16).
+///
+/// ```swift
+/// let answers = link.notifications(of: .fitnessMachineControlPoint)
+/// try await link.write(.requestControl, to: .fitnessMachineControlPoint)
+/// try await link.write(.setPower(180), to: .fitnessMachineControlPoint)
+/// ```
+///
+/// A machine takes nothing else before ``requestControl``, and answers each command by an indication:
+/// ``response(to:_:)``.
+public enum FitnessMachineControl: Hashable, Sendable {
+    /// How a command has ended; unknown numbers survive.
+    public struct Outcome: RawRepresentable, Hashable, Sendable {
+        /// The number on air.
+        public let rawValue: UInt8
+
+        /// Makes an outcome from its number.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// It was done.
+        public static let success = Outcome(rawValue: 1)
+        /// The machine doesn't know the command.
+        public static let notSupported = Outcome(rawValue: 2)
+        /// Its parameter is out of range.
+        public static let invalidParameter = Outcome(rawValue: 3)
+        /// It failed.
+        public static let failed = Outcome(rawValue: 4)
+        /// Control was not requested, or is another device's.
+        public static let notPermitted = Outcome(rawValue: 5)
+    }
+
+    /// Asks to be the one that commands.
+    case requestControl
+    /// Sets everything back, and gives up control.
+    case reset
+    /// Kilometres an hour.
+    case setSpeed(Double)
+    /// Percent.
+    case setInclination(Double)
+    /// Without a unit, 0 to 25.5.
+    case setResistance(Double)
+    /// Watts.
+    case setPower(Int)
+    /// Beats a minute.
+    case setHeartRate(Int)
+    /// Begins, or goes on.
+    case start
+    /// Ends the session.
+    case stop
+    /// Halts until ``start``.
+    case pause
+    /// Metres, to go until the session ends.
+    case setDistance(Int)
+    /// Seconds, until the session ends.
+    case setDuration(Int)
+    /// What an indoor bike makes the rider feel: wind in metres a second, the slope in percent, the resistance of rolling,
+    /// and that of the wind in kilograms a metre.
+    case simulate(wind: Double, slope: Double, rolling: Double, windResistance: Double)
+    /// The machine's answer to the command with a number.
+    case response(to: UInt8, Outcome)
+    /// Another command, with its parameters.
+    case other(UInt8, [UInt8])
+}
+
+extension CharacteristicKey where Self == TypedCharacteristic<FitnessMachineControl> {
+    /// Fitness Machine Control Point, 2AD9: written and indicated.
+    public static var fitnessMachineControlPoint: Self {
+        TypedCharacteristic(
+            BluetoothUUID(0x2AD9),
+            decode: FitnessMachineControl.init(reading:),
+            encode: { value, writer throws(MalformedValue) in try value.write(to: &writer) }
+        )
+    }
+}
+
+extension FitnessMachineControl {
+    fileprivate init(reading reader: inout ValueReader) throws(MalformedValue) {
+        let number = try reader.uint8()
+        switch number {
+        case 0x00: self = .requestControl
+        case 0x01: self = .reset
+        case 0x02: self = .setSpeed(Double(try reader.uint16()) / 100)
+        case 0x03: self = .setInclination(Double(try reader.int16()) / 10)
+        case 0x04: self = .setResistance(Double(try reader.uint8()) / 10)
+        case 0x05: self = .setPower(Int(try reader.int16()))
+        case 0x06: self = .setHeartRate(Int(try reader.uint8()))
+        case 0x07: self = .start
+        case 0x08:
+            let kind = try reader.uint8()
+            guard kind == 1 || kind == 2 else { throw MalformedValue("\(kind) is neither stop nor pause") }
+            self = kind == 1 ? .stop : .pause
+        case 0x0C: self = .setDistance(Int(try reader.uint24()))
+        case 0x0D: self = .setDuration(Int(try reader.uint16()))
+        case 0x11:
+            self = .simulate(
+                wind: Double(try reader.int16()) / 1000,
+                slope: Double(try reader.int16()) / 100,
+                rolling: Double(try reader.uint8()) / 10_000,
+                windResistance: Double(try reader.uint8()) / 100
+            )
+        case 0x80: self = .response(to: try reader.uint8(), Outcome(rawValue: try reader.uint8()))
+        default: self = .other(number, Array(try reader.bytes(reader.remaining.count)))
+        }
+    }
+
+    fileprivate func write(to writer: inout ValueWriter) throws(MalformedValue) {
+        writer.uint8(number)
+        switch self {
+        case .requestControl, .reset, .start: break
+        case .setSpeed(let speed): try writer.put(speed, by: 100, as: UInt16.self, "the speed")
+        case .setInclination(let slope): try writer.put(slope, by: 10, as: Int16.self, "the inclination")
+        case .setResistance(let level): try writer.put(level, by: 10, as: UInt8.self, "the resistance")
+        case .setPower(let power): try writer.put(power, as: Int16.self, "the power")
+        case .setHeartRate(let rate): try writer.put(rate, as: UInt8.self, "the heart rate")
+        case .stop: writer.uint8(1)
+        case .pause: writer.uint8(2)
+        case .setDistance(let distance): try writer.put24(distance, "the distance")
+        case .setDuration(let duration): try writer.put(duration, as: UInt16.self, "the duration")
+        case .simulate(let wind, let slope, let rolling, let windResistance):
+            try writer.put(wind, by: 1000, as: Int16.self, "the wind")
+            try writer.put(slope, by: 100, as: Int16.self, "the slope")
+            try writer.put(rolling, by: 10_000, as: UInt8.self, "the resistance of rolling")
+            try writer.put(windResistance, by: 100, as: UInt8.self, "the resistance of the wind")
+        case .response(let number, let outcome):
+            writer.uint8(number)
+            writer.uint8(outcome.rawValue)
+        case .other(_, let parameters): writer.bytes(parameters)
+        }
+    }
+
+    /// The number on air.
+    private var number: UInt8 {
+        switch self {
+        case .requestControl: 0x00
+        case .reset: 0x01
+        case .setSpeed: 0x02
+        case .setInclination: 0x03
+        case .setResistance: 0x04
+        case .setPower: 0x05
+        case .setHeartRate: 0x06
+        case .start: 0x07
+        case .stop, .pause: 0x08
+        case .setDistance: 0x0C
+        case .setDuration: 0x0D
+        case .simulate: 0x11
+        case .response: 0x80
+        case .other(let number, _): number
+        }
+    }
+}

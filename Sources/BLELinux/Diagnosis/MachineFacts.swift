@@ -1,0 +1,175 @@
+internal import BLEProtocol
+
+/// What the system says of its adapters, of this process, and of bluetoothd, as far as a diagnosis needs it.
+struct MachineFacts: Sendable {
+    /// One adapter.
+    struct Adapter: Sendable {
+        var name: String
+        /// What the kernel's list says of it.
+        var kernel: AdapterFacts
+        /// Whether it can be used, and why not.
+        var state: AdapterInfo.State
+        /// What keeps it silent.
+        var block: RadioSwitches.Block?
+        /// What the kernel answered about the controller; `nil` where it gave no answer.
+        var information: ManagementReadInformation.Response?
+        /// The USB device that it is, if it is one.
+        var device: USBDevice?
+        /// The other adapter that the kernel would connect through, since it has the same address.
+        var rival: String?
+        /// Whom it has links with, as the central.
+        var peers: [BluetoothAddress] = []
+        /// Whether bluetoothd says that it scans; `nil` where it said nothing.
+        var isScannedByBluetoothd: Bool?
+    }
+
+    /// The kernel's release.
+    var release: String
+    var rights: ProcessRights
+    /// Why there is no Bluetooth socket.
+    var refusal: SystemError?
+    /// The adapter that was asked for; `nil` for all.
+    var wanted: String?
+    /// Those that are there, and asked for.
+    var adapters: [Adapter] = []
+    /// The names of those that are not asked for.
+    var others: [String] = []
+    var bluetoothd = Bluetoothd.Presence.unknown
+}
+
+extension MachineFacts {
+    /// What follows from them.
+    var diagnosis: Diagnosis {
+        Diagnosis(
+            system: "Linux \(release)",
+            adapters: adapters.map {
+                AdapterInfo(name: $0.name, address: $0.kernel.address, state: $0.state)
+            },
+            findings: ofTheMachine + ofAdapters
+        )
+    }
+
+    private var ofTheMachine: [Diagnosis.Finding] {
+        var findings: [Diagnosis.Finding] = []
+        if let refusal {
+            let error = BLEError.noBluetooth(refusal, operation: "diagnose", object: "")
+            let kind: Diagnosis.Kind = error.code == .permissionDenied ? .socketsRefused : .noBluetooth
+            findings.append(Diagnosis.Finding(kind, .obstacle, error))
+        } else if adapters.isEmpty {
+            let error =
+                wanted.map { BLEError.adapterAbsent($0, others: others, operation: "diagnose", object: "") }
+                ?? .noAdapter(operation: "diagnose", object: "")
+            findings.append(Diagnosis.Finding(.noAdapter, .obstacle, error))
+        }
+        for fault in KernelFaults.known(in: release) {
+            let remedy = "Install a newer kernel, such as 6.12."
+            findings.append(Diagnosis.Finding(.kernelFault, .limitation, "", cause: fault, remedy: remedy))
+        }
+        return findings + ofTheProcess
+    }
+
+    private var ofTheProcess: [Diagnosis.Finding] {
+        let uses: [(Capability, Diagnosis.Severity, String)] = [
+            (.networkAdministration, .obstacle, "scanning, serving, pairing and switching adapters fail"),
+            (.rawNetwork, .limitation, "the times of a link stay unknown"),
+        ]
+        return uses.compactMap { capability, severity, consequence in
+            guard rights.has(capability) == false else { return nil }
+            let cause = "the program lacks the capability \(capability.rawValue.uppercased()), so \(consequence)"
+            return Diagnosis.Finding(
+                .missingCapability,
+                severity,
+                rights.program,
+                cause: cause,
+                remedy: rights.remedy(for: capability)
+            )
+        }
+    }
+
+    /// One adapter that works is enough: what keeps the others from it keeps nobody from working then.
+    private var ofAdapters: [Diagnosis.Finding] {
+        let each = adapters.map { $0.findings(besides: bluetoothd) }
+        let isOneUsable = each.contains { findings in !findings.contains { $0.severity == .obstacle } }
+        return each.flatMap { $0 }.map { isOneUsable ? $0.downgraded(to: .limitation) : $0 }
+    }
+}
+
+extension MachineFacts.Adapter {
+    fileprivate func findings(besides bluetoothd: Bluetoothd.Presence) -> [Diagnosis.Finding] {
+        var findings = [obstacle].compactMap { $0 }
+        if let signs = CounterfeitSigns.of(information, device), !signs.isEmpty {
+            let cause = "the controller claims to be a CSR, and is none: \(signs.joined(separator: ", "))"
+            let remedy = "If links or scans fail, replace it: such chips drop links and ignore commands."
+            findings.append(Diagnosis.Finding(.counterfeit, .limitation, name, cause: cause, remedy: remedy))
+        }
+        if isScannedByBluetoothd == true {
+            let cause = "bluetoothd scans for another program, so this program shares that scan"
+            let remedy = "Nothing needs to be done; `bluetoothctl scan off` there ends it."
+            findings.append(Diagnosis.Finding(.otherScan, .note, name, cause: cause, remedy: remedy))
+        }
+        if !peers.isEmpty { findings.append(links(besides: bluetoothd)) }
+        return findings
+    }
+
+    /// What keeps it from working, if anything does.
+    private var obstacle: Diagnosis.Finding? {
+        let (operation, object) = ("use", name)
+        func finding(_ kind: Diagnosis.Kind, _ error: BLEError) -> Diagnosis.Finding {
+            Diagnosis.Finding(kind, .obstacle, error)
+        }
+        if kernel.isUnconfigured {
+            return finding(.notReady, .adapterUnconfigured(name, operation: operation, object: object))
+        }
+        switch state {
+        case .unsupported:
+            return finding(.noLowEnergy, .adapterLacksLowEnergy(name, operation: operation, object: object))
+        case .blocked:
+            return finding(.blocked, .adapterBlocked(name, by: block, operation: operation, object: object))
+        case .poweredOff:
+            return finding(.poweredOff, .adapterPoweredOff(name, operation: operation, object: object))
+        case .unknown, .resetting, .absent, .unauthorized:
+            return finding(.notReady, .adapterNotReady(name, operation: operation, object: object))
+        case .poweredOn: break
+        }
+        if let information, information.supported.contains(.lowEnergy), !information.current.contains(.lowEnergy) {
+            return finding(.lowEnergyOff, .lowEnergyIsOff(name))
+        }
+        guard let rival else { return nil }
+        let error = BLEError.adapterHasTwin(name, rival, kernel.address, operation: operation, object: object)
+        return finding(.sharedAddress, error)
+    }
+
+    private func links(besides bluetoothd: Bluetoothd.Presence) -> Diagnosis.Finding {
+        let names = peers.map(\.description).joined(separator: ", ")
+        let holder = bluetoothd == .absent ? "this or another program" : "this program, another one or bluetoothd"
+        var remedy = "A connected device does not advertise, and only one program has its attributes: end the other one"
+        if bluetoothd != .absent, let peer = peers.first { remedy += ", or run \"bluetoothctl disconnect \(peer)\"" }
+        return Diagnosis.Finding(
+            .openLinks,
+            .note,
+            name,
+            cause: "\(holder) holds \(peers.count == 1 ? "a link" : "links") to \(names)",
+            remedy: remedy + "."
+        )
+    }
+}
+
+/// What gives a controller away that claims to be one of Cambridge Silicon Radio.
+///
+/// Source: kernel, `drivers/bluetooth/btusb.c`, `btusb_setup_csr`.
+enum CounterfeitSigns {
+    /// The signs, each in a few words; `nil` where it makes no such claim.
+    static func of(_ information: ManagementReadInformation.Response?, _ device: USBDevice?) -> [String]? {
+        guard device?.vendor == "0a12", device?.product == "0001" else { return nil }
+        var signs: [String] = []
+        if let information, information.manufacturer != 10 {
+            signs.append("its maker's number is \(information.manufacturer), not 10")
+        }
+        // Genuine ones with these numbers end at Bluetooth 4.0.
+        if let information, information.bluetoothVersion > 6 { signs.append("it reports a Bluetooth later than 4.0") }
+        if let version = device?.version, ["0134", "1915", "2520", "7558"].contains(version) {
+            signs.append("its version \(version) is known from copies")
+        }
+        return signs
+    }
+}

@@ -1,0 +1,79 @@
+/// What the kernel lets this process do, and where the process runs, which is where that is changed.
+///
+/// Source: proc_pid_status(5), capabilities(7), user_namespaces(7).
+struct ProcessRights: Hashable, Sendable {
+    /// What started the process, and so decides what it may do.
+    enum Surroundings: Hashable, Sendable {
+        case shell
+        /// A unit of systemd: `gateway.service`.
+        case service(String)
+        case container
+    }
+
+    /// The bits of the capabilities in force; `nil` where the system doesn't tell.
+    var effective: UInt64?
+    /// Whether these are valid for a part of the system only, to which Bluetooth doesn't belong.
+    var isInUserNamespace: Bool
+    var surroundings: Surroundings
+    /// The path of the program.
+    var program: String
+
+    init(of kernel: Kernel) {
+        effective = wholeFile("/proc/self/status", of: kernel).flatMap { Self.effective(in: $0) }
+        let map = textFile("/proc/self/uid_map", of: kernel)?.split(separator: " ") ?? []
+        isInUserNamespace = !map.isEmpty && map != ["0", "0", "4294967295"]
+        program = destination(ofLink: "/proc/self/exe", of: kernel) ?? "PATH-OF-THE-PROGRAM"
+        surroundings = Self.surroundings(on: kernel)
+    }
+
+    private static func effective(in status: String) -> UInt64? {
+        let name = "CapEff:"
+        let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
+        return line.flatMap { UInt64($0.dropFirst(name.count).drop(while: \.isWhitespace), radix: 16) }
+    }
+
+    private static func surroundings(on kernel: Kernel) -> Surroundings {
+        let marks = ["/.dockerenv", "/run/.containerenv", "/run/systemd/container"]
+        if marks.contains(where: { wholeFile($0, of: kernel) != nil }) { return .container }
+        if let space = destination(ofLink: "/proc/self/ns/pid", of: kernel), space != Bluetoothd.machinesProcesses {
+            return .container
+        }
+        // A session of a person is a scope, also where sshd or a terminal has begun it.
+        let group = textFile("/proc/self/cgroup", of: kernel)?.split(separator: "/") ?? []
+        guard group.contains("system.slice"), let unit = group.last, unit.hasSuffix(".service") else { return .shell }
+        return .service(String(unit))
+    }
+
+    /// Whether it has a capability for the adapters; `nil` where that is not known.
+    func has(_ capability: Capability) -> Bool? {
+        guard !isInUserNamespace else { return false }
+        return effective.map { $0 & 1 << capability.number != 0 }
+    }
+
+    /// How the program gets a capability where it runs.
+    func remedy(for capability: Capability) -> String {
+        let name = capability.rawValue
+        switch surroundings {
+        case .shell:
+            if isInUserNamespace { return "Run it outside the user namespace (unshare, bwrap, rootless podman)." }
+            return "Run \"sudo setcap '\(name)+ep' \(program)\" after each build, or run it as root."
+        case .service(let unit):
+            return "Run \"sudo systemctl edit \(unit)\", add \"AmbientCapabilities=\(name.uppercased())\" below "
+                + "[Service] (and to CapabilityBoundingSet=, if it is set), then \"sudo systemctl restart \(unit)\"."
+        case .container:
+            let option = "--cap-add=\(name.uppercased().dropFirst(4))"
+            return "Start the container with \(option), by a Docker or podman that runs as root; in it, run "
+                + "the program as root, or give it the capability in the image: \"setcap '\(name)+ep' \(program)\"."
+        }
+    }
+}
+
+extension Capability {
+    /// Its bit. Source: kernel, `include/uapi/linux/capability.h`.
+    fileprivate var number: UInt64 {
+        switch self {
+        case .networkAdministration: 12
+        case .rawNetwork: 13
+        }
+    }
+}

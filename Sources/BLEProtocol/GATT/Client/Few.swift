@@ -1,0 +1,40 @@
+/// A list that mostly has one element or none: the first one takes no memory of its own.
+///
+/// For what a step of a machine leads to, several times for each value.
+package struct Few<Element> {
+    @usableFromInline var head: Element?
+    @usableFromInline var others: [Element] = []
+
+    @inlinable
+    package init() {}
+
+    @inlinable
+    package init(_ elements: some Sequence<Element>) { for element in elements { append(element) } }
+
+    @inlinable
+    package mutating func append(_ element: Element) {
+        if head == nil { head = element } else { others.append(element) }
+    }
+}
+
+extension Few: RandomAccessCollection {
+    @inlinable package var startIndex: Int { 0 }
+    @inlinable package var endIndex: Int { head == nil ? 0 : 1 + others.count }
+
+    @inlinable
+    package subscript(index: Int) -> Element {
+        if index == 0, let head { return head }
+        return others[index - 1]
+    }
+
+    @inlinable package var isEmpty: Bool { head == nil }
+    @inlinable package var first: Element? { head }
+}
+
+extension Few: ExpressibleByArrayLiteral {
+    @inlinable
+    package init(arrayLiteral elements: Element...) { self.init(elements) }
+}
+
+extension Few: Equatable where Element: Equatable {}
+extension Few: Sendable where Element: Sendable {}

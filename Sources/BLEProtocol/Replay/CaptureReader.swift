@@ -1,0 +1,244 @@
+/// Reads a btsnoop file: this library's, btmon's, or that of Android's "HCI snoop log".
+///
+/// Anybody may have written the file: what is cut off or makes no sense is left out and counted, and nothing in it makes
+/// the reader trap or take more than its share of memory.
+///
+/// Source: BlueZ, doc/btsnoop-protocol.rst; Core Specification, Vol 4, Part E, 5.4 and 7.7, Vol 3, Part A, 3.1.
+package struct CaptureReader {
+    private struct LinkKey: Hashable {
+        let index: UInt16
+        let handle: UInt16
+    }
+
+    private struct OpenLink {
+        /// Its place among the links; `nil` for one of which nothing is kept.
+        var place: Int?
+        var isCentral: Bool
+        var sent = L2CAPAssembler()
+        var received = L2CAPAssembler()
+    }
+
+    private var traffic = CapturedTraffic()
+    private var pduCount = 0
+    private var open: [LinkKey: OpenLink] = [:]
+    private var adapters: [UInt16: BluetoothAddress] = [:]
+    private var reports = HCIReportAssembler()
+    /// The last advertisement of each, which a scan response belongs to.
+    private var lastHeard: [BluetoothAddress: Int] = [:]
+
+    private static let attributeChannel: UInt16 = 0x0004
+    /// A scan response follows its advertisement within so much.
+    private static let responseTime = Duration.milliseconds(100)
+
+    private init() {}
+
+    /// What a file holds; `nil` where the octets are no btsnoop file, or one of packets that are not of HCI.
+    package static func traffic(in octets: [UInt8]) -> CapturedTraffic? {
+        var reader = ByteReader(octets)
+        guard let header = BTSnoopHeader(decoding: &reader) else { return nil }
+        let known: [BTSnoopDatalink] = [.hci, .hciUART, .linuxMonitor]
+        guard known.contains(header.datalink) else { return nil }
+        var capture = CaptureReader()
+        while !reader.isAtEnd {
+            guard let record = BTSnoopRecord(decoding: &reader) else {
+                // The file ends within a record.
+                capture.traffic.leftOut += 1
+                break
+            }
+            if let packet = HCIPacket(record, header.datalink) { capture.take(packet) }
+        }
+        // A clock may have been set back meanwhile.
+        capture.traffic.advertisements.sort { $0.time < $1.time }
+        return capture.traffic
+    }
+
+    private mutating func take(_ packet: HCIPacket) {
+        switch packet.opcode {
+        case .newIndex: noteAdapter(packet, skipping: 2)
+        case .indexInformation: noteAdapter(packet, skipping: 0)
+        case .event: event(packet)
+        case .dataSent: data(packet, isSent: true)
+        case .dataReceived: data(packet, isSent: false)
+        default: break
+        }
+    }
+
+    private mutating func noteAdapter(_ packet: HCIPacket, skipping count: Int) {
+        var reader = ByteReader(packet.data)
+        guard reader.bytes(count) != nil, let octets = reader.bytes(6), octets.contains(where: { $0 != 0 }) else {
+            return
+        }
+        adapters[packet.index] = BluetoothAddress(littleEndian: octets, kind: .public)
+    }
+
+    // MARK: - Events
+
+    private mutating func event(_ packet: HCIPacket) {
+        var reader = ByteReader(packet.data)
+        guard let code = reader.uint8(), let length = reader.uint8(), let parameters = reader.bytes(Int(length)) else {
+            traffic.leftOut += 1
+            return
+        }
+        reader = ByteReader(parameters)
+        switch code {
+        case 0x3E: lowEnergy(&reader, packet)
+        case 0x05:
+            guard reader.uint8() == 0, let handle = reader.uint16() else { return }
+            open[LinkKey(index: packet.index, handle: handle & 0xFFF)] = nil
+        // Command Complete of Read BD_ADDR.
+        case 0x0E:
+            guard reader.uint8() != nil, reader.uint16() == 0x1009, reader.uint8() == 0, let octets = reader.bytes(6)
+            else {
+                return
+            }
+            adapters[packet.index] = BluetoothAddress(littleEndian: octets, kind: .public)
+        default: break
+        }
+    }
+
+    private mutating func lowEnergy(_ reader: inout ByteReader, _ packet: HCIPacket) {
+        switch reader.uint8() {
+        case 0x01, 0x0A, 0x29: connected(&reader, packet)
+        case 0x02, 0x0D:
+            for report in HCIAdvertisingReport.reports(in: [0x04] + packet.data) {
+                if let whole = reports.add(report) { advertised(whole, packet.time) }
+            }
+        default: break
+        }
+    }
+
+    private mutating func connected(_ reader: inout ByteReader, _ packet: HCIPacket) {
+        guard reader.uint8() == 0, let handle = reader.uint16(), let role = reader.uint8(), let kind = reader.uint8(),
+            let octets = reader.bytes(6),
+            let peer = BluetoothAddress(littleEndian: octets, kind: kind & 1 == 0 ? .public : .random)
+        else { return }
+        let isCentral = role == 0
+        let key = LinkKey(index: packet.index, handle: handle & 0xFFF)
+        guard open[key] != nil || open.count < CapturedTraffic.Limits.openLinks else {
+            traffic.leftOut += 1
+            return
+        }
+        var place: Int?
+        if let peripheral = isCentral ? peer : adapters[packet.index] {
+            if traffic.links.count < CapturedTraffic.Limits.links {
+                place = traffic.links.count
+                traffic.links.append(CapturedTraffic.Link(peripheral: peripheral, begin: packet.time))
+            } else {
+                traffic.leftOut += 1
+            }
+        }
+        open[key] = OpenLink(place: place, isCentral: isCentral)
+    }
+
+    private mutating func advertised(_ report: HCIAdvertisingReport, _ time: Duration) {
+        guard let address = report.address else { return }
+        if report.kind.contains(.scanResponse) {
+            guard let place = lastHeard.removeValue(forKey: address),
+                time - traffic.advertisements[place].time <= Self.responseTime
+            else { return }
+            traffic.advertisements[place].data += report.data.bytes
+            return
+        }
+        guard traffic.advertisements.count < CapturedTraffic.Limits.advertisements else {
+            traffic.leftOut += 1
+            return
+        }
+        lastHeard[address] = traffic.advertisements.count
+        traffic.advertisements.append(
+            CapturedTraffic.Advertisement(
+                time: time,
+                address: address,
+                isConnectable: report.kind.contains(.connectable),
+                rssi: report.rssi,
+                data: report.data.bytes
+            )
+        )
+    }
+
+    // MARK: - Data
+
+    private mutating func data(_ packet: HCIPacket, isSent: Bool) {
+        var reader = ByteReader(packet.data)
+        guard let head = reader.uint16(), let length = reader.uint16(), let payload = reader.bytes(Int(length)) else {
+            traffic.leftOut += 1
+            return
+        }
+        let key = LinkKey(index: packet.index, handle: head & 0xFFF)
+        // The beginning of one that isn't in the file may be of any kind, and its device is not known.
+        guard let place = open[key]?.place, let isCentral = open[key]?.isCentral else { return }
+        let isContinued = head >> 12 & 3 == 1
+        let frame =
+            isSent
+            ? open[key]?.sent.add(payload, isContinued: isContinued)
+            : open[key]?.received.add(payload, isContinued: isContinued)
+        guard let frame, frame.channel == Self.attributeChannel, !frame.payload.isEmpty else { return }
+        guard pduCount < CapturedTraffic.Limits.pdus else {
+            traffic.leftOut += 1
+            return
+        }
+        pduCount += 1
+        traffic.links[place].pdus.append(
+            CapturedTraffic.PDU(time: packet.time, isFromPeripheral: isSent != isCentral, octets: frame.payload)
+        )
+    }
+}
+
+/// Puts the frames of L2CAP together that came in several packets of HCI.
+struct L2CAPAssembler {
+    private var pending: [UInt8] = []
+    private var missing = 0
+
+    /// Takes the payload of a packet; a whole frame where it completes one.
+    mutating func add(_ payload: ArraySlice<UInt8>, isContinued: Bool) -> (channel: UInt16, payload: [UInt8])? {
+        if isContinued {
+            guard missing > 0 else { return nil }
+            pending += payload.prefix(missing)
+            missing -= min(missing, payload.count)
+        } else {
+            var reader = ByteReader(payload)
+            guard let length = reader.uint16() else { return nil }
+            pending = Array(payload.prefix(Int(length) + 4))
+            missing = Int(length) + 4 - pending.count
+        }
+        guard missing == 0 else { return nil }
+        defer { pending = [] }
+        var reader = ByteReader(pending)
+        guard reader.uint16() != nil, let channel = reader.uint16() else { return nil }
+        return (channel, Array(reader.rest()))
+    }
+}
+
+/// A packet of a btsnoop file, whichever its datalink.
+private struct HCIPacket {
+    let opcode: MonitorOpcode
+    let index: UInt16
+    let time: Duration
+    let data: [UInt8]
+
+    init?(_ record: BTSnoopRecord, _ datalink: BTSnoopDatalink) {
+        time = record.time
+        let isReceived = record.flags & 1 != 0
+        switch datalink {
+        case .linuxMonitor:
+            (opcode, index, data) = (record.opcode, record.index, Array(record.data))
+        case .hciUART:
+            index = 0
+            data = Array(record.data.dropFirst())
+            switch record.data.first {
+            case 0x01: opcode = .command
+            case 0x02: opcode = isReceived ? .dataReceived : .dataSent
+            case 0x04: opcode = .event
+            default: return nil
+            }
+        default:
+            index = 0
+            data = Array(record.data)
+            switch record.flags & 3 {
+            case 0: opcode = .dataSent
+            case 1: opcode = .dataReceived
+            case 2: opcode = .command
+            default: opcode = .event
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+extension RecordedDevice {
+    /// Takes in what a link shows of the device.
+    mutating func learn(from link: CapturedTraffic.Link) {
+        var request: [UInt8]?
+        var prepared: UInt16?
+        for pdu in link.pdus {
+            guard let opcode = pdu.octets.first.map(ATTOpcode.init) else { continue }
+            if !pdu.isFromPeripheral {
+                if opcode.kind == .request { request = pdu.octets }
+                continue
+            }
+            // What the peripheral asks as a client is another conversation.
+            guard opcode.kind == .response, let asked = request else { continue }
+            request = nil
+            guard opcode == .errorResponse || opcode.rawValue == asked[0] &+ 1 else { continue }
+            learn(opcode, answer: pdu.octets, to: asked, &prepared)
+        }
+    }
+
+    private mutating func learn(_ opcode: ATTOpcode, answer: [UInt8], to request: [UInt8], _ prepared: inout UInt16?) {
+        let written = Self.written(by: request, &prepared)
+        switch opcode {
+        case .errorResponse:
+            guard let response = try? ATTErrorResponse(decoding: answer), response.request.rawValue == request.first
+            else {
+                return
+            }
+            learn(response.error, of: request, written)
+        case .exchangeMTUResponse:
+            guard let response = try? ATTExchangeMTUResponse(decoding: answer) else { return }
+            mtu = max(mtu, response.serverMTU)
+        case .findInformationResponse:
+            for entry in (try? ATTFindInformationResponse(decoding: answer))?.entries ?? [] {
+                attributes[entry.handle, default: Attribute()].type = entry.type
+            }
+        case .findByTypeValueResponse: learnServices(answer, request)
+        case .readByGroupTypeResponse: learnGroups(answer, request)
+        case .readByTypeResponse: learnTyped(answer, request)
+        case .readResponse, .readBlobResponse: learnValue(Array(answer.dropFirst()), request)
+        case .readMultipleVariableResponse:
+            guard let handles = (try? ATTReadMultipleVariableRequest(decoding: request))?.handles,
+                let response = try? ATTReadMultipleVariableResponse(decoding: answer)
+            else { return }
+            for (handle, entry) in zip(handles, response.entries) where !entry.isCut { note(entry.value, of: handle) }
+        case .writeResponse, .executeWriteResponse:
+            guard let written else { return }
+            know(written)
+            writes[written, default: []].append(nil)
+        default: break
+        }
+    }
+
+    private mutating func know(_ handle: UInt16) {
+        if attributes[handle] == nil { attributes[handle] = Attribute() }
+    }
+
+    private mutating func note(_ value: some Sequence<UInt8>, of handle: UInt16) {
+        know(handle)
+        reads[handle, default: []].append(.value(Array(value)))
+    }
+
+    // MARK: - Answers
+
+    private mutating func learn(_ error: ATTError, of request: [UInt8], _ written: UInt16?) {
+        if let written {
+            writes[written, default: []].append(error)
+        } else if request.first == ATTOpcode.readRequest.rawValue, let handle = Self.handle(in: request),
+            error != .invalidHandle
+        {
+            know(handle)
+            reads[handle, default: []].append(.error(error))
+        }
+    }
+
+    private mutating func learnServices(_ answer: [UInt8], _ request: [UInt8]) {
+        guard let response = try? ATTFindByTypeValueResponse(decoding: answer),
+            let asked = try? ATTFindByTypeValueRequest(decoding: request)
+        else { return }
+        for entry in response.entries {
+            declare(entry.handle, BluetoothUUID(asked.type), asked.value, groupEnd: entry.groupEndHandle)
+        }
+    }
+
+    private mutating func learnGroups(_ answer: [UInt8], _ request: [UInt8]) {
+        guard let response = try? ATTReadByGroupTypeResponse(decoding: answer),
+            let asked = try? ATTReadByGroupTypeRequest(decoding: request)
+        else { return }
+        for entry in response.entries {
+            declare(entry.handle, asked.groupType, entry.value, groupEnd: entry.groupEndHandle)
+        }
+    }
+
+    private mutating func learnTyped(_ answer: [UInt8], _ request: [UInt8]) {
+        guard let response = try? ATTReadByTypeResponse(decoding: answer),
+            let asked = try? ATTReadByTypeRequest(decoding: request)
+        else { return }
+        for entry in response.entries {
+            guard AttributeType.isDeclaration(asked.type) else {
+                attributes[entry.handle, default: Attribute()].type = asked.type
+                note(entry.value, of: entry.handle)
+                continue
+            }
+            declare(entry.handle, asked.type, entry.value, groupEnd: nil)
+            guard asked.type == AttributeType.characteristic else { continue }
+            // Properties, the handle of the value, its type.
+            var reader = ByteReader(entry.value)
+            guard reader.uint8() != nil, let value = reader.uint16(),
+                let type = BluetoothUUID(littleEndian: reader.rest())
+            else { continue }
+            attributes[value, default: Attribute()].type = type
+        }
+    }
+
+    private mutating func declare(
+        _ handle: UInt16,
+        _ type: BluetoothUUID,
+        _ value: ArraySlice<UInt8>,
+        groupEnd: UInt16?
+    ) {
+        attributes[handle] = Attribute(type: type, declaration: Array(value), groupEnd: groupEnd)
+    }
+
+    /// A value, or what follows in one that is read in parts.
+    private mutating func learnValue(_ part: [UInt8], _ request: [UInt8]) {
+        guard let handle = Self.handle(in: request) else { return }
+        guard let blob = try? ATTReadBlobRequest(decoding: request), blob.offset > 0 else {
+            return note(part, of: handle)
+        }
+        guard case .value(let value)? = reads[handle]?.last, value.count == Int(blob.offset),
+            value.count + part.count <= ATTLimits.maximumValueLength
+        else { return }
+        reads[handle]?.removeLast()
+        reads[handle]?.append(.value(value + part))
+    }
+}

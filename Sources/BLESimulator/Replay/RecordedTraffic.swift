@@ -1,0 +1,106 @@
+public import BLEProtocol
+internal import CLibrary
+
+/// What a btsnoop file holds of advertisements and ATT traffic, to be replayed on a ``SimulatedAir``.
+///
+/// ```swift
+/// let night = try RecordedTraffic(file: "night.btsnoop")
+/// try await VirtualTime.run { time in
+///     let air = SimulatedAir(time)
+///     try await air.replay(night) {
+///         let central = try await Central.open(.radio(air.adapter()))
+///         let sensor = try await central.scan(for: .service(.heartRate)).first().peripheral
+///         try await sensor.withLink { link in print(try await link.read(.batteryLevel)) }
+///     }
+/// }
+/// ```
+///
+/// It reads the files of `TrafficCapture` and `FlightRecorder`, of `btmon -w`, and of Android's "HCI snoop log". A link is
+/// in it if the file has the link's beginning; what is cut off or malformed is left out, and counted in ``leftOut``.
+public struct RecordedTraffic: Sendable {
+    let traffic: CapturedTraffic
+    let devices: [RecordedDevice]
+
+    /// The largest file that is read, in octets: 64 MiB.
+    public static let sizeLimit = 64 << 20
+
+    /// Reads a file.
+    ///
+    /// - Throws: ``BLEError/Code/systemFailure`` with the `errno` if the file can't be read;
+    ///   ``BLEError/Code/overflow`` if it is larger than ``sizeLimit``; ``BLEError/Code/invalidArgument`` if it is no
+    ///   btsnoop file, or one of packets that are not HCI's.
+    public init(file path: String) throws { try self.init(try contents(of: path), from: path) }
+
+    /// Reads the contents of a file.
+    ///
+    /// - Throws: ``BLEError/Code/invalidArgument`` if they are no btsnoop file, or one of packets that are not HCI's.
+    public init(_ octets: some Sequence<UInt8>) throws { try self.init(Array(octets), from: "the octets") }
+
+    private init(_ octets: [UInt8], from source: String) throws(BLEError) {
+        guard let traffic = CaptureReader.traffic(in: octets) else {
+            throw BLEError(
+                .invalidArgument,
+                operation: "read recording",
+                object: source,
+                cause: "it is not a btsnoop file with HCI packets",
+                remedy: "Record one with TrafficCapture, `ble --capture`, `btmon -w` or Android's HCI snoop log."
+            )
+        }
+        self.traffic = traffic
+        devices = RecordedDevice.devices(of: traffic)
+    }
+
+    /// The peripherals of whose links something is recorded, in the order of their first links.
+    public var peripherals: [BluetoothAddress] { devices.map(\.address) }
+
+    /// How many advertisements it has.
+    public var advertisementCount: Int { traffic.advertisements.count }
+
+    /// The time from the first event that is replayed to the last one.
+    public var duration: Duration {
+        guard let begin = traffic.begin, let end = traffic.end else { return .zero }
+        return end - begin
+    }
+
+    /// How many packets, links and advertisements were left out: cut off, or beyond 500,000 advertisements, 1,000,000
+    /// PDUs, 1024 links or 256 links at once.
+    public var leftOut: Int { traffic.leftOut }
+}
+
+/// The octets of a file. The corresponding C functions are `fopen` and `fread`.
+private func contents(of path: String) throws(BLEError) -> [UInt8] {
+    guard let file = fopen(path, "rbe") else { throw .unreadable(path, errno) }
+    defer { fclose(file) }
+    var octets: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+        let count = fread(&buffer, 1, buffer.count, file)
+        if count == 0 { break }
+        octets += buffer.prefix(count)
+        guard octets.count <= RecordedTraffic.sizeLimit else {
+            throw BLEError(
+                .overflow,
+                operation: "read recording",
+                object: path,
+                cause: "it has more than \(RecordedTraffic.sizeLimit >> 20) MiB",
+                remedy: "Cut it: `editcap -r IN OUT FIRST-LAST` keeps a range of its packets."
+            )
+        }
+    }
+    if ferror(file) != 0 { throw .unreadable(path, errno) }
+    return octets
+}
+
+extension BLEError {
+    fileprivate static func unreadable(_ path: String, _ number: Int32) -> BLEError {
+        var error = BLEError(
+            .systemFailure,
+            operation: "read recording",
+            object: path,
+            cause: String(cString: strerror(number)),
+            remedy: "Check that the file exists, and that this user may read it."
+        )
+        error.systemError = number
+        return error
+    }
+}

@@ -1,0 +1,178 @@
+internal import BLEProtocol
+internal import BLERadio
+internal import Synchronization
+
+extension SimulatedAir {
+    /// Replays a recording while the closure runs: advertisements at their recorded times, and each recorded peripheral as
+    /// one that a central can connect to.
+    ///
+    /// The recording begins with the call, and its times are measured from its first event. A peripheral offers the services
+    /// that were discovered during the recording. Each read returns the next recorded value, or error, of that attribute, and
+    /// the last one again when they are used up; so do writes. A notification or indication comes as long after the
+    /// central's write as it did then: after that which switched it on, or, if it followed one, after the latest write to a
+    /// value. So a program that does what the recorded one did gets what that got, at the pace of its own requests. The
+    /// first link repeats the first recorded link, and so on; the links behind the last one repeat that.
+    ///
+    /// The octets of a redacted recording are zeros. Services that were known to the recorded program, and so not
+    /// discovered, are not in a recording; such a peripheral can be read by handle only. A peripheral takes one link at a
+    /// time, and can be connected to whether or not it was heard advertising; behind its last recorded advertisement it
+    /// repeats that once a second, unless it is connected, since whoever records often stops at the first one.
+    ///
+    /// - Parameters:
+    ///   - recording: what to replay.
+    ///   - body: what to do meanwhile. At its end the links of the replayed peripherals are dropped.
+    /// - Returns: what the closure returns.
+    /// - Throws: ``BLEError/Code/invalidArgument`` if an adapter of this air has the address of a recorded peripheral; what
+    ///   the closure throws.
+    public func replay<Output>(_ recording: RecordedTraffic, _ body: () async throws -> Output) async throws -> Output {
+        let adapters = try recording.devices.map { try replayedAdapter($0.address) }
+        let peripherals = zip(recording.devices, adapters).map { ReplayedPeripheral($0, on: $1) }
+        let advertisements = ReplayedAdvertisements(recording.traffic, core, of: adapters)
+        defer {
+            advertisements.stop()
+            for peripheral in peripherals { peripheral.stop() }
+        }
+        for peripheral in peripherals { peripheral.start() }
+        advertisements.start()
+        return try await body()
+    }
+
+    /// A new adapter, or that of an earlier replay.
+    private func replayedAdapter(_ address: BluetoothAddress) throws(BLEError) -> SimulatedAdapter {
+        let name = "replayed \(address)"
+        let settings = AdapterSettings(advertisingInterval: .milliseconds(20), maximumCentrals: 1)
+        let found: Result<AdapterID, BLEError> = core.perform { state in
+            guard let id = state.addresses[address] else {
+                return .success(state.addAdapter(name: name, address: address, settings: settings))
+            }
+            guard state.adapters[id].name == name, state.adapters[id].listeners.isEmpty else {
+                return .failure(.isTaken(address))
+            }
+            return .success(id)
+        }
+        return SimulatedAdapter(core: core, id: try found.get(), name: name, address: address)
+    }
+}
+
+extension BLEError {
+    fileprivate static func isTaken(_ address: BluetoothAddress) -> BLEError {
+        BLEError(
+            .invalidArgument,
+            operation: "replay",
+            object: "\(address)",
+            cause: "an adapter of this air has the address of a recorded peripheral",
+            remedy: "Give the air's adapters addresses that are not in the recording, and replay it once at a time."
+        )
+    }
+}
+
+/// The advertisements of a recording on their way to whoever scans: one timer for whatever is next, and one for what is
+/// repeated.
+final class ReplayedAdvertisements: Sendable {
+    private struct State {
+        var next = 0
+        var timer: RadioActivity?
+        var repetition: RadioActivity?
+        var isStopped = false
+    }
+
+    private static let period = Duration.seconds(1)
+
+    /// The last of each peripheral.
+    private let repeated: [(peripheral: AdapterID, advertisement: CapturedTraffic.Advertisement)]
+    private let advertisements: [CapturedTraffic.Advertisement]
+    private let first: Duration
+    private let begin: Duration
+    private let core: AirCore
+    private let state = Mutex(State())
+
+    init(_ traffic: CapturedTraffic, _ core: AirCore, of peripherals: [SimulatedAdapter]) {
+        advertisements = traffic.advertisements
+        let last = Dictionary(traffic.advertisements.map { ($0.address, $0) }) { _, later in later }
+        repeated = peripherals.compactMap { peripheral in last[peripheral.address].map { (peripheral.id, $0) } }
+        first = traffic.begin ?? .zero
+        begin = core.timeline.now
+        self.core = core
+    }
+
+    func start() {
+        sendNext()
+        repeatLast()
+    }
+
+    private func sendNext() {
+        guard let next = state.withLock({ $0.next < advertisements.count ? advertisements[$0.next] : nil }) else {
+            return
+        }
+        let delay = max(.zero, begin + (next.time - first) - core.timeline.now)
+        let timer = core.timeline.schedule(after: delay) { [weak self] in self?.send() }
+        let isStopped = state.withLock { state in
+            if !state.isStopped { state.timer = timer }
+            return state.isStopped
+        }
+        if isStopped { timer.cancel() }
+    }
+
+    private func send() {
+        let now = core.timeline.now
+        let due = state.withLock { state in
+            guard !state.isStopped else { return advertisements[0..<0] }
+            let from = state.next
+            while state.next < advertisements.count, begin + (advertisements[state.next].time - first) <= now {
+                state.next += 1
+            }
+            return advertisements[from..<state.next]
+        }
+        if !due.isEmpty { core.perform { $0.hear(due) } }
+        sendNext()
+    }
+
+    private func repeatLast() {
+        guard !repeated.isEmpty else { return }
+        let timer = core.timeline.schedule(after: Self.period) { [weak self] in
+            guard let self else { return }
+            let now = core.timeline.now
+            core.perform { state in
+                let heard = self.repeated.filter { peripheral, advertisement in
+                    self.begin + (advertisement.time - self.first) < now && state.adapters[peripheral].links.isEmpty
+                }
+                state.hear(heard.map(\.advertisement)[...])
+            }
+            repeatLast()
+        }
+        let isStopped = state.withLock { state in
+            if !state.isStopped { state.repetition = timer }
+            return state.isStopped
+        }
+        if isStopped { timer.cancel() }
+    }
+
+    func stop() {
+        let timers = state.withLock { state in
+            state.isStopped = true
+            return [state.timer.take(), state.repetition.take()]
+        }
+        for timer in timers { timer?.cancel() }
+    }
+}
+
+extension AirState {
+    /// Has recorded advertisements heard by those who scan, as strong as they were.
+    fileprivate mutating func hear(_ advertisements: ArraySlice<CapturedTraffic.Advertisement>) {
+        let time = wallTime()
+        for index in scans.indices where adapters[scans[index].adapter].ailment == nil {
+            let news = advertisements.filter { isNews($0.address, toScan: index) }
+            guard !news.isEmpty else { continue }
+            let reports = news.map { advertisement in
+                AdvertisingReport(
+                    address: advertisement.address,
+                    rssi: advertisement.rssi,
+                    isConnectable: advertisement.isConnectable,
+                    data: AdvertisingData(bytes: advertisement.data),
+                    time: time
+                )
+            }
+            outbox.append(.scan(scans[index].activity, .reports(reports)))
+        }
+    }
+}

@@ -1,0 +1,191 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// Keeps the last minutes of a central's ATT traffic and advertisements in memory, for the moment when something has gone
+/// wrong.
+///
+/// ```swift
+/// let recorder = FlightRecorder(folder: "/var/log/gateway")
+/// let central = try await Central.open(.default.recorded(by: recorder))
+/// …
+/// try await recorder.write(to: "now.btsnoop")
+/// ```
+///
+/// With a folder, it writes a file by itself when a session fails: `2026-11-20T13:00:37Z-C4F2171A1DBB.btsnoop`; at most one in
+/// ten seconds, and the first 32 of a process. A file shows in btmon and Wireshark, and replays on a simulated air
+/// (`RecordedTraffic`). It contains the services that were discovered since the program began, also of links that began
+/// before those minutes.
+///
+/// Values are left out by default: their octets are zeros, also in memory, as are names and data in advertisements.
+/// Addresses, handles, types, lengths, times and errors are kept. Its memory is bounded; recording costs an allocation or
+/// two for each PDU.
+public final class FlightRecorder: Sendable {
+    private struct State {
+        var log: FlightLog
+        var adapter = AdapterInfo(name: "", address: nil, state: .unknown)
+        var automaticFiles = 0
+        var lastAutomatic: Duration?
+        var whenWritten: (@Sendable (String) -> Void)?
+        /// Of the radio that it records.
+        var timeline: (any Timeline)?
+    }
+
+    /// Files that are written by themselves: so many, and so far apart.
+    private static let fileLimit = 32
+    private static let fileDistance = Duration.seconds(10)
+
+    private let folder: String?
+    private let state: Mutex<State>
+
+    /// Makes a recorder.
+    ///
+    /// - Parameters:
+    ///   - duration: for how long traffic is kept; five minutes by default.
+    ///   - limit: how much memory it may take, in octets: at most 8 MiB; 2 MiB by default.
+    ///   - keepsValues: whether values, names and other data are kept.
+    ///   - folder: where a file is written when a session fails; `nil`: nowhere.
+    public init(
+        keeping duration: Duration = .seconds(300),
+        limit: Int = 2 << 20,
+        keepsValues: Bool = false,
+        folder: String? = nil
+    ) {
+        precondition((0...(8 << 20)).contains(limit), "the limit is 8 MiB at most")
+        self.folder = folder
+        state = Mutex(State(log: FlightLog(duration: duration, limit: limit, keepsValues: keepsValues)))
+    }
+
+    /// Writes what is kept at this moment; the recording goes on. An existing file is overwritten.
+    ///
+    /// Cancellation doesn't interrupt it.
+    ///
+    /// - Throws: ``BLEError/Code/systemFailure`` with the `errno` if the file can't be written.
+    public func write(to path: String) async throws {
+        let octets = octets(because: "on request")
+        let file = try CaptureFile(path)
+        file.append(octets)
+        try await file.close()
+    }
+
+    private func octets(because reason: String) -> [UInt8] {
+        // Put together outside the lock, which the radio's thread takes for each PDU.
+        let (log, adapter, timeline) = state.withLock { ($0.log, $0.adapter, $0.timeline) }
+        let time = timeline?.wallTime ?? ReceptionTime(sinceEpoch: .zero, source: .reading)
+        return log.file(adapter: adapter, reason: reason, at: time)
+    }
+
+    /// Writes a file for a session that has failed; never waits for the disk.
+    private func sessionFailed(_ event: Central.Event, _ error: BLEError) {
+        guard let folder else { return }
+        let isDue = state.withLock { state in
+            guard state.automaticFiles < Self.fileLimit, let now = state.timeline?.now else { return false }
+            if let last = state.lastAutomatic, now - last < Self.fileDistance { return false }
+            state.lastAutomatic = now
+            state.automaticFiles += 1
+            return true
+        }
+        guard isDue else { return }
+        let device = event.peripheral.map { "-" + "\($0)".filter { $0 != ":" } } ?? ""
+        let octets = octets(because: "\(error.code) in \(error.operation)")
+        let path = "\(folder)/\(event.time.isoText.prefix(19))Z\(device).btsnoop"
+        let written = state.withLock { $0.whenWritten }
+        // Whoever runs for months isn't stopped by a full disk.
+        guard let file = try? CaptureFile(path) else { return }
+        file.append(octets)
+        file.closeSoon { _ in written?(path) }
+    }
+
+    /// Has a test hear of files that were written by themselves.
+    func whenWritten(_ body: @escaping @Sendable (String) -> Void) { state.withLock { $0.whenWritten = body } }
+}
+
+extension FlightRecorder: EventHandler {
+    /// Writes a file when a session has failed.
+    public func handle(_ event: Central.Event) {
+        if case .session(.failed(let error)) = event.kind { sessionFailed(event, error) }
+    }
+}
+
+extension AdapterChoice {
+    /// The same adapter, with the recorder keeping its last minutes, and writing them when a session of the central fails.
+    public func recorded(by recorder: FlightRecorder) -> AdapterChoice {
+        observed { recorder.observer(on: $0.timeline) }.reporting(to: recorder)
+    }
+}
+
+extension FlightRecorder {
+    fileprivate func observer(on timeline: any Timeline) -> any TrafficObserver {
+        state.withLock { $0.timeline = timeline }
+        return Tap(self, timeline)
+    }
+
+    /// One radio that is recorded.
+    private final class Tap: TrafficObserver {
+        private let recorder: FlightRecorder
+        private let timeline: any Timeline
+
+        init(_ recorder: FlightRecorder, _ timeline: any Timeline) {
+            self.recorder = recorder
+            self.timeline = timeline
+        }
+
+        var adapter: AdapterInfo {
+            get { recorder.state.withLock { $0.adapter } }
+            set { recorder.state.withLock { $0.adapter = newValue } }
+        }
+
+        private func note(_ body: (inout FlightLog, ReceptionTime) -> Void) {
+            let time = timeline.wallTime
+            recorder.state.withLock { body(&$0.log, time) }
+        }
+
+        func linkOpened(_ radioLink: any ATTLink, _ role: ATTCapture.Role) -> LinkID? {
+            let time = timeline.wallTime
+            return recorder.state.withLock { state in
+                state.adapter.address = state.adapter.address ?? radioLink.local
+                return state.log.opened(radioLink.peer, role, at: time).map(LinkID.init(handle:))
+            }
+        }
+
+        func linkClosed(_ link: LinkID, _ reason: DisconnectReason) {
+            note { $0.closed(link.handle, status: reason.recordedStatus, at: $1) }
+        }
+
+        func received(_ pdu: ReceivedPDU, _ link: LinkID) -> Bool {
+            let octets = Array(pdu.bytes)
+            recorder.state.withLock { $0.log.carried(octets, isSent: false, on: link.handle, at: pdu.time) }
+            return true
+        }
+
+        /// An answer never precedes its request: the place is taken before the PDU leaves. One that the radio has no room for
+        /// comes again.
+        func send(_ pdu: [UInt8], _ link: LinkID, by send: () -> SendResult) -> (result: SendResult, hadRoom: Bool) {
+            note { $0.carried(pdu, isSent: true, on: link.handle, at: $1) }
+            let result = send()
+            if result != .sent { recorder.state.withLock { $0.log.notTaken(on: link.handle) } }
+            return (result, true)
+        }
+
+        func lost(_ count: Int, _ link: LinkID) -> Bool {
+            note { $0.lost(count, on: link.handle, at: $1) }
+            return true
+        }
+
+        func reported(_ reports: [AdvertisingReport]) {
+            recorder.state.withLock { state in
+                for report in reports {
+                    state.log.advertised(
+                        by: report.address,
+                        isConnectable: report.isConnectable,
+                        rssi: report.rssi,
+                        data: report.data.bytes,
+                        at: report.time
+                    )
+                }
+            }
+        }
+
+        func reportsLost(_ count: Int) { note { $0.note("\(count) packets with advertisements were lost", at: $1) } }
+    }
+}

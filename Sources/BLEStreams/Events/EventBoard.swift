@@ -1,0 +1,105 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// Tells the handlers of a central what happens.
+final class EventBoard: Sendable {
+    private let handlers: [any EventHandler]
+    let timeline: any Timeline
+
+    init(_ handlers: [any EventHandler], _ timeline: any Timeline) {
+        self.handlers = handlers
+        self.timeline = timeline
+    }
+
+    /// Never called under a lock.
+    func tell(_ kind: Central.Event.Kind, of peripheral: BluetoothAddress? = nil, _ object: String = "") {
+        let event = Central.Event(kind, of: peripheral, object: object, at: timeline.wallTime)
+        for handler in handlers { handler.handle(event) }
+    }
+
+    /// Tells how an operation has ended; values stay out of it.
+    func ended(
+        _ operation: String,
+        _ object: OperationObject,
+        since begin: Duration,
+        throwing error: (any Error)? = nil
+    ) {
+        var error = error as? BLEError
+        error?.received = nil
+        let kind = Central.Event.Kind.operation(operation, took: timeline.now - begin, error: error)
+        tell(kind, of: object.peripheral, object.attribute)
+    }
+}
+
+/// Tells of what the links of a radio carry.
+final class EventTap: TrafficObserver {
+    private struct Link {
+        var peer: BluetoothAddress
+        var begin: Duration
+    }
+
+    private struct State {
+        var board: EventBoard?
+        var adapter = AdapterInfo(name: "", address: nil, state: .unknown)
+        var links: [UInt16: Link] = [:]
+        var lastNumber: UInt16 = 0
+    }
+
+    private let timeline: any Timeline
+    private let state = Mutex(State())
+
+    init(_ timeline: any Timeline) { self.timeline = timeline }
+
+    /// Whom it tells, from now on.
+    func tell(_ board: EventBoard) { state.withLock { $0.board = board } }
+
+    var adapter: AdapterInfo {
+        get { state.withLock { $0.adapter } }
+        set { state.withLock { $0.adapter = newValue } }
+    }
+
+    func linkOpened(_ radioLink: any ATTLink, _ role: ATTCapture.Role) -> LinkID? {
+        guard role == .central else { return nil }
+        let begin = timeline.now
+        return state.withLock { state in
+            guard state.board != nil, state.links.count < Int(UInt16.max) else { return nil }
+            repeat { state.lastNumber &+= 1 } while state.links[state.lastNumber] != nil
+            state.links[state.lastNumber] = Link(peer: radioLink.peer, begin: begin)
+            return LinkID(handle: state.lastNumber)
+        }
+    }
+
+    func linkClosed(_ link: LinkID, _ reason: DisconnectReason) {
+        let (board, gone) = state.withLock { ($0.board, $0.links.removeValue(forKey: link.handle)) }
+        guard let board, let gone else { return }
+        board.tell(.disconnected(reason, after: timeline.now - gone.begin), of: gone.peer)
+    }
+
+    func received(_ pdu: ReceivedPDU, _ link: LinkID) -> Bool {
+        switch pdu.bytes.first.map(ATTOpcode.init)?.kind {
+        case .notification, .indication: tell(.values(1), link)
+        default: break
+        }
+        return true
+    }
+
+    func send(_ pdu: [UInt8], _ link: LinkID, by send: () -> SendResult) -> (result: SendResult, hadRoom: Bool) {
+        (send(), true)
+    }
+
+    func lost(_ count: Int, _ link: LinkID) -> Bool {
+        tell(.dropped(count), link)
+        return true
+    }
+
+    func measured(_ rssi: Int, _ link: LinkID) { tell(.signal(rssi), link) }
+
+    func reported(_ reports: [AdvertisingReport]) {}
+    func reportsLost(_ count: Int) { state.withLock { $0.board }?.tell(.dropped(count)) }
+
+    private func tell(_ kind: Central.Event.Kind, _ link: LinkID) {
+        let (board, peer) = state.withLock { ($0.board, $0.links[link.handle]?.peer) }
+        board?.tell(kind, of: peer)
+    }
+}

@@ -1,0 +1,27 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+extension Session {
+    /// Has the handlers of events hear of the state that a trigger has led to, and how long a peripheral was away.
+    func tell(_ events: EventBoard, _ trigger: SessionState.Trigger) {
+        let now = core.timeline.now
+        var state = state
+        let away: Duration? = facts.withLock { facts in
+            switch (state, trigger) {
+            case (.disconnected, .linkLost), (.disconnected, .adapterLost): facts.lostSince = facts.lostSince ?? now
+            case (.disconnected(.initial), _), (.failed, _): facts.lostSince = nil
+            case (.connected(.ready), _): return facts.lostSince.take().map { now - $0 }
+            default: break
+            }
+            return nil
+        }
+        if case .failed(var error) = state {
+            // What had come of a message is a value.
+            error.received = nil
+            state = .failed(error)
+        }
+        events.tell(.session(state), of: peripheral?.address)
+        if let away { events.tell(.reconnected(after: away), of: peripheral?.address) }
+    }
+}

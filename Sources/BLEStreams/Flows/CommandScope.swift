@@ -1,0 +1,202 @@
+import BLEProtocol
+import BLERadio
+import Synchronization
+
+/// What one command, or one part of one, has begun for itself: its phase, what it is subscribed to, and what it hears.
+final class CommandScope: Sendable {
+    private struct State {
+        var subscriptions: [CharacteristicReference: @Sendable () -> Void] = [:]
+        var meter: ProgressMeter?
+        var phase = ""
+        /// Counts what has been achieved: a command that gets on may be interrupted any number of times.
+        var achievements = 0
+        /// The link whose end was heard of, or will be.
+        var watchedLink = 0
+        /// What was heard and not taken; `nil` before anybody has asked.
+        var inbox: Inbox<CommandContext.Event>?
+        /// Ends what was begun to hear of the adapter, its scans and the links.
+        var unwatch: [@Sendable () -> Void] = []
+        var isAdapterUsable = true
+        /// Whether the device was heard since the scan began.
+        var isDiscovered = false
+        /// Nothing is heard any more.
+        var isSilent = false
+        /// Nothing is subscribed to any more.
+        var isOver = false
+    }
+
+    private let work: CommandWork
+    private let state = Mutex(State())
+
+    init(_ work: CommandWork) { self.work = work }
+
+    // MARK: - The phase
+
+    var phase: String { state.withLock { $0.phase } }
+
+    var achievements: Int { state.withLock { $0.achievements } }
+
+    func achieved() { state.withLock { $0.achievements += 1 } }
+
+    func begin(_ phase: String, _ meter: ProgressMeter?) {
+        state.withLock { state in
+            state.phase = phase
+            state.meter = meter
+        }
+    }
+
+    /// How many a second were completed lately.
+    func rate(at now: Duration, completed: Int) -> Double? {
+        state.withLock { $0.meter?.rate(at: now, completed: completed) } ?? nil
+    }
+
+    // MARK: - The subscriptions
+
+    /// Keeps what ends a subscription; `false` where it is too late.
+    func add(_ undo: @escaping @Sendable () -> Void, of reference: CharacteristicReference) -> Bool {
+        state.withLock { state in
+            guard !state.isOver, !state.isSilent else { return false }
+            state.subscriptions[reference] = undo
+            return true
+        }
+    }
+
+    func unsubscribe(from reference: CharacteristicReference) {
+        state.withLock { $0.subscriptions.removeValue(forKey: reference) }?()
+    }
+
+    /// The link is gone, and they with it.
+    func forgetSubscriptions() { state.withLock { $0.subscriptions = [:] } }
+
+    // MARK: - The end
+
+    /// No event comes out any more. What is subscribed to stays so until the end.
+    func silence(_ error: any Error) {
+        let inbox = state.withLock { state in
+            state.isSilent = true
+            return state.inbox
+        }
+        inbox?.finish(error, droppingElements: true)
+    }
+
+    /// Ends what was begun, with all that was subscribed to.
+    func close(_ error: any Error) {
+        silence(error)
+        let undo = state.withLock { state in
+            defer {
+                state.subscriptions = [:]
+                state.unwatch = []
+                state.isOver = true
+            }
+            return state.unwatch + state.subscriptions.values
+        }
+        for action in undo { action() }
+    }
+}
+
+// MARK: - Where the events come from
+
+extension CommandScope {
+    /// Hears from the first call on, beginning with how things are.
+    @discardableResult
+    func listen() -> Inbox<CommandContext.Event> {
+        let (inbox, isNew) = state.withLock { state in
+            if let inbox = state.inbox { return (inbox, false) }
+            let inbox = Inbox<CommandContext.Event>(timeline: work.timeline)
+            state.inbox = inbox
+            return (inbox, true)
+        }
+        guard isNew else { return inbox }
+        let unwatch = [
+            work.whenReplaced { [weak self] in self?.silence($0) },
+            watchAdapter(inbox), watchScans(inbox), watchLinks(inbox),
+        ]
+        let isOver = state.withLock { state in
+            if !state.isOver { state.unwatch = unwatch }
+            return state.isOver
+        }
+        if isOver {
+            for action in unwatch { action() }
+            inbox.finish(CancellationError(), droppingElements: true)
+        }
+        return inbox
+    }
+
+    /// Hears of the link that there is, and of each that follows.
+    private func watchLinks(_ inbox: Inbox<CommandContext.Event>) -> @Sendable () -> Void {
+        if work.isConnected, let link = work.handle {
+            watch(link, inbox)
+            inbox.send(.readyToWrite)
+        }
+        return work.watchLinks { [weak self] stage in
+            guard let self else { return }
+            switch stage {
+            case .connected: if work.isConnected, let link = work.handle { watch(link, inbox) }
+            case .ready: inbox.send(.readyToWrite)
+            }
+        }
+    }
+
+    private func watch(_ link: Link, _ inbox: Inbox<CommandContext.Event>) {
+        let number = work.connection.number
+        state.withLock { $0.watchedLink = number }
+        // Values and the end of a former link say nothing about this one.
+        inbox.removeAll { event in
+            switch event {
+            case .received, .linkLost, .connected, .readyToWrite: true
+            default: false
+            }
+        }
+        inbox.send(.connected)
+        link.onEnd { [weak self] reason in self?.lost(number, reason, inbox) }
+    }
+
+    private func lost(_ number: Int, _ reason: DisconnectReason, _ inbox: Inbox<CommandContext.Event>) {
+        let phase = state.withLock { state in
+            state.watchedLink == number && !state.isSilent ? state.phase : nil
+        }
+        guard let phase else { return }
+        inbox.send(.linkLost(.linkEnded(reason, operation: phase, object: "on \(work.peripheral)")))
+    }
+
+    /// Hears of the adapter.
+    private func watchAdapter(_ inbox: Inbox<CommandContext.Event>) -> @Sendable () -> Void {
+        let activity = work.peripheral.core.radio.observeAdapter { [weak self] info in
+            guard let self else { return }
+            let isUsable = info.state == .poweredOn
+            let isNew = state.withLock { state in
+                defer { state.isAdapterUsable = isUsable }
+                return state.isAdapterUsable != isUsable
+            }
+            if isNew { inbox.send(isUsable ? .adapterOn : .adapterOff) }
+        }
+        return { activity.cancel() }
+    }
+
+    /// Hears of scans, and of the device in them.
+    private func watchScans(_ inbox: Inbox<CommandContext.Event>) -> @Sendable () -> Void {
+        let peripheral = work.peripheral
+        let addresses = Set([peripheral.address] + peripheral.alternatives)
+        return peripheral.core.scans.watch(
+            ScanBroker.Watcher(
+                started: { [weak self] in
+                    self?.state.withLock { $0.isDiscovered = false }
+                    inbox.send(.scanStarted)
+                },
+                heard: { [weak self] reports in
+                    guard let self, let report = reports.first(where: { addresses.contains($0.address) }) else {
+                        return
+                    }
+                    let isNew = state.withLock { state in
+                        defer { state.isDiscovered = true }
+                        return !state.isDiscovered
+                    }
+                    guard isNew else { return }
+                    let heard = Peripheral(core: peripheral.core, address: report.address)
+                    inbox.send(.discovered(Discovery(peripheral: heard, report: report)))
+                },
+                stopped: { inbox.send(.scanStopped) }
+            )
+        )
+    }
+}

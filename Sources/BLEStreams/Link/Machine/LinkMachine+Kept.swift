@@ -1,0 +1,118 @@
+import BLEProtocol
+
+/// What the peer still sends though nobody here wants it, and how it is switched off.
+///
+/// A peer keeps its configurations for a central that it is bonded with (Core Specification, Vol 3, Part G, 3.3.3.3), so
+/// what was subscribed to when a link was lost is on when the next one begins. Whoever still wants the values subscribes
+/// then, and is given those that came early. When that time is over, or the link is left before, what nobody has claimed is
+/// switched off: as an operation that waits for its turn, so it delays nothing that the program does.
+extension LinkMachine {
+    /// A subscription that the peer may have kept from an earlier link.
+    struct KeptSubscription: Hashable, Sendable {
+        var uuid: BluetoothUUID
+        var valueHandle: UInt16
+    }
+
+    /// What is on and was not asked for on this link.
+    struct Unclaimed: Sendable {
+        /// A peer may send values of any handle.
+        static let limit = 64
+
+        /// By value handle: which characteristic it must be; `nil` where a value alone has told of it.
+        var handles: SmallTable<UInt16, BluetoothUUID?> = [:]
+        /// What has been switched off, or refused that; once on a link.
+        var tried: [UInt16] = []
+        /// What was kept for this link.
+        var remembered: [KeptSubscription] = []
+        /// Whether the end of the time in which values are early is waited for.
+        var isWaiting = false
+        /// Whether that is over.
+        var isDue = false
+    }
+
+    /// The number of that wait; those of the ``DatabaseTracker`` are greater.
+    static let earlyWait = 0
+
+    /// Takes note of what the peer may have kept.
+    mutating func expect(_ kept: [KeptSubscription], _ output: inout Output) {
+        guard !kept.isEmpty else { return }
+        unclaimed.remembered = kept
+        for subscription in kept { unclaimed.handles[subscription.valueHandle] = .some(subscription.uuid) }
+        waitForClaims(&output)
+    }
+
+    /// A value has come that nobody wants.
+    mutating func foundUnclaimed(_ handle: UInt16, _ output: inout Output) {
+        guard closedToSubscribers == nil, unclaimed.handles[handle] == nil, !unclaimed.tried.contains(handle),
+            unclaimed.handles.count < Unclaimed.limit, !table.hasEntry(handle)
+        else { return }
+        unclaimed.handles[handle] = .some(nil)
+        waitForClaims(&output)
+    }
+
+    private mutating func waitForClaims(_ output: inout Output) {
+        if unclaimed.isDue { return switchOffUnclaimed(&output) }
+        guard !unclaimed.isWaiting else { return }
+        guard let left = early.timeLeft(now: now) else { return claimsAreOver(&output) }
+        unclaimed.isWaiting = true
+        output.add { $0.waits.append(.start(Self.earlyWait, left)) }
+    }
+
+    /// Nobody can claim any more what came early.
+    mutating func claimsAreOver(_ output: inout Output) {
+        unclaimed.isDue = true
+        switchOffUnclaimed(&output)
+    }
+
+    /// Has what nobody has claimed switched off, where it is known what the handles mean or one request tells.
+    ///
+    /// - Parameter isLast: whether this side is about to close the link, so that nothing more is found out.
+    mutating func switchOffUnclaimed(isLast: Bool = false, _ output: inout Output) {
+        guard end == nil, !unclaimed.handles.isEmpty else { return }
+        guard tracker.current != nil || !isLast && tracker.hasMemory else { return }
+        for (handle, uuid) in unclaimed.handles where !table.hasEntry(handle) {
+            unclaimed.tried.append(handle)
+            _ = begin(.switchOff(handle, uuid), &output)
+        }
+        unclaimed.handles = [:]
+    }
+
+    /// It is this one's turn to be switched off, where it is what it was and nobody wants it meanwhile.
+    mutating func switchOff(
+        _ found: Characteristic,
+        ifIs uuid: BluetoothUUID?,
+        _ place: LaneOrder.ID?,
+        _ output: inout Output
+    ) {
+        // What is told of changed services is the link's own concern.
+        guard uuid == nil || uuid == found.uuid, found.uuid != AttributeType.serviceChanged,
+            let descriptor = found.clientConfiguration?.handle
+        else { return rest(place, &output) }
+        carryOut(table.switchOff(valueHandle: found.valueHandle, descriptorHandle: descriptor), place, &output)
+    }
+
+    /// The handles may mean something else now.
+    mutating func forgetUnclaimed() {
+        unclaimed.tried = []
+        for (handle, uuid) in unclaimed.handles where uuid == nil { unclaimed.handles[handle] = nil }
+    }
+
+    /// What the peer keeps if it is bonded and the link ends now; `nil` where it is what was remembered.
+    func keptSubscriptions() -> [KeptSubscription]? {
+        var kept: [UInt16: BluetoothUUID] = [:]
+        for handle in table.handlesInUse where handle != serviceChanged?.handle {
+            kept[handle] = uuid(of: handle)
+        }
+        for (handle, uuid) in unclaimed.handles { kept[handle] = uuid ?? self.uuid(of: handle) }
+        for operation in operations {
+            if case .switchOff(let handle, let uuid) = operation.target { kept[handle] = uuid ?? self.uuid(of: handle) }
+        }
+        let all = kept.sorted { $0.key < $1.key }.map { KeptSubscription(uuid: $0.value, valueHandle: $0.key) }
+        return all == unclaimed.remembered ? nil : all
+    }
+
+    private func uuid(of handle: UInt16) -> BluetoothUUID? {
+        subscriptions.lazy.compactMap(\.value.characteristic).first { $0.valueHandle == handle }?.uuid
+            ?? tracker.current?.characteristic(valueHandle: handle)?.uuid
+    }
+}

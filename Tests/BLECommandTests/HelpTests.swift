@@ -1,0 +1,93 @@
+import Foundation
+import Testing
+
+/// Help, the manual page and completions: all from the same tables.
+@Suite(.timeLimit(.minutes(2))) struct HelpTests {
+    static let commands = [
+        "scan", "info", "link", "read", "write", "notify", "transfer", "update", "shell", "serve", "verify",
+        "advertise", "pair", "unpair", "bonds", "oob", "adapter", "doctor", "help", "completions",
+    ]
+
+    @Test func `the version is a number`() async throws {
+        let run = try await CommandRun.run("--version", simulated: false)
+        #expect(run.status == 0 && run.output.count == 1)
+        #expect(run.output.first?.contains(/^ble \d+\.\d+\.\d+$/) == true)
+    }
+
+    @Test func `help explains a subcommand as --help does`() async throws {
+        for name in Self.commands {
+            let help = try await CommandRun.run("help", name, simulated: false)
+            let option = try await CommandRun.run(name, "--help", simulated: false)
+            #expect(help.status == 0 && help.output == option.output && help.output.count > 3)
+        }
+        let wrong = try await CommandRun.run("help", "listen", simulated: false)
+        #expect(wrong.status == 2 && wrong.complaint.contains("'listen'"))
+        let all = try await CommandRun.run("help", simulated: false)
+        for name in Self.commands { #expect(all.output.contains { $0.hasPrefix("  \(name)") }) }
+    }
+
+    @Test func `the manual page has each command and option, and nothing that roff obeys by mistake`() async throws {
+        let manual = try await CommandRun.run("help", "--manual", simulated: false)
+        let text = manual.output.joined(separator: "\n")
+        #expect(manual.status == 0 && text.hasPrefix(".TH BLE 1"))
+        for name in Self.commands { #expect(text.contains(".SS \"ble \(name)")) }
+        for option in ["secure", "plot", "passkey", "version", "just\\-works"] {
+            #expect(text.contains("\\-\\-\(option)"))
+        }
+        let requests = [".TH", ".SH", ".SS", ".TP", ".PP", ".B", ".I", ".BR"]
+        for line in manual.output where line.hasPrefix(".") || line.hasPrefix("'") {
+            #expect(requests.contains(String(line.prefix { $0 != " " })), "\(line)")
+        }
+    }
+
+    @Test func `bash completes commands, their options and fixed words`() async throws {
+        try await withFolder { folder in
+            let script = folder.appending(path: "ble.bash")
+            let run = try await CommandRun.run("completions", "bash", simulated: false)
+            try run.output.joined(separator: "\n").write(to: script, atomically: true, encoding: .utf8)
+            func completed(_ words: String...) async throws -> [String] {
+                let list = words.map { "'\($0)'" }.joined(separator: " ")
+                let commands = "source '\(script.path)'; COMP_WORDS=(ble \(list)); COMP_CWORD=\(words.count); _ble; "
+                let child = try Child("/bin/bash", ["-c", commands + #"printf '%s\n' "${COMPREPLY[@]}""#])
+                async let errors = LineReader(child.errors).rest()
+                let lines = await LineReader(child.output).rest()
+                #expect(await Child.exitStatus(of: child.process) == 0)
+                #expect(await errors.isEmpty)
+                return lines.filter { !$0.isEmpty }
+            }
+            #expect(try await completed("no") == ["notify"])
+            #expect(try await completed("notify", "--pl") == ["--plot"])
+            #expect(try await completed("--json", "scan", "--dup") == ["--duplicates"])
+            #expect(try await completed("adapter", "cy") == ["cycle"])
+            #expect(try await completed("help", "adv") == ["advertise"])
+            #expect(try await completed("read", "x", "--secure", "auth") == ["authenticated"])
+            let start = String(script.path.dropLast(4))
+            #expect(try await completed("update", "x", start) == [script.path])
+            #expect(try await completed("--vers") == ["--version"])
+        }
+    }
+
+    @Test func `zsh is told of each command and option`() async throws {
+        let run = try await CommandRun.run("completions", "zsh", simulated: false)
+        let text = run.output.joined(separator: "\n")
+        #expect(text.hasPrefix("#compdef ble"))
+        for name in Self.commands {
+            #expect(text.contains("'\(name):") && text.contains("            \(name)) _arguments"))
+        }
+        #expect(text.contains("--passkey=["))
+        let wrong = try await CommandRun.run("completions", "fish", simulated: false)
+        #expect(wrong.status == 2 && wrong.complaint.contains("bash or zsh"))
+    }
+
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/bin/zsh"), "there is no zsh"))
+    func `zsh takes the script`() async throws {
+        try await withFolder { folder in
+            let script = folder.appending(path: "_ble")
+            let run = try await CommandRun.run("completions", "zsh", simulated: false)
+            try run.output.joined(separator: "\n").write(to: script, atomically: true, encoding: .utf8)
+            let child = try Child("/bin/zsh", ["-n", script.path])
+            #expect(await LineReader(child.errors).rest().isEmpty)
+            #expect(await Child.exitStatus(of: child.process) == 0)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import BLESimulator
+import BLEStreams
+import Foundation
+import Glibc
+import Interruption
+import Testing
+
+@testable import ble
+
+/// How results leave.
+@Suite(.timeLimit(.minutes(2))) struct OutputTests {
+    /// What is written to a socket that keeps each write apart.
+    private struct Writes {
+        let output: Output
+        private let descriptors: [Int32]
+
+        init() throws {
+            var pair: [Int32] = [0, 0]
+            let status = socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &pair)
+            try #require(status == 0)
+            descriptors = pair
+            output = Output(isJSON: true, to: pair[0])
+        }
+
+        /// What has been written so far, one text for each write.
+        func all() -> [String] {
+            var texts: [String] = []
+            var octets = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                let count = recv(descriptors[1], &octets, octets.count, Int32(MSG_DONTWAIT))
+                guard count > 0 else { return texts }
+                texts.append(String(decoding: octets.prefix(count), as: UTF8.self))
+            }
+        }
+
+        func close() { for descriptor in descriptors { Glibc.close(descriptor) } }
+    }
+
+    private func printed(
+        _ options: [String] = [],
+        _ start: @escaping @Sendable (BLEStream<Int>.Feed) -> Void
+    ) async throws -> [String] {
+        let writes = try Writes()
+        defer { writes.close() }
+        let limits = try StreamLimits("notify", Arguments(parsing: options, options: StreamLimits.options))
+        try await VirtualTime.run { time in
+            let adapter = AdapterChoice.radio(SimulatedAir(time).adapter())
+            try await Central.with(adapter) { central in
+                let environment = CommandEnvironment(
+                    central: central,
+                    adapter: adapter,
+                    output: writes.output,
+                    log: Log(isVerbose: false),
+                    signals: TerminationSignals(),
+                    hasChosenAdapter: false,
+                    isFresh: false
+                )
+                let stream = BLEStream<Int>(buffer: .unbounded) { feed in
+                    start(feed)
+                    return {}
+                }
+                try await environment.printAll(stream, limits) { number in
+                    try environment.output.print(.number(number), "")
+                    return true
+                }
+            }
+        }
+        return writes.all()
+    }
+
+    @Test func `values that have come together leave in one write`() async throws {
+        let writes = try await printed { feed in
+            feed.send(contentsOf: 1...100)
+            feed.finish()
+        }
+        #expect(writes == [(1...100).map { "\($0)\n" }.joined(), "{\"received\":100,\"dropped\":0}\n"])
+    }
+
+    @Test func `no more values are printed than were asked for`() async throws {
+        let writes = try await printed(["--count", "3"]) { $0.send(contentsOf: 1...100) }
+        #expect(writes == ["1\n2\n3\n", "{\"received\":3,\"dropped\":0}\n"])
+    }
+
+    @Test func `what was printed before a failure leaves, too`() throws {
+        let writes = try Writes()
+        defer { writes.close() }
+        #expect(throws: CancellationError.self) {
+            try writes.output.together {
+                try writes.output.print(.number(1))
+                try writes.output.flush()
+                try writes.output.print(.number(2))
+                throw CancellationError()
+            }
+        }
+        try writes.output.print(.number(3))
+        #expect(writes.all() == ["1\n", "2\n", "3\n"])
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+@testable import ble
+
+/// The table that a scan shows at a terminal.
+@Suite(.timeLimit(.minutes(2))) struct ScanTableTests {
+    /// The pictures of a run, each a list of lines, without what moves the cursor.
+    private func pictures(of run: CommandRun.Result) -> [[String]] {
+        run.output.joined(separator: "\n").components(separatedBy: "\u{1B}[J").map { picture in
+            picture.replacing(/\x1B\[\d*[AHK]/, with: "").replacing("\r", with: "")
+                .split(separator: "\n").map(String.init)
+        }
+        .filter { !$0.isEmpty }
+    }
+
+    @Test(arguments: [40, 80, 120] as [UInt16])
+    func `devices are shown in place, within the width`(_ columns: UInt16) async throws {
+        let run = try await CommandRun(["scan", "--timeout", "3"], columns: columns).end()
+        #expect(run.status == 0)
+        let pictures = pictures(of: run)
+        #expect(pictures.count > 4)
+        let last = try #require(pictures.last)
+        #expect(last.first?.hasPrefix("ADDRESS") == true && last.last?.hasPrefix("5 devices") == true)
+        let row = try #require(last.first { $0.hasPrefix(Demo.heartRate) })
+        #expect(row.contains("Demo ") && row.contains(/[▁▂▃▄▅▆▇█]/))
+        #expect(row.contains("Heart Rate") == (columns >= 80))
+        for line in pictures.joined() { #expect(line.count < Int(columns), "\(line)") }
+        // Each picture begins where the former one did.
+        #expect(run.output.joined().contains("\u{1B}[\(last.count)A"))
+    }
+
+    @Test func `the table ends with enough devices, and Ctrl-C leaves it complete`() async throws {
+        let run = try await CommandRun(["scan", "--count", "2"], columns: 80).end()
+        #expect(run.status == 0 && pictures(of: run).last?.last?.hasPrefix("2 devices") == true)
+        let cut = try await CommandRun(["scan"], interruptedAt: "devices", in: .output, columns: 80).end()
+        #expect(cut.status == 130 && pictures(of: cut).last?.last?.contains("Ctrl-C ends") == true)
+        let none = ["scan", "--name-prefix", "Nobody", "--count", "1", "--timeout", "0.5"]
+        let few = try await CommandRun(none, columns: 80).end()
+        #expect(few.status == 1 && few.complaint.contains("0 of 1"))
+    }
+
+    @Test func `lines stay lines where they are asked for`() async throws {
+        let run = try await CommandRun(["scan", "--count", "1", "--lines"], columns: 80).end()
+        #expect(run.output.count == 1 && !run.output[0].contains("\u{1B}"))
+    }
+
+    // MARK: - Names that break terminals
+
+    static let hostile = [
+        "\u{1B}[2J\u{1B}[31mred", "\u{9B}31mC1", "a\r\nb\tc\u{8}d\u{7}", "\u{202E}evil\u{2066}x", "\u{200F}rtl",
+        "温度計の名前", "🌡️ sensor 🧪", "👩‍👩‍👧", "한국어 기기", "e" + String(repeating: "\u{301}", count: 50), "\u{FEFF}\u{00AD}soft",
+        "مستشعر", String(repeating: "W", count: 300), "\u{E0001}\u{E0041}tag",
+    ]
+
+    private func isPlain(_ text: String) -> Bool { text.unicodeScalars.allSatisfy { $0.isPrintable } }
+
+    @Test(arguments: hostile) func `no name leaves its place`(_ name: String) {
+        var table = ScanTable()
+        for step in 0..<40 {
+            let address = "C4:F2:17:1A:1D:BB"
+            let rssi = -40 - step
+            table.add(.init(address: address, rssi: rssi, name: name, details: name), at: .seconds(step))
+        }
+        for columns in [40, 59, 60, 80, 99, 100, 120, 200] {
+            for line in table.lines(columns: columns, rows: 24, at: .seconds(41)) {
+                #expect(line.columns == columns - 1)
+                #expect(isPlain(line))
+            }
+        }
+        #expect(isPlain(name.harmless))
+        let json = JSON.string(name).description
+        #expect(isPlain(json))
+        let back = try? JSONSerialization.jsonObject(with: Data("[\(json)]".utf8)) as? [String]
+        #expect(back == [name], "a program is told the name as it is")
+    }
+
+    @Test(arguments: [
+        ("abc", 5, "abc  "), ("abcdef", 4, "abc…"), ("温度計", 6, "温度計"), ("温度計", 5, "温度…"), ("温度計", 4, "温… "),
+        ("e\u{301}te\u{301}", 3, "e\u{301}te\u{301}"), ("x", 0, ""), ("ab", 1, "…"),
+    ])
+    func `text is padded and cut by columns`(_ text: String, _ width: Int, _ expected: String) {
+        #expect(text.fitted(to: width) == expected)
+        #expect(text.fitted(to: width).columns == width)
+    }
+
+    @Test func `what one advertisement lacks stays as it was known, and the weaker ones give way`() {
+        var table = ScanTable()
+        table.add(.init(address: "A", rssi: -50, name: "Name", details: "x"), at: .zero)
+        table.add(.init(address: "A", rssi: nil, name: nil, details: ""), at: .seconds(1))
+        #expect(table.lines(columns: 120, rows: 24, at: .seconds(2))[1].contains("Name"))
+        for number in 0..<30 {
+            table.add(.init(address: "B\(number)", rssi: -60 - number, name: nil, details: ""), at: .seconds(2))
+        }
+        let lines = table.lines(columns: 80, rows: 10, at: .seconds(3))
+        #expect(lines.count == 9 && lines[1].hasPrefix("A ") && lines[7].hasPrefix("B5"))
+        #expect(lines[8].contains("31 devices, 24 weaker not shown"))
+        // One that is silent for long has no strength any more.
+        #expect(table.lines(columns: 120, rows: 40, at: .seconds(60))[1].contains("59 s ago"))
+    }
+
+    @Test func `bars and sparklines follow the strength`() {
+        #expect(ScanTable.bar(-40, 8) == "████████" && ScanTable.bar(-127, 8) == "▏" && ScanTable.bar(nil, 8) == "")
+        #expect(ScanTable.bar(-70, 8) == "████")
+        #expect(ScanTable.sparkline([-100, -70, -40, -20], 3) == "▅██" && ScanTable.sparkline([], 8) == "")
+    }
+}

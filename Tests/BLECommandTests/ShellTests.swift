@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+/// `ble shell`: many commands over one link.
+@Suite(.timeLimit(.minutes(2))) struct ShellTests {
+    private func shell(_ lines: String..., arguments: [String] = []) async throws -> CommandRun.Result {
+        let input = lines.map { $0 + "\n" }.joined()
+        return try await CommandRun(["shell", Demo.values] + arguments, input: input).end()
+    }
+
+    @Test func `commands are run in order, over one link`() async throws {
+        let run = try await shell(
+            "read \(Demo.readOnly) --text",
+            "  # a comment",
+            "write \(Demo.short) 'two words' --text",
+            "read \(Demo.short) --json",
+            "notify \(Demo.counting) --count 2 --raw",
+            arguments: ["-v"]
+        )
+        #expect(run.status == 0, "\(run.complaint)")
+        try #require(run.output.count == 4)
+        #expect(run.output[0] == "read me")
+        #expect(try object(run.output[1])["text"] as? String == "two words")
+        #expect(run.output[2].hasSuffix("  00") && run.output[3].hasSuffix("  01"))
+        #expect(run.errors.count { $0.contains(": connecting") } == 1)
+        #expect(run.errors.count { $0.contains(": disconnected") } == 1)
+    }
+
+    @Test func `a command that fails doesn't end the shell, and shows in its status`() async throws {
+        let run = try await shell("read \(Demo.unknown)", "listen", "read", "read \(Demo.readOnly) --text")
+        #expect(run.status == 1 && run.output == ["read me"])
+        for words in [Demo.unknown, "'listen'", "CHARACTERISTIC is missing"] { #expect(run.complaint.contains(words)) }
+    }
+
+    @Test func `exit ends it, and help says what there is`() async throws {
+        let run = try await shell("help", "read --help", "exit", "read \(Demo.readOnly)")
+        #expect(run.status == 0)
+        let text = run.output.joined(separator: "\n")
+        #expect(text.contains("  notify CHARACTERISTIC") && text.contains("usage: ble read"))
+        #expect(!text.contains("read me"))
+        #expect(!text.contains("ADDRESS…"))
+    }
+
+    @Test func `options that it can't honour are refused`() async throws {
+        let run = try await shell("read \(Demo.readOnly) --adapter hci1")
+        #expect(run.status == 1 && run.complaint.contains("--adapter"))
+    }
+
+    @Test func `a device that is lost is told, and what comes next connects again`() async throws {
+        let input = "notify \(Demo.fickle) --raw\ninfo\n"
+        let run = try await CommandRun(["shell", Demo.trouble], input: input).end()
+        #expect(run.status == 1 && run.complaint.contains("closed by the peer"))
+        #expect(run.output.contains { $0.contains("Demo trouble") })
+    }
+
+    @Test func `a device that isn't there is a failure`() async throws {
+        let run = try await CommandRun(["shell", Demo.absent, "--timeout", "0.5"], input: "help\n").end()
+        #expect(run.status == 1 && run.output.isEmpty && run.complaint.contains("timed out"))
+    }
+}

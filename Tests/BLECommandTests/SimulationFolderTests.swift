@@ -1,0 +1,50 @@
+import Foundation
+import Testing
+
+/// Simulated devices that last from command to command, as `--simulation` keeps them.
+@Suite(.timeLimit(.minutes(2))) struct SimulationFolderTests {
+    private func run(_ arguments: String..., in folder: URL) async throws -> CommandRun.Result {
+        try await CommandRun(arguments + ["--simulation", folder.path], simulated: false).end()
+    }
+
+    @Test func `a bond lasts, on both sides`() async throws {
+        try await withFolder { parent in
+            let folder = parent.appending(path: "devices")
+            #expect(try await run("bonds", in: folder).output.isEmpty)
+            let refused = try await run("read", Demo.values, Demo.encrypted, "--text", in: folder)
+            #expect(refused.status == 1 && refused.complaint.contains("--just-works"))
+            let paired = try await run("pair", Demo.values, "--just-works", in: folder)
+            #expect(paired.status == 0, "\(paired.complaint)")
+            let bonds = try await run("bonds", in: folder)
+            #expect(bonds.output.count == 1 && bonds.output.first?.hasPrefix(Demo.values) == true)
+            // Nobody is asked any more.
+            let read = try await run("read", Demo.values, Demo.encrypted, "--text", in: folder)
+            #expect(read.status == 0 && read.output == ["secret"], "\(read.complaint)")
+            #expect(try await run("unpair", Demo.values, in: folder).status == 0)
+            #expect(try await run("bonds", in: folder).output.isEmpty)
+        }
+    }
+
+    @Test func `written values last, and only in the folder`() async throws {
+        try await withFolder { folder in
+            let written = try await run("write", Demo.values, Demo.short, "c0ffee", in: folder)
+            let read = try await run("read", Demo.values, Demo.short, "--raw", in: folder)
+            #expect(written.status == 0 && read.output == ["c0ffee"])
+            let elsewhere = try await CommandRun.run("read", Demo.values, Demo.short, "--raw")
+            #expect(elsewhere.output == ["0102030405"])
+        }
+    }
+
+    @Test func `a file that is damaged, and a folder that can't be made, are named`() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "values")
+            try Data("17 zz\n".utf8).write(to: file)
+            let damaged = try await run("read", Demo.values, Demo.short, in: folder)
+            #expect(damaged.status == 1 && damaged.complaint.contains(file.path))
+        }
+        let nowhere = try await run("scan", in: URL(filePath: "/proc/no/such"))
+        #expect(nowhere.status == 1 && nowhere.complaint.contains("/proc/no/such"))
+        let both = try await CommandRun(["scan", "--simulation", ""], simulated: false).end()
+        #expect(both.status == 2)
+    }
+}

@@ -1,0 +1,26 @@
+import BLEDevices
+import Testing
+
+@Suite struct AssignedNumbersTests {
+    @Test func `companies are known by their identifiers`() {
+        #expect(AssignedNumbers.company(0x0059) == "Nordic Semiconductor ASA")
+        #expect(AssignedNumbers.company(0x004C) == "Apple, Inc.")
+        #expect(AssignedNumbers.company(0x0499) == "Ruuvi Innovations Ltd.")
+        #expect(AssignedNumbers.company(0xFFFE) == nil)
+    }
+
+    @Test func `an appearance is known by its kind, or by its category`() {
+        #expect(AssignedNumbers.appearance(0x0341) == "Heart Rate Belt")
+        #expect(AssignedNumbers.appearance(0x0340) == "Heart Rate Sensor")
+        #expect(AssignedNumbers.appearance(0x037F) == "Heart Rate Sensor")
+        #expect(AssignedNumbers.appearance(0xFFC0) == nil)
+    }
+
+    @Test func `services, characteristics and descriptors have names, and members' services those of the members`() {
+        #expect(BluetoothUUID(0x1840).name == "Generic Health Sensor")
+        #expect(BluetoothUUID(0x2A1F).name == "Temperature Celsius")
+        #expect(BluetoothUUID(0x2908).name == "Report Reference")
+        #expect(BluetoothUUID(0xFE9F).name == "Google")
+        #expect(BluetoothUUID(0x180D).name == "Heart Rate")
+    }
+}

@@ -1,0 +1,99 @@
+import BLEProtocol
+import BLERadio
+import RadioContract
+import Testing
+
+@testable import BLELinux
+
+/// What bluetoothd is asked over the bus, on a bus that is made by hand.
+@Suite(
+    .timeLimit(.minutes(1)),
+    .enabled("libdbus-1.so.3 is not installed on this machine") { LibDBus.shared != nil }
+)
+struct BluetoothdTests {
+    private let bus: FakeBus
+    private let loop: EventLoop
+
+    init() throws {
+        bus = try FakeBus(on: EventLoop(name: "test-bus"))
+        loop = try EventLoop(name: "test")
+    }
+
+    private func letIn() async throws {
+        bus.send(.reply(to: try await bus.next("Hello").serial, ":1.9"))
+    }
+
+    /// Whether bluetoothd is there, for a program that is about to be answered.
+    private func presence() -> Events<Bluetoothd.Presence> {
+        Events { [bus, loop] yield in
+            Bluetoothd.findOnBus(bus.bus, loop: loop, timeline: HandTimeline(), yield)
+            return RadioActivity {}
+        }
+    }
+
+    @Test func `it is there where its name has an owner`() async throws {
+        let presence = presence()
+        try await letIn()
+        let owner = try await bus.next("GetNameOwner")
+        #expect(owner.arguments == ["org.bluez"])
+        bus.send(.reply(to: owner.serial, ":1.7"))
+        #expect(await presence.next() == .here)
+    }
+
+    @Test(arguments: [
+        ("org.freedesktop.DBus.Error.NameHasNoOwner", Bluetoothd.Presence.absent),
+        ("org.freedesktop.DBus.Error.AccessDenied", .unknown),
+    ])
+    func `it is absent where the bus says so, and any other refusal says nothing`(
+        _ refusal: String,
+        _ expected: Bluetoothd.Presence
+    ) async throws {
+        let presence = presence()
+        try await letIn()
+        bus.send(.failure(of: try await bus.next("GetNameOwner").serial, refusal))
+        #expect(await presence.next() == expected)
+    }
+
+    @Test func `nothing is known where the bus ends before it answers`() async throws {
+        let presence = presence()
+        _ = try await bus.next("Hello")
+        bus.disconnect()
+        #expect(await presence.next() == .unknown)
+    }
+
+    @Test func `a device that is unpaired is taken out of its list, where it is there`() async throws {
+        let done = Events<Void> { [bus, loop] yield in
+            Bluetoothd.forget(.example, of: "hci1", over: bus.bus, loop: loop, timeline: HandTimeline()) { yield(()) }
+            return RadioActivity {}
+        }
+        try await letIn()
+        bus.send(.reply(to: try await bus.next("GetNameOwner").serial, ":1.7"))
+        let removal = try await bus.next("RemoveDevice")
+        #expect(removal.destination == "org.bluez" && removal.path == "/org/bluez/hci1" && removal.signature == "o")
+        #expect(removal.arguments == ["/org/bluez/hci1/dev_C4_F2_17_1A_1D_BB"])
+        #expect(done.count == 0, "it is not done before bluetoothd has answered")
+        bus.send(.reply(to: removal.serial))
+        #expect(await done.next() != nil)
+    }
+
+    @Test func `nobody is asked to forget where it is not there`() async throws {
+        let done = Events<Void> { [bus, loop] yield in
+            Bluetoothd.forget(.example, of: "hci1", over: bus.bus, loop: loop, timeline: HandTimeline()) { yield(()) }
+            return RadioActivity {}
+        }
+        try await letIn()
+        let owner = try await bus.next("GetNameOwner")
+        bus.send(.failure(of: owner.serial, "org.freedesktop.DBus.Error.NameHasNoOwner"))
+        #expect(await done.next() != nil)
+        let nowhere = SystemBus(address: "unix:path=/nowhere")
+        let skipped = Events<Void> { [loop] yield in
+            Bluetoothd.forget(.example, of: "hci1", over: nowhere, loop: loop, timeline: HandTimeline()) { yield(()) }
+            return RadioActivity {}
+        }
+        #expect(await skipped.next() != nil)
+    }
+
+    @Test func `the system's bus is where the environment or the standard says`() {
+        #expect(SystemBus.standard.address.hasPrefix("unix:"))
+    }
+}

@@ -1,0 +1,149 @@
+import BLEProtocol
+import BLERadio
+import Glibc
+import Testing
+
+@testable import BLELinux
+
+/// Connecting, on a kernel in memory.
+@Suite(.timeLimit(.minutes(1))) struct FakeConnectTests {
+    private let run = FakeRun(kernel: FakeKernel { $0.peers[.example] = FakePeer(address: .example) })
+
+    private func error(connecting radio: LinuxRadio) async throws -> BLEError? {
+        do {
+            _ = try await run.connect(radio, to: .example)
+        } catch let error as BLEError {
+            return error
+        }
+        return nil
+    }
+
+    /// What `connect` itself refuses: the code, and a word of what to do.
+    @Test(arguments: [
+        (EBUSY, BLEError.Code.busy, "Disconnect it there"), (ECONNREFUSED, .notSupported, "le on"),
+        (EOPNOTSUPP, .notSupported, "Bluetooth 4.0"), (EPERM, .permissionDenied, ""), (ENOMEM, .systemFailure, ""),
+    ])
+    func `an attempt that the kernel refuses at once says why`(
+        _ error: Int32,
+        _ code: BLEError.Code,
+        _ remedy: String
+    ) async throws {
+        run.kernel.with { $0.fault = SystemFault(call: .connect, number: 1, effect: .keepsFailing(error)) }
+        let failure = try await self.error(connecting: run.radio())
+        #expect(failure?.code == code && failure?.operation == "connect")
+        #expect(failure?.remedy.isEmpty == false && failure?.remedy.contains(remedy) == true)
+    }
+
+    /// What the kernel tells once it has tried: a word of the cause.
+    @Test(arguments: [
+        (EMLINK, "no free connection slot"), (EACCES, "authentication failed"), (EBADE, "keys of the bond"),
+        (ENOSYS, "before it was established"), (EBUSY, "busy"), (ECONNRESET, "closed the connection immediately"),
+        (ECONNREFUSED, "refused"), (ECONNABORTED, "another program"), (EHOSTUNREACH, "gave up"),
+    ])
+    func `an attempt that fails later says why, and what to do`(_ error: Int32, _ cause: String) async throws {
+        run.kernel.with { $0.peers[.example]?.isHere = false }
+        let radio = try run.radio()
+        let outcome = FakeRun.Collector<Result<any ATTLink, BLEError>>()
+        let attempt = radio.connect(to: .example) { outcome.add($0) }
+        // What may pass is tried again, and fails again.
+        for _ in 0..<4 {
+            await run.kernel.idle()
+            run.kernel.fail(attemptsOf: run.kernel.central, error)
+        }
+        await run.kernel.idle()
+        guard case .failure(let failure)? = outcome.all.first else {
+            Issue.record("no failure: \(outcome.all)")
+            return
+        }
+        #expect(failure.code == .connectionFailed && failure.cause.contains(cause) && !failure.remedy.isEmpty)
+        #expect(failure.systemError == error && outcome.all.count == 1)
+        attempt.cancel()
+    }
+
+    @Test func `a peer that is heard and does not answer is tried again for as long as it is wanted`() async throws {
+        run.kernel.with { $0.peers[.example]?.isHere = false }
+        let radio = try run.radio()
+        let outcome = FakeRun.Collector<Result<any ATTLink, BLEError>>()
+        let attempt = radio.connect(to: .example) { outcome.add($0) }
+        for _ in 0..<5 {
+            await run.kernel.idle()
+            // The kernel has waited for its answer.
+            let waited = run.timeline.now + .seconds(5)
+            let pause = run.timeline.schedule(after: .seconds(5)) {}
+            while run.timeline.now < waited, run.timeline.step(until: waited) { await run.kernel.idle() }
+            withExtendedLifetime(pause) {}
+            run.kernel.fail(attemptsOf: run.kernel.central, ETIMEDOUT)
+        }
+        await run.kernel.idle()
+        #expect(outcome.all.isEmpty)
+        run.kernel.with { state in
+            state.peers[.example]?.isHere = true
+            state.lookForLinks()
+        }
+        await run.kernel.idle()
+        let link = try #require(try outcome.all.first?.get())
+        link.disconnect()
+        attempt.cancel()
+    }
+
+    @Test func `who cancels and connects again waits until the kernel has cleared the first attempt away`() async throws
+    {
+        run.kernel.with { $0.peers[.example]?.isHere = false }
+        let radio = try run.radio()
+        let attempt = radio.connect(to: .example) { _ in }
+        await run.kernel.idle()
+        attempt.cancel()
+        run.kernel.with { $0.peers[.example]?.isHere = true }
+        try await run.exchange(radio, with: .example)
+        #expect(run.kernel.with { $0.calls[.connect] } == 2)
+    }
+
+    @Test func `a link is raised to better keys, by the person who is asked`() async throws {
+        run.kernel.with { $0.peers[.example]?.pairing = .comparison(123_456) }
+        let radio = try run.radio()
+        radio.expectPairing(with: .example, as: .displayYesNo)
+        let end = FakeRun.End(try await run.connect(radio, to: .example))
+        let asked = FakeRun.Collector<PairingQuestion>()
+        let interview = PairingInterview(.displayYesNo) { question, reply in
+            asked.add(question)
+            reply(.accept)
+        }
+        let bond: Bond? = try await run.result("raising") { result in
+            end.link.raise(to: .authenticated, asking: interview, result: result)
+        }
+        #expect(bond?.peer == .example && asked.all.count == 1)
+        end.link.disconnect()
+        _ = try await end.end(in: run)
+    }
+
+    @Test func `a link whose peer refuses better keys stays as it is, and says who refused`() async throws {
+        run.kernel.with { $0.peers[.example]?.pairing = .refuses }
+        let radio = try run.radio()
+        let end = FakeRun.End(try await run.connect(radio, to: .example))
+        do {
+            _ =
+                try await run.result("raising") { result in
+                    end.link.raise(to: .authenticated, asking: .justWorks, result: result)
+                } as Bond?
+            Issue.record("it was raised")
+        } catch let error as BLEError {
+            #expect(error.operation == "pair" && !error.remedy.isEmpty)
+        }
+        #expect(try await end.send([0x0A, 3, 0], in: run), "the link is still there")
+        end.link.disconnect()
+        _ = try await end.end(in: run)
+    }
+}
+
+extension FakeKernel {
+    /// The kernel gives up the attempts of an adapter.
+    fileprivate func fail(attemptsOf adapter: UInt16, _ error: Int32) {
+        with { state in
+            for attempt in state.connecting(from: adapter) {
+                state.objects[attempt.socket]?.l2cap?.phase = .dead
+                state.objects[attempt.socket]?.error = error
+                state.objects[attempt.socket]?.isHungUp = true
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import BLEProtocol
+import BLESimulator
+import BLEStreams
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct EventTests {
+    /// Keeps what it is told.
+    struct Diary: EventHandler {
+        let events = Recorder<Central.Event>()
+        func handle(_ event: Central.Event) { events.add(event) }
+
+        var all: [Central.Event] { events.all }
+        var words: [String] { all.map { $0.description } }
+    }
+
+    /// The name of what happened, without what differs from run to run.
+    private static func name(_ event: Central.Event) -> String {
+        switch event.kind {
+        case .connected: "connected"
+        case .connectFailed: "not connected"
+        case .disconnected: "disconnected"
+        case .operation(let name, _, let error): error == nil ? name : "\(name) failed"
+        case .values(let count): "\(count)"
+        case .dropped: "dropped"
+        case .signal: "signal"
+        case .session(let state): "\(state)"
+        case .reconnected: "reconnected"
+        case .queue(let count): "queue \(count)"
+        case .adapter: "adapter"
+        }
+    }
+
+    private static func opened(_ bench: Bench, _ diary: Diary) async throws -> Peripheral {
+        try await Central.open(.radio(bench.centralAdapter).reporting(to: diary))
+            .peripheral(bench.peripheralAdapter.address)
+    }
+
+    @Test func `normal work tells of links, operations, values and queues, and nothing at info and above`() async throws
+    {
+        let diary = Diary()
+        try await Bench.run(serve: Bench.sendNumbers(3)) { bench in
+            let peripheral = try await Self.opened(bench, diary)
+            try await peripheral.withLink { link in
+                _ = try await link.read(Bench.readable)
+                try await link.write([1], to: Bench.readable)
+                _ = try await link.conditions()
+                #expect(try await link.notifications(of: Bench.notifying).prefix(3).collect().count == 3)
+            }
+            try await peripheral.withQueue { queue in _ = try await queue.connecting().run(.read(Bench.readOnly)) }
+            try await bench.time.sleep(for: .seconds(1))
+        }
+        let names = diary.all.map(Self.name)
+        #expect(names.filter { $0 == "connected" }.count == 2 && names.filter { $0 == "disconnected" }.count == 2)
+        #expect(names.filter { $0 == "read" }.count == 2 && names.contains("write"), "\(names)")
+        #expect(names.filter { $0 == "1" }.count == 3 && names.contains("signal"))
+        #expect(names.contains("queue 1") && names.last { $0.hasPrefix("queue") } == "queue 0")
+        #expect(diary.all.allSatisfy { $0.level < .info }, "\(diary.words)")
+        #expect(diary.words.contains { $0.contains("read A001: ") })
+    }
+
+    @Test func `an operation that fails is told with its error, without values`() async throws {
+        let diary = Diary()
+        try await Bench.run { bench in
+            let peripheral = try await Self.opened(bench, diary)
+            try await peripheral.withLink { link in
+                _ = await bleError { _ = try await link.read(BluetoothUUID(0xDEAD)) }
+                _ = await bleError { try await link.write([1], to: Bench.readOnly) }
+            }
+        }
+        let failed = diary.all.filter { Self.name($0).hasSuffix("failed") }
+        #expect(failed.count >= 1, "\(diary.words)")
+        for event in failed {
+            guard case .operation(_, _, let error?) = event.kind else { continue }
+            #expect(error.received == nil)
+        }
+    }
+
+    @Test func `a link that is lost, and found again, is told at notice, and for how long it was away`() async throws {
+        let diary = Diary()
+        try await Bench.run(serve: Bench.sendNumbers(1000)) { bench in
+            bench.air.faults.add(.dropLink(after: 5, .notifications))
+            let central = try await Central.open(.radio(bench.centralAdapter).reporting(to: diary))
+            let plan = Session.Plan(central.peripheral(bench.peripheralAdapter.address)).subscribing(
+                to: Bench.notifying
+            )
+            try await central.withSession(plan) { session in
+                _ = try await session.notifications(of: Bench.notifying).timeout(.seconds(60)).prefix(20).collect()
+            }
+        }
+        let names = diary.all.map(Self.name)
+        #expect(names.filter { $0 == "reconnected" }.count == 1, "\(names)")
+        let lost = diary.all.filter { Self.name($0) == "disconnected" && $0.level == .notice }
+        #expect(lost.count == 1)
+        guard case .reconnected(let away)? = diary.all.first(where: { Self.name($0) == "reconnected" })?.kind else {
+            return
+        }
+        #expect(away > .zero && away < .seconds(60))
+    }
+
+    @Test func `a peripheral that isn't there is told once for each who waited`() async throws {
+        let diary = Diary()
+        try await Bench.run { bench in
+            bench.air.faults.add(.ignoreConnections)
+            let peripheral = try await Self.opened(bench, diary)
+            _ = await bleError { try await peripheral.withLink(timeout: .seconds(7)) { _ in } }
+        }
+        let failures = diary.all.compactMap { event -> (BLEError.Code, Duration)? in
+            if case .connectFailed(let error, let after) = event.kind { (error.code, after) } else { nil }
+        }
+        #expect(failures.count == 1 && failures.first?.0 == .timedOut && failures.first?.1 == .seconds(7))
+    }
+
+    @Test func `a handler of joined adapters hears of all of them, and several handlers hear the same`() async throws {
+        let (first, second) = (Diary(), Diary())
+        try await Bench.run { bench in
+            let choice = AdapterChoice.joined([.radio(bench.centralAdapter), .radio(bench.air.adapter())])
+            let central = try await Central.open(choice.reporting(to: first).reporting(to: second))
+            try await central.peripheral(bench.peripheralAdapter.address).withLink { link in
+                _ = try await link.read(Bench.readable)
+            }
+        }
+        #expect(first.words.count > 2 && first.words == second.words)
+        #expect(first.all.map(Self.name).contains("disconnected"))
+    }
+
+    @Test func `a metrics page counts what has happened, in lines that Prometheus reads`() async throws {
+        let page = MetricsPage()
+        try await Bench.run(serve: Bench.sendNumbers(1000)) { bench in
+            bench.air.faults.add(.dropLink(after: 5, .notifications))
+            let central = try await Central.open(.radio(bench.centralAdapter).reporting(to: page))
+            let plan = Session.Plan(central.peripheral(bench.peripheralAdapter.address)).subscribing(
+                to: Bench.notifying
+            )
+            try await central.withSession(plan) { session in
+                _ = try await session.notifications(of: Bench.notifying).timeout(.seconds(60)).prefix(20).collect()
+                _ = try await session.read(Bench.readable)
+                #expect(page.text.contains("ble_links{peripheral=\"\(bench.peripheralAdapter.address)\"} 1\n"))
+            }
+        }
+        let text = page.text
+        let lines = text.split(separator: "\n").map(String.init)
+        let number = try Regex("[a-z_]+(\\{[a-z]+=\"[^\"]*\"(,le=\"[^\"]+\")?\\})? -?[0-9.e+-]+")
+        for line in lines where !line.hasPrefix("# ") { #expect(line.wholeMatch(of: number) != nil, "\(line)") }
+        for line in lines where line.hasPrefix("# TYPE") {
+            #expect(["counter", "gauge", "histogram"].contains { line.hasSuffix($0) }, "\(line)")
+        }
+        #expect(lines.contains { $0.hasPrefix("ble_reconnects_total{") && $0.hasSuffix(" 1") }, "\(text)")
+        #expect(lines.contains { $0.hasPrefix("ble_operation_seconds_count{operation=\"read\"} 1") }, "\(text)")
+        #expect(lines.contains("ble_connect_seconds_count 2"), "\(text)")
+        #expect(lines.contains("ble_session_failures_total 0"))
+    }
+
+    @Test func `a page stays bounded among thousands of peripherals`() {
+        let page = MetricsPage()
+        for number in 0..<5000 as Range<UInt64> {
+            page.handle(
+                Central.Event(
+                    .values(1),
+                    of: BluetoothAddress(rawValue: number, kind: .random),
+                    at: ReceptionTime(sinceEpoch: .zero, source: .simulation)
+                )
+            )
+        }
+        #expect(page.text.split(separator: "\n").count { $0.hasPrefix("ble_values_total{") } == 257)
+        #expect(page.text.contains("ble_values_total{peripheral=\"other\"} 4744\n"))
+    }
+}

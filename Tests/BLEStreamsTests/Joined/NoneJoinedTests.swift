@@ -1,0 +1,56 @@
+import BLEProtocol
+import BLERadio
+import BLESimulator
+import RadioContract
+import Testing
+
+@testable import BLEStreams
+
+/// Joined adapters of which none has turned up yet, or of which one is asked twice.
+@Suite(.timeLimit(.minutes(1))) struct NoneJoinedTests {
+    private static let peer = BluetoothAddress(rawValue: 0xC4F2_171A_1DBB, kind: .random)
+
+    /// What a radio's result says.
+    private static func failure<Value: Sendable>(
+        _ start: (@escaping @Sendable (Result<Value, BLEError>) -> Void) -> RadioActivity
+    ) async -> BLEError? {
+        await Events(start).next()?.failure
+    }
+
+    @Test func `a second scan, and a second attempt to the same peer, are told to share the first`() async throws {
+        try await VirtualTime.run(seed: 1) { time in
+            let radio = JoinedRadio([SimulatedAir(time).adapter()], timeline: time)
+            let scan = Events { radio.scan(ScanRequest(), events: $0) }
+            let second = await Events { radio.scan(ScanRequest(), events: $0) }
+                .first { if case .failed(let error) = $0 { error } else { nil } }
+            #expect(second?.code == .busy && second?.remedy.isEmpty == false)
+            scan.activity.cancel()
+            let third = Events { radio.scan(ScanRequest(), events: $0) }
+            let isStarted = await third.first { if case .started = $0 { true } else { nil } }
+            #expect(isStarted == true, "the first one's place is free again")
+            third.activity.cancel()
+            let attempt = Events { radio.connect(to: Self.peer, result: $0) }
+            let other = await Self.failure { radio.connect(to: Self.peer, result: $0) }
+            #expect(other?.code == .busy && other?.remedy.isEmpty == false)
+            attempt.activity.cancel()
+        }
+    }
+
+    @Test func `all that are there are switched and reset, and one that fails is told`() async throws {
+        try await VirtualTime.run(seed: 1) { time in
+            let air = SimulatedAir(time)
+            let adapters = [air.adapter(), air.adapter()]
+            let radio = JoinedRadio(adapters, timeline: time)
+            _ = try await Events { radio.setPowered(false, result: $0) }.next()?.get()
+            #expect(adapters.allSatisfy { $0.state == .poweredOff })
+            _ = try await Events { radio.setPowered(true, result: $0) }.next()?.get()
+            #expect(adapters.allSatisfy { $0.state == .poweredOn })
+            _ = try await Events {
+                radio.powerCycle(result: $0)
+                return RadioActivity {}
+            }.next()?.get()
+            _ = try await Events { radio.reset(result: $0) }.next()?.get()
+            #expect(adapters.allSatisfy { $0.state == .poweredOn })
+        }
+    }
+}
