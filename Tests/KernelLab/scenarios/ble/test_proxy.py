@@ -62,18 +62,6 @@ def test_home_hears_connects_reads_writes_and_is_notified(ble, bumble, clean_rad
         asyncio.run(visit(port, key))
 
 
-def test_a_thousand_values_come_in_their_order(ble, bumble):
-    async def visit(port, key):
-        async with at_home(port, key) as home:
-            device = await home.device(names.NEAR)
-            await device.notify(await device.handle(names.full(names.THOUSAND)))
-            await device.wait(lambda device: len(device.values) >= 1000)
-            assert device.values == [value.to_bytes(4, "little") for value in range(1000)]
-
-    with proxy(ble) as (_, port, key):
-        asyncio.run(visit(port, key))
-
-
 def test_a_lost_link_is_told_with_its_reason_and_can_be_made_again(ble, bumble):
     async def visit(port, key):
         async with at_home(port, key) as home:
