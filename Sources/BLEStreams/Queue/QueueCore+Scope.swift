@@ -6,7 +6,8 @@ import Synchronization
 extension QueueCore {
     /// Runs the closure with the queue; then cancels what is still in, and ends a link that the commands made.
     func scope<Output>(_ body: (CommandQueue) async throws -> Output) async throws -> Output {
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        jobs.open()
+        return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await self.serve() }
             do {
                 let output = try await body(CommandQueue(core: self))
@@ -20,8 +21,9 @@ extension QueueCore {
     }
 
     /// Runs what is enqueued, each in a child task, until the queue is closed or the task cancelled.
+    ///
+    /// Who calls this has opened ``jobs`` before: the queue may be closed by the time at which the task of this begins.
     func serve() async {
-        jobs.open()
         await withDiscardingTaskGroup { group in
             while let job = try? await jobs.next() { group.addTask { await job.run() } }
             for job in jobs.close() { job.abandon() }

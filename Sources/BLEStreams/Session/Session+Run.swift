@@ -77,6 +77,7 @@ extension Session {
 
     /// Runs the session, which no other task does, until it is stopped or the task is cancelled, then ends it in order.
     func run(_ driver: SessionDriver) async {
+        queueCore.jobs.open()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.queueCore.serve() }
             // Commands stay in the queue while the session is disconnected: they wait for its next link.

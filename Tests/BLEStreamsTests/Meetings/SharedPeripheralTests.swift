@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
     func `beside a session a queue of the peripheral is told to use the session's, and a scope shares the link`(
         seed: UInt64
     ) async throws {

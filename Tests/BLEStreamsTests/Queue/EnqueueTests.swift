@@ -36,6 +36,21 @@ import Testing
         }
     }
 
+    /// With many seeds: the task that runs what is enqueued begins before the closure's end, or behind it.
+    @Test(arguments: 1...20) func `a queue whose closure ends at once ends too`(seed: UInt64) async throws {
+        try await Bench.run(seed: seed) { bench in
+            try await bench.peripheral.withQueue { _ in }
+            let handle = try await bench.peripheral.withQueue { $0.enqueue(.read(Bench.readable)) }
+            #expect(await bleError { _ = try await handle.value }?.code == .ended)
+            // One that is refused at once.
+            try await bench.peripheral.withQueue { queue in
+                #expect(await bleError { _ = try await queue.run(.read(Bench.readable)) }?.code == .disconnected)
+            }
+            try await bench.central.withSession(Session.Plan(bench.peripheral)) { _ in }
+            #expect(bench.centralAdapter.activity.isIdle)
+        }
+    }
+
     @Test func `enqueueing doesn't wait, and priorities count`() async throws {
         try await Bench.run { bench in
             let log = Recorder<String>()
