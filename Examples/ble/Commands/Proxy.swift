@@ -45,11 +45,18 @@ struct Proxy: Command {
         connections = try arguments.count("connections") ?? 8
     }
 
+    func run(_ options: CommonOptions, _ log: Log) async throws {
+        // A key is made where there is no adapter, too.
+        if isMakingKey { return try printKey(Output(isJSON: options.isJSON)) }
+        try await CommandEnvironment.run(options, log) { try await run(in: $0) }
+    }
+
+    private func printKey(_ output: Output) throws {
+        let key = Data((0..<Sodium.size).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+        try output.print(.object(("key", .string(key))), key)
+    }
+
     func run(in environment: CommandEnvironment) async throws {
-        if isMakingKey {
-            let key = Data((0..<Sodium.size).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
-            return try environment.output.print(.object(("key", .string(key))), key)
-        }
         let encryption = try key.map { ProxyChannel.Encryption(sodium: try Sodium(), key: $0) }
         if encryption == nil {
             environment.log.say("without --key, everybody who reaches the port can use this adapter")

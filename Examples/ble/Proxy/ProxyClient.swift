@@ -159,8 +159,29 @@ struct ProxyClient: Sendable {
         group.addTask { try await passOnAdvertisements(mode, until: end) }
     }
 
+    /// Passes advertisements on, also behind a time at which the adapter could not be used.
     private func passOnAdvertisements(_ mode: Central.ScanMode, until end: Switch) async throws {
-        let found = host.central.scan(duplicates: true, mode: mode, buffer: .newest(Self.room)).take(until: end.off)
+        do {
+            try await passOn(advertisements(mode).take(until: end.off))
+        } catch let error as BLEError {
+            // Connecting may still work: the others, and this client's connections, are not disturbed.
+            host.log.say(error.messageText)
+            try await outbox.send(.scanning(mode, isRunning: false))
+        }
+    }
+
+    private func advertisements(_ mode: Central.ScanMode) -> BLEStream<Discovery> {
+        let (log, number) = (host.log, number)
+        return host.central.scan(duplicates: true, mode: mode, buffer: .newest(Self.room)).retry(
+            .exponential(from: .seconds(1))
+        ) { error in
+            guard let error = error as? BLEError, !error.isFinal, error.code != .permissionDenied else { return false }
+            log.say("client \(number) hears nothing for now: \(error.failureText)")
+            return true
+        }
+    }
+
+    private func passOn(_ found: BLEStream<Discovery>) async throws {
         let collected = Collected(room: Self.room)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {

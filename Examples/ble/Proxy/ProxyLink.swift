@@ -10,6 +10,9 @@ struct ProxyLink: Sendable {
     /// How long a connection may take: clients wait for 20 s or longer.
     private static let patience: Duration = .seconds(19)
 
+    /// How many values leave together at most.
+    private static let batch = 64
+
     /// How many requests of a client may wait.
     private static let room = 256
 
@@ -194,7 +197,10 @@ struct ProxyLink: Sendable {
     private func passOn(_ handle: UInt16, of link: Link, until end: Switch) async throws {
         let values = link.notifications(of: .handle(handle)).take(until: end.off)
         do {
-            for try await value in values { try await outbox.send(.notification(address, handle, value)) }
+            // What has come together leaves together.
+            for try await batch in values.batched(atMost: Self.batch) {
+                try await outbox.send(batch.map { .notification(address, handle, $0) })
+            }
         } catch let error as BLEError {
             // That the link is lost is told as such.
             guard error.code != .disconnected else { return }
