@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
+import functools
 import os
 import shlex
 import shutil
@@ -115,7 +116,14 @@ def kernel_suites() -> list[str]:
 
 
 def collect(folder: str, only: str | None, mark: str, part: str = "") -> list[str]:
-    command = [sys.executable, "-B", "-m", "pytest", "--collect-only", "-q", f"scenarios/{folder}"]
+    """The tests of a bench that are to run."""
+    return [test for test in collect_all(only, mark, part) if test.startswith(f"scenarios/{folder}/")]
+
+
+@functools.cache
+def collect_all(only: str | None, mark: str, part: str) -> list[str]:
+    """Those of all benches: to collect them one bench at a time takes longer than some of them run."""
+    command = [sys.executable, "-B", "-m", "pytest", "--collect-only", "-q", "scenarios"]
     command += (["-k", only] if only else []) + (["-m", mark] if mark else [])
     environment = os.environ | {"LAB_PART": part}
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)

@@ -23,6 +23,7 @@ class Verdict:
     line_name: str
     bench: str
     seconds: float
+    busy: float = 0  # seconds of the host's processors
     counts: Counter = field(default_factory=Counter)
     skips: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
@@ -40,11 +41,11 @@ class Verdict:
     def line(self) -> str:
         counts = ", ".join(f"{self.counts[outcome]} {outcome}" for outcome in (PASSED, FAILED, SKIPPED))
         word = "good" if self.good else "BAD"
-        return f"{word:5}{self.line_name:6}{self.bench:34} {counts}, {self.seconds:.0f} s"
+        return f"{word:5}{self.line_name:6}{self.bench:34} {counts}, {self.seconds:.0f} s, {self.busy:.0f} s busy"
 
 
 def judge(out: Path, line: str, bench: str, expected: list[str], seconds: float) -> Verdict:
-    verdict = Verdict(line, bench, seconds)
+    verdict = Verdict(line, bench, seconds, busy(read(out / "times")))
     outcomes = read_events(out / "events.jsonl") or read_junit(out / "results.xml")
     for name, (outcome, why) in outcomes.items():
         verdict.counts[outcome] += 1
@@ -64,6 +65,11 @@ def judge(out: Path, line: str, bench: str, expected: list[str], seconds: float)
     if verdict.troubles:
         verdict.details += [tail(path) for path in [*sorted(out.glob("*.log")), out / "dmesg"]]
     return verdict
+
+
+def busy(times: str) -> float:
+    """The seconds in what the shell's `times` says of itself and its children, in user mode and in the kernel's."""
+    return sum(int(minutes) * 60 + float(seconds) for minutes, seconds in re.findall(r"(\d+)m([\d.]+)s", times))
 
 
 def judge_end(verdict: Verdict, out: Path) -> None:
