@@ -31,15 +31,15 @@ SELF_TEST = "peers"
 # Debian 13's, on its kernel, before everything that meets one.
 NEWER_BLUETOOTHD, LINE_OF_NEWER_BLUETOOTHD, BLUETOOTHD_MARK = "5.82", "6.12", "bluetoothd"
 ZOO, MATRIX, HARDSHIPS, THREATS, ESSENTIAL = "zoo", "matrix", "hardships", "threats", "essential"
-# By themselves, and only where the variable is set: whatever else runs would be measured too, or the build takes long.
-ON_REQUEST = {"speed": "LAB_SPEED", "deployment": "LAB_STATIC"}
+# By themselves, and only where the variable is set: whatever else runs would be measured too, or it changes the toolchain.
+ON_REQUEST = {"speed": "LAB_SPEED", "deployment": "LAB_DEPLOYMENT"}
 # The guest's own deadline: far beyond what a busy machine needs, since it only ever ends what hangs.
 # A variable sets another one, to try the lab itself.
 SECONDS = int(os.environ.get("BLESTREAMS_LAB_SECONDS", "1200"))
-# Guests spend much of their time waiting for the kernel's own timers, so three share two processors well.
-GUESTS_AT_ONCE = 3
+# Guests spend much of their time waiting for the kernel's own timers, so four share two processors well.
+GUESTS_AT_ONCE = 4
 # Into how many guests a bench goes that is run whole: each has to be done long before its deadline.
-PARTS = {ZOO: GUESTS_AT_ONCE, MATRIX: 2 * GUESTS_AT_ONCE}
+PARTS = {ZOO: 3, MATRIX: 6}
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def guest_script(cache: Path, guest: Guest, only: str | None) -> str:
         "LAB_HOUR": os.environ.get("LAB_HOUR", ""),
         "LAB_HARDSHIPS": os.environ.get("LAB_HARDSHIPS", ""),
         "LAB_SPEED": os.environ.get("LAB_SPEED", ""),
-        "LAB_STATIC": os.environ.get("LAB_STATIC", ""),
+        "LAB_BLE": os.environ.get("LAB_BLE", ""),
     }
     bench = [guest.bench] + ([only] if only else [])
     if guest.bench.startswith(KERNEL_TESTS):

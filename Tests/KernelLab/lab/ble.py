@@ -17,7 +17,8 @@ from lab import names
 from lab.peer import PATIENCE
 
 PRODUCTS = Path(os.environ.get("LAB_PRODUCTS", "/nowhere")).resolve()
-PROGRAM = PRODUCTS / "ble"
+# As it is deployed; the package's own tests run it as it is debugged.
+PROGRAM = Path(os.environ.get("LAB_BLE") or PRODUCTS / "ble")
 UNPRIVILEGED = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--inh-caps=-all"]
 # What a program that crashed says, whatever its message.
 CRASH = ("Fatal error", "Crash:", "stack dump", "Segmentation fault", "Illegal instruction")

@@ -17,11 +17,13 @@ import subprocess
 import sys
 
 from lab import names
+from lab.nursery import open_nursery
 from lab.world import OUT, RUN, BumbleWorld, VirtualPair
 
 
 def main(pattern: str) -> int:
     expression = pattern.partition("/")[2] or "Kernel"
+    open_nursery()  # before there is any thread
     pair = VirtualPair()
     bumble = BumbleWorld()
     environment = os.environ | {

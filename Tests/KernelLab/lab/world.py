@@ -10,6 +10,7 @@ from pathlib import Path
 
 from lab import names
 from lab.mgmt import Management
+from lab.nursery import Child, open_nursery
 from lab.peer import PATIENCE, Peer
 from peers import zoo
 
@@ -27,8 +28,12 @@ class Process:
         self.log = OUT / f"{name}.log"
         self.lines: list[str] = []
         self.changed = threading.Condition()
-        environment = os.environ | {"PYTHONUNBUFFERED": "1", "PYTHONPATH": str(ROOT)}
-        self.process = subprocess.Popen(
+        self.process = self.start(command, os.environ | {"PYTHONUNBUFFERED": "1", "PYTHONPATH": str(ROOT)})
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def start(self, command: tuple[str, ...], environment: dict[str, str]) -> subprocess.Popen | Child:
+        return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -38,8 +43,6 @@ class Process:
             env=environment,
             cwd="/",
         )
-        self.reader = threading.Thread(target=self.read, daemon=True)
-        self.reader.start()
 
     def read(self) -> None:
         with self.log.open("a") as log:
@@ -82,6 +85,14 @@ class Process:
         self.reader.join(PATIENCE)
 
 
+class PeerProcess(Process):
+    """A module of peers/ that needs Bumble, with its arguments."""
+
+    def start(self, command: tuple[str, ...], environment: dict[str, str]) -> Child:
+        module, *arguments = command
+        return open_nursery().start(module, arguments, environment)
+
+
 def start_bluetoothd(*arguments: str) -> Process:
     """The daemon of the release that the run chose: this machine's, or Debian 13's in a root of its own."""
     program = "/usr/libexec/bluetooth/bluetoothd"
@@ -103,7 +114,7 @@ class BumbleWorld:
     def __init__(self, profile: str | None = None):
         self.profile = zoo.named(profile or os.environ.get("LAB_PROFILE") or zoo.PLAIN.name)
         path = str(RUN / "peripheral.sock")
-        self.process = Process("peripheral", sys.executable, "-m", "peers.peripheral", path, self.profile.name)
+        self.process = PeerProcess("peripheral", "peers.peripheral", path, self.profile.name)
         ready = self.process.wait_line(" ready ")
         self.peer = Peer(path)
         self.management = Management()
@@ -141,7 +152,7 @@ class JoinedWorld:
 
     def __init__(self):
         path = str(RUN / "joined.sock")
-        self.process = Process("joined", sys.executable, "-m", "peers.joined", path)
+        self.process = PeerProcess("joined", "peers.joined", path)
         self.process.wait_line(" ready ")
         self.peer = Peer(path)
         self.management = Management()

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from lab.ble import Ble
 from lab.leaks import Witness
+from lab.nursery import open_nursery
 from lab.world import OUT, BluetoothdWorld, BumbleWorld
+
+if os.environ.get("LAB_ROOT"):  # in the guest, before there is any thread
+    open_nursery()
 
 
 @pytest.fixture(scope="session")

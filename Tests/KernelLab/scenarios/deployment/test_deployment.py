@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from lab import names
-from lab.ble import PROGRAM, UNPRIVILEGED, Run, let_everybody_run
+from lab.ble import PRODUCTS, PROGRAM, UNPRIVILEGED, Run, let_everybody_run
 
-STATIC = Path(os.environ.get("LAB_STATIC", "/nowhere"))
 SCAN = ("scan", "--json", "--service", "180D", "--count", "1", "--timeout", "90")
 UNIT = Path(__file__).resolve().parents[4] / "Examples" / "Deployment" / "gateway.service"
 
@@ -57,17 +56,17 @@ def found(run) -> list[str]:
 
 
 def test_a_static_program_needs_no_swift(tmp_path):
-    assert not [name for name in libraries(installed(STATIC, tmp_path / "bin")) if "swift" in name.lower()]
+    assert not [name for name in libraries(installed(PROGRAM, tmp_path / "bin")) if "swift" in name.lower()]
 
 
 def test_a_static_program_scans_with_setcap(somebody, tmp_path):
-    program = installed(STATIC, tmp_path / "bin")
+    program = installed(PROGRAM, tmp_path / "bin")
     grant(program)
     assert found(somebody(program, *SCAN)) == [names.NEAR]
 
 
 def test_setcap_hides_libraries_that_lie_beside_a_program(somebody, tmp_path):
-    program = installed(PROGRAM, tmp_path / "bin")
+    program = installed(PRODUCTS / "ble", tmp_path / "bin")
     beside = tmp_path / "lib"
     beside.mkdir()
     swift = [Path(path) for name, path in libraries(program).items() if "swift" in path or "Foundation" in name]
@@ -100,7 +99,7 @@ def test_the_service_has_what_it_needs(somebody, bumble, tmp_path):
     for parent in tmp_path.parents:
         parent.chmod(parent.stat().st_mode | 0o011)
     tmp_path.chmod(0o711)
-    program = installed(STATIC, tmp_path / "bin")
+    program = installed(PROGRAM, tmp_path / "bin")
     service = ["setpriv", "--reuid=61234", "--regid=61234", "--clear-groups", f"--inh-caps={capabilities}"]
     service += [f"--ambient-caps={capabilities}", "--bounding-set", f"-all,{capabilities}", "--no-new-privs"]
     environment = ["-u", "HOME", "-u", "XDG_STATE_HOME", f"STATE_DIRECTORY={state}"]
@@ -115,7 +114,7 @@ def test_the_service_has_what_it_needs(somebody, bumble, tmp_path):
 def test_a_small_root_file_system_is_enough(somebody, tmp_path):
     """What the container file builds: the program, the C library and libbluetooth."""
     root = tmp_path / "root"
-    program = installed(STATIC, root / "bin")
+    program = installed(PROGRAM, root / "bin")
     for library in [*libraries(program).values(), "/lib64/ld-linux-x86-64.so.2"]:
         place = root / library.lstrip("/")
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 
 from lab import names
 from lab.peer import Peer
 from lab.serving import ServingWorld
-from lab.world import RUN, Process, start_bluetoothd
+from lab.world import RUN, PeerProcess, Process, start_bluetoothd
 
 ADDRESS = "F0:F1:F2:F3:F4:F6"
 COUNTER = names.NUMBERS
@@ -35,7 +34,7 @@ DATABASE = {
 @pytest.fixture(scope="module")
 def place():
     path = str(RUN / "central.sock")
-    central = Process("central", sys.executable, "-m", "peers.central", path, "air", ADDRESS, names.CENTRAL)
+    central = PeerProcess("central", "peers.central", path, "air", ADDRESS, names.CENTRAL)
     central.wait_line(" ready ")
     world = ServingWorld(central, ADDRESS)
     world.client = world.management.index_of(names.CENTRAL)

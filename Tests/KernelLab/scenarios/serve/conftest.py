@@ -9,7 +9,7 @@ import pytest
 from lab import names
 from lab.peer import Peer
 from lab.serving import ServingWorld as World
-from lab.world import RUN, Process, start_bluetoothd
+from lab.world import RUN, PeerProcess, Process, start_bluetoothd
 
 
 AIR_ADDRESS = "F0:F1:F2:F3:F4:F6"
@@ -21,7 +21,7 @@ EXTENDED_ADDRESS = "F0:F1:F2:F3:F4:F7"
 def bumble_centrals():
     """Two Bumble centrals on an air of their own, with an adapter for `ble serve`. btvirt gives all links one handle."""
     path = str(RUN / "central.sock")
-    central = Process("central", sys.executable, "-m", "peers.central", path, "air", AIR_ADDRESS)
+    central = PeerProcess("central", "peers.central", path, "air", AIR_ADDRESS)
     central.wait_line(" ready ")
     world = World(central, AIR_ADDRESS)
     world.management.power(world.index, True)
@@ -44,7 +44,7 @@ def dbus():
 def one_role():
     """An adapter that can't be central and peripheral at once, with a central and a sensor about."""
     path = str(RUN / "one_role.sock")
-    process = Process("one_role", sys.executable, "-m", "peers.one_role", path, ONE_ROLE_ADDRESS)
+    process = PeerProcess("one_role", "peers.one_role", path, ONE_ROLE_ADDRESS)
     process.wait_line(" ready ")
     world = World(process, ONE_ROLE_ADDRESS)
     world.client = world.index
@@ -59,7 +59,7 @@ def one_role():
 def extended():
     """An adapter with extended advertising, whose controller says what is on air; nobody listens to it."""
     path = str(RUN / "extended.sock")
-    controller = Process("extended", sys.executable, "-m", "peers.extended", path, EXTENDED_ADDRESS)
+    controller = PeerProcess("extended", "peers.extended", path, EXTENDED_ADDRESS)
     controller.wait_line(" ready ")
     world = World(controller, EXTENDED_ADDRESS)
     world.management.power(world.index, True)
@@ -76,7 +76,7 @@ def bumble_central():
     client = world.management.index_of(names.BTVIRT_CLIENT)
     world.management.power(world.index, True)
     path = str(RUN / "central.sock")
-    central = Process("central", sys.executable, "-m", "peers.central", path, str(client))
+    central = PeerProcess("central", "peers.central", path, str(client))
     central.wait_line(" ready ")
     world.peer = Peer(path)
     yield world
