@@ -1,6 +1,6 @@
 """The ways to install a program that the README describes, each tried: what works, and what doesn't and why.
 
-Takes the release build with a static Swift runtime, so it runs only when asked for: `Tests/KernelLab/run --deployment`.
+It hides the toolchain from its guest, and copies much, so it runs only when asked for: `Tests/KernelLab/run --deployment`.
 """
 
 import os
