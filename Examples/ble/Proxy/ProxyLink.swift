@@ -105,20 +105,21 @@ struct ProxyLink: Sendable {
     /// Serves the client on a link until this is lost.
     private func serve(_ link: Link) async throws -> Int32 {
         log.detail("connected to \(peripheral) for a client, MTU \(link.mtu)")
-        progress.connected(mtu: link.mtu)
-        try await outbox.send(.connection(address, mtu: link.mtu))
         return try await withThrowingTaskGroup(of: Int32.self) { group in
-            group.addTask {
+            defer { group.cancelAll() }
+            // It watches before the client is told, and may do what ends the link: why that was is told to who watches.
+            group.addImmediateTask {
                 for try await state in peripheral.connectionStates {
                     if case .disconnected(let reason) = state { return (reason ?? DisconnectReason(.other)).number }
                 }
                 return 0
             }
+            progress.connected(mtu: link.mtu)
+            try await outbox.send(.connection(address, mtu: link.mtu))
             group.addTask {
                 try await carryOut(on: link)
                 return 0
             }
-            defer { group.cancelAll() }
             return try await group.next() ?? 0
         }
     }
