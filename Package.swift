@@ -155,7 +155,7 @@ let package = Package(
         .testTarget(name: "SimulationTests", dependencies: ["BLESimulator", "BLEStreams", "SimulatedWorlds"]),
         .testTarget(
             name: "BLECommandTests",
-            dependencies: ["ble", "BLEDevices", "BLEStreams", "BLESimulator", "Interruption"]
+            dependencies: ["ble", "BLEDevices", "BLERadio", "BLEStreams", "BLESimulator", "Interruption"]
         ),
         // Needs what it compiles snippets against, and imports none of it.
         .testTarget(

@@ -20,7 +20,12 @@ struct Proxy: Command {
     static let notes = """
         It runs until Ctrl-C. To Home Assistant it is an ESPHome Bluetooth proxy: add the integration ESPHome, with this
         machine's address, the port and the key. Home Assistant then hears through this adapter and connects through it,
-        also to several devices at once. Several clients can use one proxy.
+        also to several devices at once.
+
+        Several clients can use one proxy, and be connected to the same device: they share its link, which counts once
+        for --connections and is dropped when the last of them leaves. Each reads, writes and subscribes for itself, and
+        has the notifications that it has subscribed to. While the adapter is off, clients hear nothing and lose their
+        connections; when it is on again they hear, and can connect, without coming anew.
 
         With a key, all that goes over the network is encrypted, and nobody without it can use the proxy. This needs
         libsodium (`apt-get install libsodium23`). Without a key, everybody who reaches the port can use the adapter and

@@ -116,20 +116,11 @@ struct ProxyClient: Sendable {
     ) async throws {
         let address = peripheral.address.rawValue
         switch operation {
-        case .connect, .connectWithCache, .connectAsOfOld:
-            guard host.slots.take(address) else {
-                host.log.say("\(peripheral): all \(host.slots.limit) connections are in use; see --connections")
-                return try await outbox.send(.noConnection(address, error: BLEError.noResources))
-            }
-            activity.links[address]?.end()
-            let link = ProxyLink(peripheral, outbox, host.log)
-            activity.links[address] = link
-            group.addTask { [slots = host.slots] in try await link.run { slots.free(address) } }
+        case .connect, .connectWithCache, .connectAsOfOld: try await connect(peripheral, &activity, &group)
         case .disconnect:
-            guard let link = activity.links.removeValue(forKey: address) else {
-                return try await outbox.send(.noConnection(address, error: 0))
-            }
-            link.end()
+            // One that is on its way out is told when it is out.
+            guard activity.links[address]?.end() != true else { break }
+            try await outbox.send(.noConnection(address, error: 0))
         case .pair:
             if activity.links[address]?.pair() != true {
                 try await outbox.send(.paired(address, error: BLEError.notConnected))
@@ -147,6 +138,30 @@ struct ProxyClient: Sendable {
             peripheral.forgetServices()
             try await outbox.send(.cacheCleared(address))
         }
+    }
+
+    /// Connects to a device. One that this client has it is told of again, as an ESP32 does; one that another client has is
+    /// shared.
+    private func connect(
+        _ peripheral: Peripheral,
+        _ activity: inout Activity,
+        _ group: inout ThrowingTaskGroup<Void, any Error>
+    ) async throws {
+        let address = peripheral.address.rawValue
+        let former = activity.links[address]
+        switch former?.phase {
+        case .beginning: return
+        case .connected(let mtu): return try await outbox.send(.connection(address, mtu: mtu))
+        case .ending, .over, nil: break
+        }
+        guard host.slots.take(address) else {
+            host.log.say("\(peripheral): all \(host.slots.limit) connections are in use; see --connections")
+            return try await outbox.send(.noConnection(address, error: BLEError.noResources))
+        }
+        let link = ProxyLink(peripheral, outbox, host.log)
+        activity.links = activity.links.filter { $0.value.phase != .over }
+        activity.links[address] = link
+        group.addTask { [slots = host.slots] in try await link.run(after: former) { slots.free(address) } }
     }
 
     // MARK: - Advertisements
@@ -185,8 +200,9 @@ struct ProxyClient: Sendable {
         let collected = Collected(room: Self.room)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
+                // Also where the scan fails: the group waits for the other one.
+                defer { collected.finish() }
                 for try await discovery in found { collected.add(discovery) }
-                collected.finish()
             }
             group.addTask { [outbox] in
                 for await _ in collected.bell {

@@ -21,6 +21,7 @@ struct ProxyLink: Sendable {
     private let outbox: ProxyOutbox
     private let log: Log
     private let wish = Switch()
+    private let progress = ProxyPhase.Progress()
     private let requests: AsyncStream<Request>
     private let inlet: AsyncStream<Request>.Continuation
 
@@ -40,22 +41,34 @@ struct ProxyLink: Sendable {
     /// Has the device be paired with; `false` as for the others.
     func pair() -> Bool { take(.pair) }
 
-    /// Ends the connection, or the attempt.
-    func end() { wish.turnOff() }
+    /// Ends the connection, or the attempt; the client is told when that is done. `false` where it was told already.
+    func end() -> Bool {
+        guard progress.end() else { return false }
+        wish.turnOff()
+        return true
+    }
+
+    /// How far it is.
+    var phase: ProxyPhase { progress.now }
 
     private func take(_ request: Request) -> Bool {
-        if case .enqueued = inlet.yield(request) { true } else { false }
+        guard progress.now.isAlive else { return false }
+        return if case .enqueued = inlet.yield(request) { true } else { false }
     }
 
     // MARK: - Connecting
 
     /// Connects, and serves the client until it, the device or the link ends that; then tells it.
     ///
-    /// - Parameter whenFree: is called when there is no link any more, before the client is told.
+    /// - Parameters:
+    ///   - former: the client's connection to the same device before; of its end the client is told first.
+    ///   - whenFree: is called when this client has no link any more, before it is told.
     /// - Throws: ``ClientHasLeft``, `CancellationError`.
-    func run(whenFree: @Sendable () -> Void) async throws {
+    func run(after former: ProxyLink?, whenFree: @Sendable () -> Void) async throws {
+        defer { progress.told.turnOff() }
         let end: Int32
         do {
+            try await former?.progress.told.off.first()
             end = try await live()
         } catch let error as BLEError {
             log.say(error.failureText)
@@ -69,6 +82,7 @@ struct ProxyLink: Sendable {
     }
 
     private func finish(_ whenFree: @Sendable () -> Void) {
+        progress.finish()
         inlet.finish()
         whenFree()
     }
@@ -91,19 +105,21 @@ struct ProxyLink: Sendable {
     /// Serves the client on a link until this is lost.
     private func serve(_ link: Link) async throws -> Int32 {
         log.detail("connected to \(peripheral) for a client, MTU \(link.mtu)")
-        try await outbox.send(.connection(address, mtu: link.mtu))
         return try await withThrowingTaskGroup(of: Int32.self) { group in
-            group.addTask {
+            defer { group.cancelAll() }
+            // It watches before the client is told, and may do what ends the link: why that was is told to who watches.
+            group.addImmediateTask {
                 for try await state in peripheral.connectionStates {
                     if case .disconnected(let reason) = state { return (reason ?? DisconnectReason(.other)).number }
                 }
                 return 0
             }
+            progress.connected(mtu: link.mtu)
+            try await outbox.send(.connection(address, mtu: link.mtu))
             group.addTask {
                 try await carryOut(on: link)
                 return 0
             }
-            defer { group.cancelAll() }
             return try await group.next() ?? 0
         }
     }

@@ -1,10 +1,11 @@
 import BLEStreams
 import Synchronization
 
-/// How many connections all clients have together, and which.
+/// How many devices all clients together are connected to, and which.
 final class ProxySlots: Sendable {
     private struct State {
-        var used: [UInt64] = []
+        /// In the order in which they were connected to, with how many clients have each.
+        var used: [(device: UInt64, clients: Int)] = []
         var watchers: [Int: BLEStream<Void>.Feed] = [:]
         var nextWatcher = 0
     }
@@ -15,22 +16,31 @@ final class ProxySlots: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Takes a place for a device; `false` where none is free.
+    /// Takes a place for a device, or a part of the one that it has: clients share its link. `false` where none is free.
     func take(_ address: UInt64) -> Bool {
-        change { used in
-            guard used.count < limit else { return false }
-            used.append(address)
-            return true
+        let (isTaken, watchers) = state.withLock { state -> (Bool, [BLEStream<Void>.Feed]) in
+            if let index = state.used.firstIndex(where: { $0.device == address }) {
+                state.used[index].clients += 1
+                return (true, [])
+            }
+            guard state.used.count < limit else { return (false, []) }
+            state.used.append((address, 1))
+            return (true, Array(state.watchers.values))
         }
+        for watcher in watchers { watcher.send(()) }
+        return isTaken
     }
 
-    /// Gives it back.
+    /// Gives it back, with the last client that has it.
     func free(_ address: UInt64) {
-        _ = change { used in
-            guard let index = used.firstIndex(of: address) else { return false }
-            used.remove(at: index)
-            return true
+        let watchers = state.withLock { state -> [BLEStream<Void>.Feed] in
+            guard let index = state.used.firstIndex(where: { $0.device == address }) else { return [] }
+            state.used[index].clients -= 1
+            guard state.used[index].clients == 0 else { return [] }
+            state.used.remove(at: index)
+            return Array(state.watchers.values)
         }
+        for watcher in watchers { watcher.send(()) }
     }
 
     /// The devices that have one, now and after each change; it never ends.
@@ -45,12 +55,6 @@ final class ProxySlots: Sendable {
             feed.send(())
             return { self.state.withLock { _ = $0.watchers.removeValue(forKey: number) } }
         }
-        return bells.map { self.state.withLock(\.used) }
-    }
-
-    private func change(_ body: (inout [UInt64]) -> Bool) -> Bool {
-        let (isChanged, watchers) = state.withLock { state in (body(&state.used), Array(state.watchers.values)) }
-        if isChanged { for watcher in watchers { watcher.send(()) } }
-        return isChanged
+        return bells.map { self.state.withLock { $0.used.map(\.device) } }
     }
 }

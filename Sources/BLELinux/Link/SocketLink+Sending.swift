@@ -9,29 +9,46 @@ extension SocketLink {
         precondition(pdu.count <= maximumPDUSize, "a PDU is at most maximumPDUSize octets long")
         // Not under the lock: whoever receives would wait for the system call.
         guard let socket = state.withLock({ $0.writableSocket }) else { return .ended }
-        do throws(SystemError) {
-            try socket.descriptor.send(pdu)
-            return .sent
-        } catch {
-            return state.withLock { refused(with: error, by: socket, &$0) }
+        var failure: SystemError?
+        for _ in 0..<Self.patience {
+            do throws(SystemError) {
+                try socket.descriptor.send(pdu)
+                return .sent
+            } catch {
+                failure = error
+            }
+            // While the kernel raises the security a socket is not connected, and not writable. Where it is, that has just ended.
+            guard failure == .notConnected, socket.descriptor.readinessNow(for: .writable) == .writable else { break }
         }
+        return state.withLock { refused(with: failure, by: socket, &$0) }
     }
 
-    /// What a failed `send` means. The end of the link is told where it is read, not here; why it ended may have been.
-    private func refused(with error: SystemError, by socket: SharedDescriptor, _ state: inout State) -> SendResult {
+    /// A socket that takes nothing and says that it has room is given up after as many tries.
+    private static let patience = 3
+
+    /// What a failed `send` means.
+    private func refused(with error: SystemError?, by socket: SharedDescriptor, _ state: inout State) -> SendResult {
+        let readiness = error == .notConnected ? socket.descriptor.readinessNow(for: .writable) : []
         switch error {
         case .wouldBlock: break
-        // Not connected: either over, or the kernel is raising the security, after which it goes on.
-        case .notConnected where !socket.descriptor.readinessNow(for: .writable).isEnd: break
-        case .notConnected, .brokenPipe: return .ended
+        case .notConnected where readiness.isEmpty: break
         default:
-            state.errorOfSending = error
+            // Why a connection is over is told where its end is read; of another failure this may be all that is ever told.
+            if error != .brokenPipe, !readiness.isEnd { state.errorOfSending = error }
+            state.hasFailedToSend = true
+            loop.enqueueReceiving { self.endAfterFailure($0) }
             return .ended
         }
         // Closed since the socket was taken.
         guard state.writableSocket != nil else { return .ended }
         waitUntilWritable(&state)
         return .full
+    }
+
+    /// Ends a link that was told so by `send`, on the loop's thread and once it is started: not every error is the end of the
+    /// socket, and behind one that isn't nobody would ever hear that the link is of no use.
+    func endAfterFailure(_ buffer: ReceiveBuffer) {
+        if state.withLock({ $0.hasFailedToSend && $0.registration != nil }) { dropPromptly(buffer) }
     }
 
     func waitUntilWritable(_ state: inout State) {

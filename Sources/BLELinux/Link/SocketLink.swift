@@ -35,6 +35,8 @@ final class SocketLink: ATTLink {
         var hasReceived = false
         /// Why the link is over, where `send` was told: the kernel tells it once.
         var errorOfSending: SystemError?
+        /// Whether `send` has failed, so that the link has to end.
+        var hasFailedToSend = false
         /// Who waits for the link to be encrypted.
         var encryptions: [@Sendable (Result<Void, BLEError>) -> Void] = []
         /// Tells when the peer's wish to encrypt the link comes to nothing.
@@ -106,7 +108,7 @@ extension SocketLink {
         if let endedAlready {
             loop.enqueue { receiver.linkEnded(endedAlready) }
         } else {
-            loop.enqueue { self.beginReceiving() }
+            loop.enqueueReceiving { self.beginReceiving($0) }
         }
     }
 
@@ -121,7 +123,7 @@ extension SocketLink {
         }
     }
 
-    private func beginReceiving() {
+    private func beginReceiving(_ buffer: ReceiveBuffer) {
         let failure = state.withLock { state -> SystemError? in
             guard let socket = state.socket, state.registration == nil else { return nil }
             var interest: Readiness = [.readable, .peerClosed]
@@ -138,6 +140,7 @@ extension SocketLink {
         }
         if let failure { return end(DisconnectReason(.other, systemError: failure.rawValue)) }
         watchSecurity()
+        endAfterFailure(buffer)
     }
 
     func disconnect() {
@@ -155,7 +158,7 @@ extension SocketLink {
 
     /// Takes what has come, closes the socket and has the connection dropped, in this order: a socket whose connection
     /// is gone is dangerous to close on some kernels, see ``KernelFaults``.
-    private func dropPromptly(_ buffer: ReceiveBuffer) {
+    func dropPromptly(_ buffer: ReceiveBuffer) {
         guard
             let (socket, registration, receiver) = state.withLock({ state in
                 state.socket.map { ($0, state.registration, state.receiver) }
@@ -164,7 +167,7 @@ extension SocketLink {
         if let receiver {
             let outcome = SocketDrain.empty(
                 socket.descriptor,
-                readiness: [],
+                readiness: socket.descriptor.readinessNow(for: .peerClosed),
                 through: buffer,
                 limit: SocketDrain.everything
             ) { count in
@@ -177,7 +180,7 @@ extension SocketLink {
         if let registration { loop.unregister(registration, of: socket.descriptor) }
         let (security, kernelPeer) = (security, kernelPeer)
         let deadline = environment.timeline.schedule(after: Self.dropDeadline) { [weak self] in
-            self?.endByThisHost()
+            self?.endDropped()
         }
         state.withLock { state in
             state.socket = nil
@@ -186,11 +189,11 @@ extension SocketLink {
             state.deadline = deadline
         }
         // Outlives the socket, which is closed when this function has returned.
-        loop.enqueue { self.environment.drop(kernelPeer) { _ in self.endByThisHost() } }
+        loop.enqueue { self.environment.drop(kernelPeer) { _ in self.endDropped() } }
     }
 
-    private func endByThisHost() {
-        loop.enqueue { self.end(DisconnectReason(.closedLocally)) }
+    private func endDropped() {
+        loop.enqueue { self.end(self.reasonForEnd(nil)) }
     }
 
     /// Ends the link, on the loop's thread; where it was being encrypted, once it is known why.

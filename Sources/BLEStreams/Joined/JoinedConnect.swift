@@ -209,8 +209,8 @@ final class JoinedConnect: Sendable {
             return .bondIsElsewhere(peer, holders.sorted().map { radio.name(of: $0) })
         }
         if let failure = state.withLock({ $0.failure }) { return failure }
-        return info.state.error(operation: "connect", object: "\(peer)")
-            ?? .noneJoined(operation: "connect", object: "\(peer)")
+        let none = BLEError.noneJoined(operation: "connect", object: "\(peer)")
+        return info.state == .absent ? none : info.state.error(operation: "connect", object: "\(peer)") ?? none
     }
 
     // MARK: -

@@ -155,8 +155,9 @@ extension JoinedRadio: Radio {
         return together(members, "restore bonds") { member, answer in
             member.radio.restore(bonds, result: answer)
         } result: { outcomes in
-            let failures = zip(outcomes, owners).compactMap { $1 ? $0.failure : nil }
-            result(failures.first.map { .failure($0) } ?? .success(()))
+            // Where there are none, the only outcome is that.
+            let owned = owners.isEmpty ? outcomes : zip(outcomes, owners).compactMap { $1 ? $0 : nil }
+            result(owned.compactMap(\.failure).first.map { .failure($0) } ?? .success(()))
         }
     }
 
@@ -169,12 +170,11 @@ extension JoinedRadio: Radio {
         return together(members, "unpair") { member, answer in
             member.radio.unpair(peer, result: answer)
         } result: { [weak self] outcomes in
-            let failures = zip(outcomes, members).compactMap { outcome, member in
-                outcome.failure.map { (error: $0, counts: holders.contains(member.id)) }
-            }
+            let failures = outcomes.compactMap(\.failure)
+            let decisive = zip(outcomes, members).lazy.compactMap { holders.contains($1.id) ? $0.failure : nil }.first
             let hadKey = outcomes.contains { (try? $0.get()) == true }
             let isVain = failures.count == outcomes.count
-            if let failure = failures.first(where: { $0.counts || isVain }) { return result(.failure(failure.error)) }
+            if let failure = decisive ?? (isVain ? failures.first : nil) { return result(.failure(failure)) }
             self?.choose { chooser, _ in chooser.unpaired(peer) }
             result(.success(hadKey))
         }

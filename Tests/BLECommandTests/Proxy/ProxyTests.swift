@@ -39,6 +39,13 @@ import Testing
         #expect(keys.map(\.count) == [32, 32] && keys[0] != keys[1])
     }
 
+    @Test func `a key is made where there is no adapter`() async throws {
+        let made = try await CommandRun.run("proxy", "--make-key", "--adapter", "hci99", "--json", simulated: false)
+        #expect(made.status == 0 && made.errors.isEmpty, "\(made.complaint)")
+        let key = try #require(object(made.output.first)["key"] as? String)
+        #expect(Data(base64Encoded: key)?.count == 32)
+    }
+
     @Test func `a port that is taken is an error with a remedy`() async throws {
         let first = try CommandRun(["proxy", "--listen", "127.0.0.1:0", "--json"])
         let endpoint = try #require(object(await first.line())["endpoint"] as? String)
@@ -48,77 +55,5 @@ import Testing
         #expect(try await first.end().status == 130)
         let nonsense = try await CommandRun.run("proxy", "--listen", "port")
         #expect(nonsense.status == 2 && nonsense.complaint.contains("HOST:PORT"))
-    }
-}
-
-/// A client that uses no key, over a socket that waits on a thread of its own.
-private final class PlainClient: Sendable {
-    private let descriptor: Int32
-
-    init(port: UInt16) throws {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        self.descriptor = descriptor
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let failure = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard failure == 0 else { throw POSIXError(.init(rawValue: errno) ?? .ECONNREFUSED) }
-    }
-
-    deinit { close(descriptor) }
-
-    func send(_ text: String) async throws {
-        let digits = text.compactMap(\.hexDigitValue)
-        let octets = stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
-        guard write(descriptor, octets, octets.count) == octets.count else { throw POSIXError(.EPIPE) }
-    }
-
-    /// The types of the messages that come, up to one of this type.
-    func types(until last: UInt64) async throws -> [UInt64] {
-        try await onThread { [self] in
-            var types: [UInt64] = []
-            while types.last != last {
-                guard try octet() == 0 else { throw POSIXError(.EPROTO) }
-                let (length, type) = (try number(), try number())
-                for _ in 0..<length { _ = try octet() }
-                types.append(type)
-            }
-            return types
-        }
-    }
-
-    /// Whether the other side has closed the connection, once it has.
-    func hasLeft() async throws -> Bool {
-        try await onThread { [self] in
-            var octet: UInt8 = 0
-            return read(descriptor, &octet, 1) == 0
-        }
-    }
-
-    private func octet() throws -> UInt8 {
-        var octet: UInt8 = 0
-        guard read(descriptor, &octet, 1) == 1 else { throw POSIXError(.EPIPE) }
-        return octet
-    }
-
-    private func number() throws -> UInt64 {
-        var (value, shift): (UInt64, UInt64) = (0, 0)
-        while true {
-            let octet = try octet()
-            value |= UInt64(octet & 0x7F) << shift
-            if octet < 0x80 { return value }
-            shift += 7
-        }
-    }
-
-    private func onThread<Output: Sendable>(_ body: @escaping @Sendable () throws -> Output) async throws -> Output {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
-        }
     }
 }

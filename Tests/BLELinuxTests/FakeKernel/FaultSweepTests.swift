@@ -45,8 +45,6 @@ import Testing
                     faults.append(SystemFault(call: call, number: number, effect: .fails(error)))
                     // What is asked again for ever would be answered so for ever.
                     if [EINTR, EAGAIN].contains(error) { continue }
-                    // While the kernel encrypts a socket is not connected and not at its end: that passes.
-                    if call == .send, error == ENOTCONN { continue }
                     faults.append(SystemFault(call: call, number: number, effect: .keepsFailing(error)))
                 }
                 faults.append(SystemFault(call: call, number: number, effect: .isCutShort))

@@ -17,6 +17,56 @@ import Testing
         await Events(start).next()?.failure
     }
 
+    @Test func `whatever is asked of no adapter at all fails later, and says to plug one in`() async throws {
+        try await VirtualTime.run(seed: 1) { time in
+            let none = JoinedRadio([], timeline: time)
+            var failures: [BLEError?] = [
+                await Self.failure { none.connect(to: Self.peer, result: $0) },
+                await Self.failure { none.setPowered(true, result: $0) },
+                await Self.failure { none.setPowered(false, result: $0) },
+                await Self.failure { none.reset(result: $0) },
+                await Self.failure { none.pair(with: Self.peer, asking: .justWorks, result: $0) },
+                await Self.failure { none.restore([], result: $0) },
+                await Self.failure { none.unpair(Self.peer, result: $0) },
+                await Events {
+                    none.powerCycle(result: $0)
+                    return RadioActivity {}
+                }.next()?.failure,
+            ]
+            failures.append(
+                await Events { none.scan(ScanRequest(), events: $0) }.first {
+                    if case .failed(let error) = $0 { error } else { nil }
+                }
+            )
+            failures.append(
+                await Events { none.listen(events: $0) }.first {
+                    if case .failed(let error) = $0 { error } else { nil }
+                }
+            )
+            let request = AdvertiseRequest([.localName("nobody")])
+            failures.append(
+                await Events { none.advertise(request, events: $0) }.first {
+                    if case .failed(let error) = $0 { error } else { nil }
+                }
+            )
+            let reception = PairingReception(.noInputNoOutput) { _ in .justWorks }
+            failures.append(
+                await Events { none.receivePairings(reception, events: $0) }.first {
+                    if case .ended(let error) = $0 { error } else { nil }
+                }
+            )
+            for failure in failures {
+                #expect(
+                    failure?.code == .adapterNotFound && failure?.remedy == "Plug one in.",
+                    "\(String(describing: failure))"
+                )
+            }
+            let settled = Events<Void> { yield in none.settle { yield(()) } }
+            #expect(await settled.next() != nil)
+            #expect(none.adapterInfo.state == .absent && none.bond(among: [], with: [Self.peer]) == nil)
+        }
+    }
+
     @Test func `a second scan, and a second attempt to the same peer, are told to share the first`() async throws {
         try await VirtualTime.run(seed: 1) { time in
             let radio = JoinedRadio([SimulatedAir(time).adapter()], timeline: time)

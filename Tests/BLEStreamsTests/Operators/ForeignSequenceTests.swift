@@ -91,6 +91,15 @@ import Testing
         }
     }
 
+    @Test func `it is stopped, timed out and merged as any other`() async throws {
+        let stopped = try await play(isNoticed: true) { Self.foreign($0, "a-b-c-d").take(until: $0.source("---s")) }
+        #expect(stopped.output == "a-b|")
+        let late = try await play(isNoticed: true) { Self.foreign($0, "a----b").timeout(.seconds(2)) }
+        #expect((late.error as? BLEError)?.code == .timedOut)
+        let merged = try await play(isNoticed: true) { Self.foreign($0, "a--c|").merge(with: $0.source("-b|")) }
+        #expect(merged.output == "ab-c|")
+    }
+
     @Test func `in real time a foreign sequence is read too`() async throws {
         let numbers = AsyncStream<Int> { feed in
             for number in 0..<100 { feed.yield(number) }

@@ -29,10 +29,13 @@ struct Performance: Sendable {
 /// Has a consumer iterate a stream in virtual time, `iterations` times one after the other, and draws what it sees.
 ///
 /// It is done with several seeds, so with several orders of what happens at once, and must come out alike.
+///
+/// - Parameter isNoticed: whether tasks of the stream's own are waited for, which take notice of its end a moment later.
 func play<Element: Sendable>(
     _ consumer: Consumer = Consumer(),
     iterations: Int = 1,
     seeds: ClosedRange<UInt64> = 1...3,
+    isNoticed: Bool = false,
     sourceLocation: SourceLocation = #_sourceLocation,
     _ build: @escaping @Sendable (Stage) -> BLEStream<Element>
 ) async throws -> Performance {
@@ -46,6 +49,7 @@ func play<Element: Sendable>(
             for _ in 0..<iterations {
                 (marbles, error) = await perform(consumer, stream, stage)
             }
+            if isNoticed { try await time.sleep(for: .milliseconds(1)) }
             return Performance(
                 output: marbles.description,
                 error: error,

@@ -1,0 +1,125 @@
+import Foundation
+import Glibc
+
+@testable import ble
+
+/// A client of the proxy that uses no key, over a socket that waits on a thread of its own.
+final class PlainClient: Sendable {
+    /// A message that has come.
+    struct Message: Sendable {
+        let type: UInt64
+        let octets: [UInt8]
+
+        /// One of its fields that are numbers.
+        func number(_ field: UInt64) throws -> UInt64 { try ProtobufMessage(decoding: octets[...]).number(field) }
+
+        /// One of its fields that are octets.
+        func octets(_ field: UInt64) throws -> [UInt8] { try ProtobufMessage(decoding: octets[...]).octets(field) }
+    }
+
+    private let descriptor: Int32
+
+    convenience init(port: UInt16) throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let failure = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        self.init(descriptor)
+        guard failure == 0 else { throw POSIXError(.init(rawValue: errno) ?? .ECONNREFUSED) }
+    }
+
+    /// One whose connection there is; it is closed with the client.
+    init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+        // What doesn't come fails the test, rather than to keep its thread.
+        var patience = timeval(tv_sec: 60, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ text: String) async throws { try send(octets(text)) }
+
+    /// Sends a message.
+    func send(_ type: UInt64, _ write: (inout ProtobufWriter) -> Void) throws {
+        let message = ProtobufWriter.encode(write)
+        let lengths = [UInt64(message.count), type].flatMap(Self.varint)
+        try send([0] + lengths + message)
+    }
+
+    private func send(_ octets: [UInt8]) throws {
+        guard write(descriptor, octets, octets.count) == octets.count else { throw POSIXError(.EPIPE) }
+    }
+
+    private static func varint(_ number: UInt64) -> [UInt8] {
+        number < 0x80 ? [UInt8(number)] : [UInt8(number & 0x7F) | 0x80] + varint(number >> 7)
+    }
+
+    /// Leaves without a word.
+    func leave() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    /// The types of the messages that come, up to one of this type.
+    func types(until last: UInt64) async throws -> [UInt64] {
+        try await messages { $0.type == last }.map(\.type)
+    }
+
+    /// The messages that come, up to the one that is waited for.
+    func messages(until isLast: @escaping @Sendable (Message) throws -> Bool) async throws -> [Message] {
+        try await onThread { [self] in
+            var messages: [Message] = []
+            while true {
+                let message = try message()
+                messages.append(message)
+                if try isLast(message) { return messages }
+            }
+        }
+    }
+
+    /// The next message of this type.
+    func message(_ type: UInt64) async throws -> Message {
+        let messages = try await messages { $0.type == type }
+        return messages[messages.count - 1]
+    }
+
+    private func message() throws -> Message {
+        guard try octet() == 0 else { throw POSIXError(.EPROTO) }
+        let (length, type) = (try number(), try number())
+        return Message(type: type, octets: try (0..<length).map { _ in try octet() })
+    }
+
+    /// Whether the other side has closed the connection, once it has.
+    func hasLeft() async throws -> Bool {
+        try await onThread { [self] in
+            var octet: UInt8 = 0
+            return Glibc.read(descriptor, &octet, 1) == 0
+        }
+    }
+
+    private func octet() throws -> UInt8 {
+        var octet: UInt8 = 0
+        guard Glibc.read(descriptor, &octet, 1) == 1 else { throw POSIXError(.EPIPE) }
+        return octet
+    }
+
+    private func number() throws -> UInt64 {
+        var (value, shift): (UInt64, UInt64) = (0, 0)
+        while true {
+            let octet = try octet()
+            value |= UInt64(octet & 0x7F) << shift
+            if octet < 0x80 { return value }
+            shift += 7
+        }
+    }
+
+    private func onThread<Output: Sendable>(_ body: @escaping @Sendable () throws -> Output) async throws -> Output {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+        }
+    }
+}

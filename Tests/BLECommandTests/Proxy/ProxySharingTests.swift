@@ -1,0 +1,132 @@
+import BLESimulator
+import BLEStreams
+import Testing
+
+@testable import ble
+
+/// Clients of one proxy that want the same, and an adapter that isn't there all the time.
+@Suite(.timeLimit(.minutes(2))) struct ProxySharingTests {
+    private let free = PlainClient.Places(free: 1, limit: 1, used: [])
+
+    @Test(arguments: [false, true])
+    func `two clients hold one device, and one that leaves takes nothing from the other`(isPolite: Bool) async throws {
+        try await ProxyBench.run(connections: 1) { bench in
+            let (first, second) = (try bench.client(), try bench.client())
+            try second.send(80) { _ in }
+            #expect(try await second.places() == free)
+            try first.connect()
+            #expect(try await first.connection() == .there)
+            #expect(try await second.places() == PlainClient.Places(free: 0, limit: 1, used: octets("bbbbe8b8a19e31")))
+            try second.connect()
+            #expect(try await second.connection() == .there)
+            #expect(bench.adapter.activity.links == [ProxyBench.device])
+            // The device counts once, and takes the only place.
+            try first.connect(to: BluetoothAddress(rawValue: 0xC4F2_171A_1D00, kind: .random))
+            #expect(try await first.connection() == .none(error: 0x80))
+            for client in [first, second] {
+                #expect(try await client.read(bench.handle) == [7])
+                try await client.subscribe(bench.handle)
+            }
+            try await bench.server.notify([1], of: ProxyBench.value)
+            for client in [first, second] { #expect(try await client.message(79).octets(3) == [1]) }
+
+            if isPolite {
+                try first.disconnect()
+                #expect(try await first.connection() == .none(error: 0x16))
+            } else {
+                first.leave()
+                var departures = bench.departures.makeAsyncIterator()
+                #expect(await departures.next() == 1)
+            }
+            try await bench.server.notify([2], of: ProxyBench.value)
+            #expect(try await second.message(79).octets(3) == [2])
+            #expect(try await second.read(bench.handle) == [7])
+            #expect(bench.adapter.activity.links == [ProxyBench.device])
+
+            try second.disconnect()
+            // It was not told that it had joined the first one, or that this has left.
+            #expect(try await second.places() == free)
+            let states = bench.host.central.peripheral(ProxyBench.device).connectionStates
+            _ = try await states.first { if case .disconnected = $0 { true } else { false } }
+            #expect(bench.adapter.activity.links.isEmpty)
+        }
+    }
+
+    @Test func `a client that asks for what it has is told so, and keeps it`() async throws {
+        try await ProxyBench.run(connections: 1) { bench in
+            let client = try bench.client()
+            for _ in 0..<3 {
+                try client.connect()
+                #expect(try await client.connection() == .there)
+                #expect(try await client.read(bench.handle) == [7])
+            }
+            try client.disconnect()
+            #expect(try await client.connection() == .none(error: 0x16))
+            // There is nothing left to end.
+            try client.disconnect()
+            #expect(try await client.connection() == .none(error: 0))
+        }
+    }
+
+    @Test func `a client that disconnects and connects at once hears of the end first, then of the beginning`()
+        async throws
+    {
+        try await ProxyBench.run(connections: 1) { bench in
+            let client = try bench.client()
+            try client.connect()
+            #expect(try await client.connection() == .there)
+            for _ in 0..<3 {
+                try client.disconnect()
+                try client.connect()
+                #expect(try await client.connection() == .none(error: 0x16))
+                #expect(try await client.connection() == .there)
+                #expect(try await client.read(bench.handle) == [7])
+            }
+        }
+    }
+
+    @Test func `a proxy outlives its adapter's absence, and its clients hear again when that is back`() async throws {
+        try await ProxyBench.run { bench in
+            let client = try bench.client()
+            try client.send(66) { $0.field(1, 1 as UInt64) }
+            _ = try await client.message(93)
+            try client.connect()
+            #expect(try await client.connection() == .there)
+
+            bench.adapter.powerOff()
+            let end = try await client.connection()
+            #expect(end == .none(error: 0x16))
+            try client.connect()
+            #expect(try await client.connection() != .there)
+            bench.adapter.powerOn()
+            // What it heard before may be on its way still: this one wasn't there then.
+            let newcomer = BluetoothAddress(rawValue: 0xC4F2_171A_1D42, kind: .random)
+            let there = bench.air.adapter(address: newcomer)
+            try await LocalPeripheral(name: "New") {}.run(on: .radio(there)) { _ in
+                _ = try await client.messages { message in
+                    try message.type == 93
+                        && ProtobufMessage(decoding: message.octets(1)[...]).number(1) == newcomer.rawValue
+                }
+            }
+            try client.connect()
+            #expect(try await client.connection() == .there)
+            #expect(try await client.read(bench.handle) == [7])
+        }
+    }
+
+    @Test func `a client whose scan is refused for good is told, and keeps its connections`() async throws {
+        try await ProxyBench.run(through: ScanlessRadio.init) { bench in
+            let client = try bench.client()
+            try client.connect()
+            #expect(try await client.connection() == .there)
+            try client.send(66) { $0.field(1, 1 as UInt64) }
+            // Running, then stopped.
+            #expect(try await client.message(126).number(1) == 2)
+            #expect(try await client.message(126).number(1) == 5)
+            #expect(try await client.read(bench.handle) == [7])
+            let other = try bench.client()
+            try other.connect()
+            #expect(try await other.connection() == .there)
+        }
+    }
+}
