@@ -23,7 +23,7 @@ let measurement = BluetoothUUID.Characteristics.heartRateMeasurement
                 }
             }
             let rates = try await heartRates(on: .radio(air.adapter())).collect(5)
-            #expect(rates == rates.sorted() && rates[4] > rates[0] + 4)
+            #expect(rates == rates.sorted())
             group.cancelAll()
         }
     }
