@@ -48,7 +48,7 @@ struct Proxy: Command {
     func run(in environment: CommandEnvironment) async throws {
         if isMakingKey {
             let key = Data((0..<Sodium.size).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
-            return try environment.output.print(.object(("key", .string(key))), key)
+            return try environment.output.print(.object(("key", .string(key))), key, isWhole: true)
         }
         let encryption = try key.map { ProxyChannel.Encryption(sodium: try Sodium(), key: $0) }
         if encryption == nil {
