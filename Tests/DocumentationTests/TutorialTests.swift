@@ -45,7 +45,7 @@ import Testing
         let toolchain = try Toolchain()
         for (name, text) in [("main.swift", "let a: Int = \"\""), ("ATests.swift", "@Test func a() { b() }")] {
             let complaints = try toolchain.withFolder { folder in
-                try verdict(on: ["main.swift": "", name: text], in: "Wrong", toolchain, folder)
+                try verdict(on: ["main.swift": ""].merging([name: text]) { $1 }, in: "Wrong", toolchain, folder)
             }
             #expect(complaints.contains("error:"), "\(complaints)")
         }
