@@ -26,7 +26,7 @@ enum BLE {
     }
 
     private static func complain(_ text: String) -> ExitStatus {
-        _ = writeAll(Array(text.utf8), to: STDERR_FILENO)
+        _ = writeAll(Array(text.harmlessLines.wrapped(to: Log.columns).utf8), to: STDERR_FILENO)
         return .usage
     }
 

@@ -1,37 +1,44 @@
-/// What `--help` says.
+/// What `--help` says, for a terminal of so many columns; `nil`: for a pipe or a file, with lines as long as they are.
 enum Help {
     /// The help of the command as a whole.
-    static var text: String {
+    static func text(for columns: Int?) -> String {
         let rows = commands.map { ($0.name + parameters(of: $0), $0.summary) }
         return """
-            usage: ble COMMAND [OPTION]… [PARAMETER]…
+            \("usage: ble COMMAND [OPTION]… [PARAMETER]…".wrapped(to: columns))
 
             Talks to Bluetooth Low Energy devices.
 
-            \(table(rows))
+            \(table(rows, for: columns))
 
             options of every command
-            \(table((Option.common + [.version]).map { ($0.form, $0.help) }))
+            \(table((Option.common + [.version]).map { ($0.form, $0.help) }, for: columns))
 
-            ADDRESS is written like C4:F2:17:1A:1D:BB, followed by /public or /random if you know the kind.
-            CHARACTERISTIC is a UUID like 2A37, or a handle with 0x: 0x0012.
-
-            Results go to standard output, everything else to standard error; with --json each line of both that begins
-            with { is an object. The exit status is 0 for success, 1 for failure, 2 for incorrect usage, 130 after an
-            interruption. For more, see `ble help COMMAND`, and for a manual page `ble help --manual | man -l -`.
+            \(prose(end, for: columns))
             """
     }
 
+    private static let end = """
+        ADDRESS is written like C4:F2:17:1A:1D:BB, followed by /public or /random if you know the kind.
+
+        CHARACTERISTIC is a UUID like 2A37, or a handle with 0x: 0x0012.
+
+        Results go to standard output, everything else to standard error; with --json each line of both that begins
+        with { is an object. The exit status is 0 for success, 1 for failure, 2 for incorrect usage, 130 after an
+        interruption. For more, see `ble help COMMAND`, and for a manual page `ble help --manual | man -l -`.
+        """
+
     /// The help of one subcommand.
-    static func text(of command: any Command.Type) -> String {
+    static func text(of command: any Command.Type, for columns: Int?) -> String {
         let rows = (command.options + Option.common).map { ($0.form, $0.help) }
-        let notes = command.notes.isEmpty ? "" : "\n\n" + command.notes
+        let usage = "usage: ble \(command.name) [OPTION]…\(parameters(of: command))"
+        let summary = "\(command.summary.prefix(1).uppercased() + command.summary.dropFirst())."
+        let notes = command.notes.isEmpty ? "" : "\n\n" + prose(command.notes, for: columns)
         return """
-            usage: ble \(command.name) [OPTION]…\(parameters(of: command))
+            \(usage.wrapped(to: columns))
 
-            \(command.summary.prefix(1).uppercased() + command.summary.dropFirst()).
+            \(summary.wrapped(to: columns, hanging: 0))
 
-            \(table(rows))\(notes)
+            \(table(rows, for: columns))\(notes)
             """
     }
 
@@ -39,11 +46,47 @@ enum Help {
         command.parameters.map { " \($0)" }.joined()
     }
 
-    private static func table(_ rows: [(String, String)]) -> String {
+    // MARK: - Layout
+
+    /// The narrowest column that an explanation may have beside what it explains.
+    private static let narrowest = 32
+    /// Longer lines are hard to read.
+    private static let widest = 112
+
+    /// Forms and what they mean, side by side; one below the other where there is no room for that.
+    static func table(_ rows: [(String, String)], for columns: Int?) -> String {
         let width = rows.map(\.0.count).max() ?? 0
+        let isStacked = columns.map { $0 < width + 4 + narrowest } ?? false
         return rows.map { form, help in
-            "  " + form + String(repeating: " ", count: width - form.count + 2) + help
-        }.joined(separator: "\n")
+            guard isStacked else {
+                let start = "  \(form)" + String(repeating: " ", count: width - form.count + 2)
+                let lines = help.wrapped(to: columns.map { $0 - width - 4 }, hanging: 0)
+                return start + lines.replacing("\n", with: "\n" + String(repeating: " ", count: width + 4))
+            }
+            let (form, help) = ("  \(form.drop { $0 == " " })", "      \(help)")
+            return "\(form.wrapped(to: columns))\n\(help.wrapped(to: columns, hanging: 0))"
+        }
+        .joined(separator: "\n")
+    }
+
+    /// Paragraphs, filled anew where the terminal is narrower than they were written; indented lines stay lines.
+    private static func prose(_ text: String, for columns: Int?) -> String {
+        guard let columns else { return text }
+        var lines: [String] = []
+        var isOpen = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
+            let isFilled = !line.isEmpty && !line.hasPrefix(" ")
+            if isFilled, isOpen, let last = lines.popLast() {
+                lines.append("\(last) \(line)")
+            } else {
+                lines.append(line)
+            }
+            isOpen = isFilled
+        }
+        return lines.map { line in
+            line.wrapped(to: min(columns, widest), hanging: line.hasPrefix(" ") ? 4 : 0)
+        }
+        .joined(separator: "\n")
     }
 }
 

@@ -1,3 +1,5 @@
+import Glibc
+
 /// What the words behind `ble` ask for.
 enum Invocation {
     case command(any Command, CommonOptions)
@@ -16,7 +18,10 @@ enum Invocation {
                 return
             }
             guard let word = before.words.first else {
-                self = before.has("help") ? .help(Help.text) : .refused("ble: a command is missing\n\n\(Help.text)\n")
+                self =
+                    before.has("help")
+                    ? .help(Help.text(for: TerminalSize(of: STDOUT_FILENO)?.columns))
+                    : .refused("ble: a command is missing\n\n\(Help.text(for: Log.columns))\n")
                 return
             }
             guard let command = commands.first(where: { $0.name == word }) else {
@@ -29,7 +34,7 @@ enum Invocation {
             )
             arguments.add(before)
             if arguments.has("help") {
-                self = .help(Help.text(of: command))
+                self = .help(Help.text(of: command, for: TerminalSize(of: STDOUT_FILENO)?.columns))
             } else {
                 let common = try CommonOptions(arguments)
                 self = .command(try command.init(arguments), common)

@@ -8,6 +8,7 @@ struct Completions: Command {
     static let options: [Option] = []
     static let notes = """
         bash: source <(ble completions bash), or put it into ~/.local/share/bash-completion/completions/ble.
+
         zsh: ble completions zsh >~/.zfunc/_ble, with ~/.zfunc in fpath before compinit.
         """
 

@@ -16,6 +16,7 @@ struct HelpCommand: Command {
         if arguments.words.count > 1 { throw UsageError("'\(arguments.words[1])' is an extra argument") }
         let wishes = [arguments.has("manual"), arguments.has("schema"), !arguments.words.isEmpty].filter { $0 }
         guard wishes.count < 2 else { throw UsageError("--manual, --schema and COMMAND exclude each other") }
+        let columns = Output(isJSON: false).columns
         if arguments.has("manual") {
             text = Manual.text
         } else if arguments.has("schema") {
@@ -24,9 +25,9 @@ struct HelpCommand: Command {
             guard let command = commands.first(where: { $0.name == word }) else {
                 throw UsageError("there is no command '\(word)'")
             }
-            text = Help.text(of: command)
+            text = Help.text(of: command, for: columns)
         } else {
-            text = Help.text
+            text = Help.text(for: columns)
         }
     }
 

@@ -134,7 +134,8 @@ struct Notify: Command {
     /// Tells what is being waited for and why; with `-v` every state.
     private func tell(_ change: Session.Transition, _ log: Log) {
         guard case .disconnected(.waitingToReconnect) = change.state else {
-            if change.cause != nil { log.detail("\(change.session): \(change.state)") }
+            let state = BLEError.inCommands("\(change.state)", about: "\(change.session)")
+            if change.cause != nil { log.detail("\(change.session): \(state)") }
             return
         }
         let why = change.cause?.error?.failureText ?? change.cause.map { "\($0)." } ?? ""
@@ -156,8 +157,8 @@ struct Notify: Command {
         switch item {
         case .value(let value):
             let plain = "\(name)\(value.time.clockText)  \(style.text(of: value))"
-            let text = plot?.line(value, style, named: name) ?? plain
-            try environment.output.print(style.json(of: value).with(address: address), text)
+            let text = plot?.line(value, style, named: name, for: environment.output.columns) ?? plain
+            try environment.output.print(style.json(of: value).with(address: address), text, isWhole: style.isRaw)
             return true
         case .gap(let gap):
             try environment.output.flush()

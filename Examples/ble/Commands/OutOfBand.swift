@@ -19,7 +19,8 @@ struct OutOfBand: Command {
         let data = try await environment.central.makeOutOfBandData()
         try environment.output.print(
             .object(("address", .string(data.address.map { "\($0)" })), ("oob", .hex(data.octets))),
-            AdvertisingData(bytes: data.octets).description
+            AdvertisingData(bytes: data.octets).description,
+            isWhole: true
         )
     }
 }

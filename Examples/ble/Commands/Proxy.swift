@@ -58,7 +58,7 @@ struct Proxy: Command {
 
     private func printKey(_ output: Output) throws {
         let key = Data((0..<Sodium.size).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
-        try output.print(.object(("key", .string(key))), key)
+        try output.print(.object(("key", .string(key))), key, isWhole: true)
     }
 
     func run(in environment: CommandEnvironment) async throws {

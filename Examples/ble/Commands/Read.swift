@@ -29,6 +29,6 @@ struct Read: Command {
             let attribute = try await environment.find(characteristic, on: link, deadline)
             return try await link.read(attribute, timeout: deadline?.remaining)
         }
-        try environment.output.print(style.json(of: value), style.text(of: value))
+        try environment.output.print(style.json(of: value), style.text(of: value), isWhole: style.isRaw)
     }
 }

@@ -60,10 +60,11 @@ struct Scan: Command {
         var table = ScanTable()
         var screen = LiveScreen(environment.output)
         let start = ContinuousClock.now
-        func draw() throws {
+        func draw(isOver: Bool = false) throws {
             let size = TerminalSize(of: STDOUT_FILENO) ?? TerminalSize(columns: 80, rows: 24)
             let time = start.duration(to: .now)
-            try screen.show(table.lines(columns: size.columns, rows: size.rows, at: time), on: size)
+            let lines = table.lines(columns: size.columns, rows: size.rows, at: time, isOver: isOver)
+            try screen.show(lines, on: size)
         }
         do {
             for try await discovery in limits.time.map({ events.prefix(for: $0) }) ?? events {
@@ -78,7 +79,7 @@ struct Scan: Command {
             if !(error is OutputClosed) { try draw() }
             throw error
         }
-        try draw()
+        try draw(isOver: true)
         try limits.check(table.count)
     }
 }

@@ -42,12 +42,22 @@ struct Output: Sendable {
         if !octets.isEmpty { try writeNow(octets) }
     }
 
-    /// Prints a result: as an object with `--json`, else as lines for a person.
+    /// Prints a result: as an object with `--json`, else as lines for a person, broken as the terminal is wide.
     ///
+    /// - Parameter isWhole: whether the lines are for a program, or to be copied, and are never broken.
     /// - Throws: ``OutputClosed`` when nobody reads any more; a `BLEError` when it can't be written.
-    func print(_ object: @autoclosure () -> JSON, _ text: @autoclosure () -> String) throws {
-        try write((isJSON ? "\(object())" : text()) + "\n")
+    func print(
+        _ object: @autoclosure () -> JSON,
+        _ text: @autoclosure () -> String,
+        isWhole: Bool = false
+    ) throws {
+        guard !isJSON else { return try write("\(object())\n") }
+        let lines = text().harmlessLines
+        try write((isWhole ? lines : lines.wrapped(to: columns)) + "\n")
     }
+
+    /// How wide the terminal is that results go to; `nil` where it is none.
+    var columns: Int? { TerminalSize(of: descriptor)?.columns }
 
     /// Prints a result that people need not be told.
     func print(_ object: @autoclosure () -> JSON) throws {
@@ -87,8 +97,8 @@ struct Log: Sendable {
 
     /// Tells something that everybody should know; a device's words may be in it.
     func say(_ text: String) {
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).harmless }
-        _ = writeAll(Array("\(Self.prefix)\(lines.joined(separator: "\n"))\n".utf8), to: STDERR_FILENO)
+        let lines = (Self.prefix + text.harmlessLines).wrapped(to: Self.columns, hanging: Self.prefix.count)
+        _ = writeAll(Array("\(lines)\n".utf8), to: STDERR_FILENO)
     }
 
     /// Tells something in place of what this last told, until ``endLine()``; for terminals. What is too long for a line
@@ -100,7 +110,10 @@ struct Log: Sendable {
 
     /// How many columns ``overwrite(_:)`` has room for: the terminal's width, without the last column, behind which
     /// some begin the next line.
-    var room: Int { max(0, (TerminalSize(of: STDERR_FILENO)?.columns ?? 80) - 1 - Self.prefix.count) }
+    var room: Int { max(0, (Self.columns ?? 80) - 1 - Self.prefix.count) }
+
+    /// How wide the terminal is; `nil` where it is none.
+    static var columns: Int? { TerminalSize(of: STDERR_FILENO)?.columns }
 
     private static let prefix = "ble: "
 

@@ -8,16 +8,30 @@ import Glibc
 final class Plot {
     private var scale: ClosedRange<Double>?
 
+    /// What is left for the point at least.
+    private static let narrowest = 12
+
     /// The line of a value, below the scale where that has changed; a value without a number has no point.
-    func line(_ value: CharacteristicValue, _ style: ValueStyle, named name: String) -> String {
+    func line(
+        _ value: CharacteristicValue,
+        _ style: ValueStyle,
+        named name: String,
+        for columns: Int?
+    ) -> String {
         let head = "\(name)\(value.time.clockText)  "
         guard let number = style.decoded(value)?.firstNumber ?? value.integer else {
             return head + style.text(of: value)
         }
         let figure = number.plainText
-        let shown = head + String(repeating: " ", count: max(0, 8 - figure.count)) + figure + "  "
-        let width = max(8, (TerminalSize(of: STDOUT_FILENO)?.columns ?? 80) - shown.count - 1)
-        var lines: [String] = []
+        let cell = String(repeating: " ", count: max(0, 8 - figure.count)) + figure + "  "
+        var (lines, shown) = ([String](), head + cell)
+        let columns = columns ?? 80
+        if columns - shown.count <= Self.narrowest {
+            // The point needs a line for itself.
+            lines = [String(head.dropLast(2))]
+            shown = "  " + cell
+        }
+        let width = max(Self.narrowest, columns - shown.count - 1)
         if let grown = Self.grown(scale, by: number) {
             scale = grown
             lines.append(String(repeating: " ", count: shown.count) + Self.ends(of: grown, width))

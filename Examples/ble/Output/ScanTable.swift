@@ -47,7 +47,9 @@ struct ScanTable {
     }
 
     /// The table at this moment, in so many columns and rows at most; no line fills its last column.
-    func lines(columns: Int, rows: Int, at now: Duration) -> [String] {
+    ///
+    /// - Parameter isOver: whether the scan has ended by itself.
+    func lines(columns: Int, rows: Int, at now: Duration, isOver: Bool = false) -> [String] {
         let layout = Layout(columns: max(0, columns - 1))
         let room = max(1, rows - 3)
         var shown = order.compactMap { devices[$0] }
@@ -55,7 +57,7 @@ struct ScanTable {
             let floor = shown.map(\.loudness).sorted(by: >)[room - 1]
             shown = Array(shown.filter { $0.loudness >= floor }.prefix(room))
         }
-        var lines = [layout.line("ADDRESS", "dBm", "signal", "history", "name", "advertises")]
+        var lines = [layout.line("ADDRESS", "dBm", "signal", "trend", "name", "advertises")]
         for device in shown {
             let sighting = device.sighting
             let age = (now - device.heard).seconds
@@ -74,7 +76,7 @@ struct ScanTable {
         let rest = order.count - shown.count
         let total = "\(order.count) \(order.count == 1 ? "device" : "devices")"
         let hidden = rest > 0 ? ["\(rest) weaker not shown"] : []
-        let parts = [total] + hidden + ["\(advertisements) heard", "Ctrl-C ends"]
+        let parts = [total] + hidden + ["\(advertisements) heard"] + (isOver ? [] : ["Ctrl-C ends"])
         lines.append(parts.joined(separator: ", ").fitted(to: layout.columns))
         return lines
     }

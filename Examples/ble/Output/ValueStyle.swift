@@ -17,6 +17,8 @@ struct ValueStyle: Sendable {
     ]
 
     private let form: Form
+    /// Whether the digits are to be copied, whatever their number.
+    var isRaw: Bool { if case .raw = form { true } else { false } }
     /// The type of the values, as far as it was named.
     let uuid: BluetoothUUID?
 

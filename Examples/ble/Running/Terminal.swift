@@ -17,7 +17,7 @@ struct Terminal: Sendable {
         let compares: @Sendable (UInt32) async -> Bool = { await agrees(PairingAnswers.digits($0), peripheral) }
         let displays: @Sendable (UInt32, Int) async -> Void = { passkey, typed in
             let digits = PairingAnswers.digits(passkey)
-            say(typed == 0 ? "Type \(digits) on \(peripheral).\n" : "\(typed) of 6 digits typed.\n")
+            say(typed == 0 ? "Type \(digits) on \(peripheral)." : "\(typed) of 6 digits typed.")
         }
         return switch claim {
         case .display: PairingAnswers(displays: displays)
@@ -29,18 +29,18 @@ struct Terminal: Sendable {
 
     private func passkey(of peripheral: String) async -> UInt32? {
         while true {
-            let line = await ask("Passkey that \(peripheral) shows (an empty line refuses): ")
+            let line = await ask("Passkey that \(peripheral) shows (an empty line refuses):")
             guard let line, !line.isEmpty else {
                 return nil
             }
             if let passkey = UInt32(passkey: line) { return passkey }
-            say("A passkey has six digits.\n")
+            say("A passkey has six digits.")
         }
     }
 
     private func agrees(_ digits: String, _ peripheral: String) async -> Bool {
         while true {
-            guard let line = await ask("Does \(peripheral) show \(digits)? (y/n) ") else { return false }
+            guard let line = await ask("Does \(peripheral) show \(digits)? (y/n)") else { return false }
             switch line.lowercased() {
             case "y", "yes": return true
             case "n", "no": return false
@@ -53,11 +53,16 @@ struct Terminal: Sendable {
     private func ask(_ question: String) async -> String? {
         // What was typed before is no answer to it.
         tcflush(STDIN_FILENO, TCIFLUSH)
-        say(question)
+        tell(question, end: " ")
         return try? await Self.lines.first()
     }
 
-    private func say(_ text: String) { _ = writeAll(Array(text.utf8), to: STDERR_FILENO) }
+    private func say(_ text: String) { tell(text, end: "\n") }
+
+    private func tell(_ text: String, end: String) {
+        let lines = text.harmlessLines.wrapped(to: Log.columns, hanging: 0)
+        _ = writeAll(Array((lines + end).utf8), to: STDERR_FILENO)
+    }
 
     /// Lines as the terminal hands them over; it ends with the input.
     private static var lines: BLEStream<String> {

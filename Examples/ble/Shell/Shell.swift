@@ -69,13 +69,16 @@ struct Shell: Command {
     }
 
     private func run(_ name: String, _ words: [String], in environment: CommandEnvironment) async throws {
-        if name == "help" { return try environment.output.write(Array("\(Self.help)\n".utf8)) }
+        let columns = environment.output.columns
+        if name == "help" { return try environment.output.write(Array("\(Self.help(for: columns))\n".utf8)) }
         guard let command = Self.commands.first(where: { $0.name == name }) else {
             throw UsageError("there is no command '\(name)' here; `help` lists them")
         }
         let options = command.options + Option.common.filter { ["json", "help"].contains($0.name) }
         let arguments = try Arguments(parsing: [peripheral.text] + words, options: options)
-        if arguments.has("help") { return try environment.output.write(Array("\(Help.text(of: command))\n".utf8)) }
+        if arguments.has("help") {
+            return try environment.output.write(Array("\(Help.text(of: command, for: columns))\n".utf8))
+        }
         var environment = environment
         if arguments.has("json") { environment.output = Output(isJSON: true) }
         let (call, place) = (try command.init(arguments), environment)
@@ -91,17 +94,13 @@ struct Shell: Command {
         Pair.self, Unpair.self,
     ]
 
-    private static var help: String {
+    private static func help(for columns: Int?) -> String {
         let rows = commands.map { command in
             let parameters = command.parameters.dropFirst().map { " \($0)" }.joined()
             return (command.name + parameters, command.summary)
         }
-        let width = rows.map(\.0.count).max() ?? 0
-        let lines = rows.map { form, summary in
-            "  " + form + String(repeating: " ", count: width - form.count + 2) + summary
-        }
-        return (lines + ["", "COMMAND --help explains a command. exit or Ctrl-D ends the shell."])
-            .joined(separator: "\n")
+        let end = "COMMAND --help explains a command. exit or Ctrl-D ends the shell."
+        return Help.table(rows, for: columns) + "\n\n" + end.wrapped(to: columns, hanging: 0)
     }
 
     private static func candidates(_ database: GATTDatabase) -> [String] {

@@ -32,8 +32,7 @@ extension ATTCapture {
                 [0x01, isConnectable ? 0x00 : 0x03] + origin + [UInt8(data.count)] + data + [strength]
             return event(0x02, report, time)
         }
-        return stride(from: 0, to: data.count, by: Self.eventLimit).flatMap { start in
-            let part = data[start...].prefix(Self.eventLimit)
+        return Self.parts(of: data).flatMap { part in
             // Bit 0: connectable; bit 5: more of the data follows.
             let kind: UInt8 = (isConnectable ? 0x01 : 0x00) | (part.endIndex < data.count ? 0x20 : 0x00)
             var report: [UInt8] = [0x01, kind, 0x00] + origin
@@ -43,6 +42,27 @@ extension ATTCapture {
             report += [0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(part.count)]
             return event(0x0D, report + part, time)
         }
+    }
+
+    /// The data in parts of which each fits into an event. They are cut between structures where they can be: Wireshark
+    /// reads each part by itself, and takes half a structure for a malformed one.
+    ///
+    /// Source: Core Specification Supplement, Part A; Volume 3, Part C, section 11 (length, type, data).
+    private static func parts(of data: [UInt8]) -> [ArraySlice<UInt8>] {
+        var parts: [ArraySlice<UInt8>] = []
+        var (start, end) = (0, 0)
+        while end < data.count {
+            let next = min(end + 1 + Int(data[end]), data.count)
+            if next - start <= eventLimit {
+                end = next
+            } else {
+                // One that is longer than a part is cut in the middle.
+                if end == start { end = start + eventLimit }
+                parts.append(data[start..<end])
+                start = end
+            }
+        }
+        return start < end ? parts + [data[start..<end]] : parts
     }
 
     /// An LE Meta event.

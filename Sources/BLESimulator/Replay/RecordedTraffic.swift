@@ -38,13 +38,7 @@ public struct RecordedTraffic: Sendable {
 
     private init(_ octets: [UInt8], from source: String) throws(BLEError) {
         guard let traffic = CaptureReader.traffic(in: octets) else {
-            throw BLEError(
-                .invalidArgument,
-                operation: "read recording",
-                object: source,
-                cause: "it is not a btsnoop file with HCI packets",
-                remedy: "Record one with TrafficCapture, `ble --capture`, `btmon -w` or Android's HCI snoop log."
-            )
+            throw .notAccepted(octets, from: source)
         }
         self.traffic = traffic
         devices = RecordedDevice.devices(of: traffic)
@@ -92,6 +86,38 @@ private func contents(of path: String) throws(BLEError) -> [UInt8] {
 }
 
 extension BLEError {
+    /// The octets are no file that is replayed: what they are instead, as far as their beginning tells.
+    fileprivate static func notAccepted(_ octets: [UInt8], from source: String) -> BLEError {
+        let record = "Record one with TrafficCapture, `ble --capture`, `btmon -w` or Android's HCI snoop log."
+        let convert = "Convert it: `tshark -r IN -F btsnoop -w OUT`."
+        var reader = ByteReader(octets)
+        let (cause, remedy) =
+            if let header = BTSnoopHeader(decoding: &reader) {
+                (
+                    "its datalink is \(header.datalink.rawValue), and only 1001, 1002 (HCI) and 2001 (Linux's monitor) "
+                        + "are accepted", record
+                )
+            } else {
+                switch octets.prefix(4).map({ $0 }) {
+                case []: ("it is empty", record)
+                case [0x0A, 0x0D, 0x0D, 0x0A]: ("it is a pcapng file, not a btsnoop file", convert)
+                case [0xD4, 0xC3, 0xB2, 0xA1], [0xA1, 0xB2, 0xC3, 0xD4], [0x4D, 0x3C, 0xB2, 0xA1],
+                    [0xA1, 0xB2, 0x3C, 0x4D]:
+                    ("it is a pcap file, not a btsnoop file", convert)
+                case let start where start.starts(with: [0x1F, 0x8B]):
+                    ("it is compressed", "Decompress it with gunzip.")
+                default: ("it is not a btsnoop file", record)
+                }
+            }
+        return BLEError(
+            .invalidArgument,
+            operation: "read recording",
+            object: source,
+            cause: cause,
+            remedy: remedy
+        )
+    }
+
     fileprivate static func unreadable(_ path: String, _ number: Int32) -> BLEError {
         var error = BLEError(
             .systemFailure,

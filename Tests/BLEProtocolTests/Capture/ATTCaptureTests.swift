@@ -109,10 +109,13 @@ import Testing
         let long = try #require(event([UInt8](repeating: 0x41, count: 32)).first)
         let head = text("3e3a 0d 01 0100 01 bb1d1a17f2c4 01 01 ff 7f c3 0000 00 000000000000 20")
         #expect(WireText.text(long.data) == head + String(repeating: "41", count: 32))
-        // 300 octets take two events, of which the first says that there is more.
+        // 300 octets take two events, of which the first says that there is more: cut behind the third structure of 66.
         let parts = event([UInt8](repeating: 0x41, count: 300))
         #expect(parts.map { $0.data.dropFirst(4).first } == [0x21, 0x01])
-        #expect(parts.map { $0.data.dropFirst(27).first } == [229, 71])
+        #expect(parts.map { $0.data.dropFirst(27).first } == [198, 102])
+        // A structure that is longer than an event is cut within.
+        let cut = event([2, 1, 6, 254] + [UInt8](repeating: 0xFF, count: 254) + [2, 1, 6])
+        #expect(cut.map { $0.data.dropFirst(27).first } == [3, 229, 29])
         #expect(parts.allSatisfy { $0.data.count == Int($0.data.dropFirst().first ?? 0) + 2 })
     }
 }

@@ -22,7 +22,8 @@ import Testing
     func `Wireshark reads ATT in a capture`() throws {
         let text = try reading(with: "tshark", ["-T", "fields", "-e", "btatt.opcode", "-Y", "btatt", "-r"])
         #expect(text.split(whereSeparator: \.isNewline) == ["0x02", "0x03", "0x1b"])
-        let faults = try reading(with: "tshark", ["-Y", "_ws.malformed || _ws.expert", "-r"])
+        // From warnings on (0x600000): that it does not decode what a manufacturer sends is a note.
+        let faults = try reading(with: "tshark", ["-Y", "_ws.malformed || _ws.expert.severity >= 0x600000", "-r"])
         #expect(faults.split(whereSeparator: \.isNewline).isEmpty, "\(faults)")
     }
 

@@ -1,0 +1,89 @@
+extension String {
+    /// The text as a terminal of so many columns shows it best: long lines are broken between fields, which two spaces
+    /// part, else between words, and within a word only where it is longer than a line. `nil`: it goes elsewhere, and
+    /// its lines stay as they are.
+    ///
+    /// - Parameter hanging: how much farther than its beginning the rest of a line is indented.
+    func wrapped(to columns: Int?, hanging: Int = 2) -> String {
+        guard let columns, columns > 0 else { return self }
+        return split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            let line = String(line)
+            return line.columns > columns ? LineBreaker.lines(of: line, columns, hanging).joined(separator: "\n") : line
+        }
+        .joined(separator: "\n")
+    }
+
+    /// The text without what a terminal would obey, line by line.
+    var harmlessLines: String {
+        split(separator: "\n", omittingEmptySubsequences: false).map { String($0).harmless }.joined(separator: "\n")
+    }
+}
+
+/// Breaks one line that is too long.
+private struct LineBreaker {
+    private let columns: Int
+    /// What the lines behind the first one begin with.
+    private let indentation: String
+    private var lines: [String] = []
+    private var line: String
+    private var used: Int
+    /// Whether the line has nothing but its indentation.
+    private var isBlank = true
+
+    static func lines(of text: String, _ columns: Int, _ hanging: Int) -> [String] {
+        var breaker = LineBreaker(text, columns, hanging)
+        let text = text.drop { $0 == " " }
+        for field in text.split(separator: "  ", omittingEmptySubsequences: false) { breaker.add(field: String(field)) }
+        return breaker.lines + [breaker.line]
+    }
+
+    private init(_ text: String, _ columns: Int, _ hanging: Int) {
+        self.columns = columns
+        let spaces = text.prefix { $0 == " " }.count
+        // A single word is broken into a block. On a narrow screen half of it is left for the text.
+        let hanging = text.dropFirst(spaces).contains(" ") ? hanging : 0
+        let room = columns / 2
+        line = String(repeating: " ", count: min(spaces, room))
+        used = line.count
+        indentation = String(repeating: " ", count: min(spaces + hanging, room))
+    }
+
+    private mutating func add(field: String) {
+        let width = field.columns
+        let gap = isBlank ? 0 : 2
+        if used + gap + width <= columns { return append(field, behind: gap) }
+        if indentation.count + width <= columns {
+            endLine()
+            return append(String(field.drop { $0 == " " }), behind: 0)
+        }
+        var gapBefore = gap
+        for word in field.split(separator: " ") {
+            add(word: String(word), behind: gapBefore)
+            gapBefore = 1
+        }
+    }
+
+    private mutating func add(word: String, behind gap: Int) {
+        let width = word.columns
+        if used + gap + width > columns, !isBlank { endLine() }
+        if used + width <= columns { return append(word, behind: isBlank ? 0 : gap) }
+        for character in word {
+            let character = String(character)
+            if used + character.columns > columns, !isBlank { endLine() }
+            append(character, behind: 0)
+        }
+    }
+
+    private mutating func append(_ text: String, behind gap: Int) {
+        line += String(repeating: " ", count: gap) + text
+        used += gap + text.columns
+        isBlank = false
+    }
+
+    private mutating func endLine() {
+        lines.append(line)
+        line = indentation
+        used = indentation.count
+        isBlank = true
+    }
+}

@@ -1,0 +1,5 @@
+import BLEDevices
+
+for try await rate in try await heartRates(on: .default) {
+    print("\(rate) beats per minute")
+}
