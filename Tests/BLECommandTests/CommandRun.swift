@@ -76,6 +76,17 @@ final class CommandRun: Sendable {
         errors = LineReader(child.errors, onLine: channel == .errors ? interrupt : ignore)
     }
 
+    /// Leaves it so many descriptors beside those that it has open.
+    func limitDescriptors(toMore count: Int) throws {
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count
+        let program = Process()
+        program.executableURL = URL(filePath: "/usr/bin/prlimit")
+        program.arguments = ["--pid=\(process)", "--nofile=\(open + count)"]
+        try program.run()
+        program.waitUntilExit()
+        guard program.terminationStatus == 0 else { throw POSIXError(.EPERM) }
+    }
+
     /// Runs it to its end.
     static func run(_ arguments: String..., simulated: Bool = true) async throws -> Result {
         try await CommandRun(arguments, simulated: simulated).end()

@@ -36,7 +36,7 @@ import Testing
         Screen("transfer", Demo.trouble, Demo.torn),
         Screen("update", Demo.update, "/bin/true", "--plain", "--model", "7"), Screen("update", Demo.update, "/none"),
         Screen("shell", Demo.values, input: "help\nread 2A00\nread --help\nread 2A99\nwrite\n"),
-        Screen("serve", end: "written"), Screen("serve", "--profile", "echo", end: "subscribed"),
+        Screen("serve", end: "disconnected"), Screen("serve", "--profile", "echo", end: "subscribed"),
         Screen("verify", Demo.values), Screen("verify", Demo.trouble, "--timeout", "0.5"),
         Screen("advertise", "--name", "Beacon", "--eddystone-url", "https://example.org", end: "advertising"),
         Screen("proxy", "--listen", "127.0.0.1:0", end: "listening"),

@@ -1,10 +1,15 @@
 import BLEStreams
 @preconcurrency import Dispatch
 import Glibc
+import Synchronization
 
 /// Where connections come in.
 final class TCPListener: Sendable {
     private let descriptor: Int32
+
+    /// Given up for a moment where there is no descriptor left for one more connection, so that this can be turned away: it
+    /// would wait at the door, and the listener be called for it without end.
+    private let spare = Mutex(TCPListener.openSpare())
 
     /// Where it listens: `127.0.0.1:6053`.
     let endpoint: String
@@ -22,16 +27,19 @@ final class TCPListener: Sendable {
         endpoint = "\(host ?? "*"):\(Self.port(of: descriptor) ?? port)"
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        close(descriptor)
+        spare.withLock { _ = close($0) }
+    }
 
     /// The connections, as they come; it never ends by itself.
     var connections: BLEStream<TCPConnection> {
-        let descriptor = descriptor
-        return BLEStream(buffer: .oldest(64)) { feed in
+        BLEStream(buffer: .oldest(64)) { [self] feed in
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())
-            source.setEventHandler {
+            source.setEventHandler { [self] in
                 let accepted = accept(descriptor, nil, nil)
                 if accepted >= 0 { return feed.send(TCPConnection(accepted)) }
+                if [EMFILE, ENFILE].contains(errno), turnAway() { return }
                 // Of these the next one may be better off; the others stay.
                 guard [EAGAIN, EINTR, ECONNABORTED, EPROTO, ENETDOWN, EHOSTUNREACH].contains(errno) else {
                     return feed.finish(throwing: BLEError.cannotListen("for connections", errno))
@@ -41,6 +49,20 @@ final class TCPListener: Sendable {
             return { source.cancel() }
         }
     }
+
+    /// Closes a connection that there is no descriptor for; whether it could.
+    private func turnAway() -> Bool {
+        spare.withLock { spare in
+            guard spare >= 0 else { return false }
+            close(spare)
+            let unwanted = accept(descriptor, nil, nil)
+            if unwanted >= 0 { close(unwanted) }
+            spare = Self.openSpare()
+            return spare >= 0
+        }
+    }
+
+    private static func openSpare() -> Int32 { Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC) }
 
     private static func open(_ host: String?, _ port: UInt16) -> (descriptor: Int32, failure: Int32) {
         var hints = addrinfo()

@@ -46,6 +46,35 @@ import Testing
         #expect(Data(base64Encoded: key)?.count == 32)
     }
 
+    @Test func `one that there is no descriptor left for is turned away, and the others are served`() async throws {
+        let run = try CommandRun(["proxy", "--listen", "127.0.0.1:0", "--json"])
+        let endpoint = try #require(object(await run.line())["endpoint"] as? String)
+        let port = try #require(endpoint.split(separator: ":").last.flatMap { UInt16($0) })
+        let (hello, ping, leave) = ("00 00 01", "00 00 07", "00 00 05")
+        var clients: [PlainClient] = []
+        func come() async throws {
+            let client = try PlainClient(port: port)
+            try await client.send(hello)
+            #expect(try await client.types(until: 2) == [2])
+            clients.append(client)
+        }
+        try await come()
+        try run.limitDescriptors(toMore: 2)
+        await #expect(throws: (any Error).self) { for _ in 0..<8 { try await come() } }
+        #expect(!clients.isEmpty && clients.count < 8)
+        for client in clients {
+            try await client.send(ping)
+            #expect(try await client.types(until: 8) == [8])
+        }
+        let last = clients.removeLast()
+        try await last.send(leave)
+        _ = try await last.types(until: 6)
+        #expect(try await last.hasLeft())
+        try await come()
+        run.signal(SIGINT)
+        #expect(try await run.end().status == 130)
+    }
+
     @Test func `a port that is taken is an error with a remedy`() async throws {
         let first = try CommandRun(["proxy", "--listen", "127.0.0.1:0", "--json"])
         let endpoint = try #require(object(await first.line())["endpoint"] as? String)

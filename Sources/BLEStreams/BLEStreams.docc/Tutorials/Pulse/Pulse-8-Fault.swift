@@ -23,7 +23,8 @@ let measurement = BluetoothUUID.Characteristics.heartRateMeasurement
                 }
             }
             let rates = try await heartRates(on: .radio(air.adapter())).collect(5)
-            #expect(rates == rates.sorted())
+            let links = air.trace.count { if case .connected = $0.event { true } else { false } }
+            #expect(rates == rates.sorted() && links == 2)
             group.cancelAll()
         }
     }
