@@ -13,7 +13,10 @@ extension ImportLine {
     /// The imports of all Swift files below a folder of the package, in the order of their files.
     static func all(below folder: String) throws -> [ImportLine] {
         let root = Package.folder.appending(path: folder).path
-        let names = try FileManager.default.subpathsOfDirectory(atPath: root).filter { $0.hasSuffix(".swift") }
+        // What a tutorial shows is a reader's program, and no part of the module.
+        let names = try FileManager.default.subpathsOfDirectory(atPath: root).filter {
+            $0.hasSuffix(".swift") && !$0.contains(".docc/")
+        }
         return try names.sorted().flatMap { name in
             all(in: try String(contentsOfFile: "\(root)/\(name)", encoding: .utf8), of: "\(folder)/\(name)")
         }
