@@ -7,8 +7,8 @@ import Synchronization
 final class TCPListener: Sendable {
     private let descriptor: Int32
 
-    /// Given up for a moment where there is no descriptor left for one more connection, so that this can be turned away: it
-    /// would wait at the door, and the listener be called for it without end.
+    /// Closed for a moment when no descriptor is left, so that a connection can be accepted and turned away: as long as it
+    /// waits, the event handler is called again and again.
     private let spare = Mutex(TCPListener.openSpare())
 
     /// Where it listens: `127.0.0.1:6053`.
@@ -39,10 +39,11 @@ final class TCPListener: Sendable {
             source.setEventHandler { [self] in
                 let accepted = accept(descriptor, nil, nil)
                 if accepted >= 0 { return feed.send(TCPConnection(accepted)) }
-                if [EMFILE, ENFILE].contains(errno), turnAway() { return }
+                let failure = errno
+                if [EMFILE, ENFILE].contains(failure), turnAway() { return }
                 // Of these the next one may be better off; the others stay.
-                guard [EAGAIN, EINTR, ECONNABORTED, EPROTO, ENETDOWN, EHOSTUNREACH].contains(errno) else {
-                    return feed.finish(throwing: BLEError.cannotListen("for connections", errno))
+                guard [EAGAIN, EINTR, ECONNABORTED, EPROTO, ENETDOWN, EHOSTUNREACH].contains(failure) else {
+                    return feed.finish(throwing: BLEError.cannotListen("for connections", failure))
                 }
             }
             source.activate()
@@ -105,14 +106,18 @@ final class TCPListener: Sendable {
 
 extension BLEError {
     fileprivate static func cannotListen(_ object: String, _ code: Int32) -> BLEError {
+        let remedy =
+            switch code {
+            case EADDRINUSE: "End the program that uses this port, or choose another one with --listen HOST:PORT."
+            case EMFILE, ENFILE: "Allow more open files: `ulimit -n` in a shell, LimitNOFILE= in a service."
+            default: "Choose an address of this machine and a port with --listen HOST:PORT."
+            }
         var error = BLEError(
             .systemFailure,
             operation: "listen",
             object: object,
             cause: String(cString: strerror(code)),
-            remedy: code == EADDRINUSE
-                ? "End the program that uses this port, or choose another one with --listen HOST:PORT."
-                : "Choose an address of this machine and a port with --listen HOST:PORT."
+            remedy: remedy
         )
         error.systemError = code
         return error

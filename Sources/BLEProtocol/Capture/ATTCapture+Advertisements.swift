@@ -47,7 +47,7 @@ extension ATTCapture {
     /// The data in parts of which each fits into an event. They are cut between structures where they can be: Wireshark
     /// reads each part by itself, and takes half a structure for a malformed one.
     ///
-    /// Source: Core Specification Supplement, Part A; Volume 3, Part C, section 11 (length, type, data).
+    /// Source: Core Specification, Vol 3, Part C, 11 (length, type, data).
     private static func parts(of data: [UInt8]) -> [ArraySlice<UInt8>] {
         var parts: [ArraySlice<UInt8>] = []
         var (start, end) = (0, 0)

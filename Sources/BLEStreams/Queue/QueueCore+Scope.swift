@@ -22,7 +22,7 @@ extension QueueCore {
 
     /// Runs what is enqueued, each in a child task, until the queue is closed or the task cancelled.
     ///
-    /// Who calls this has opened ``jobs`` before: the queue may be closed by the time at which the task of this begins.
+    /// The caller opens ``jobs`` first, outside the task that runs this: the queue may be closed before that task begins.
     func serve() async {
         await withDiscardingTaskGroup { group in
             while let job = try? await jobs.next() { group.addTask { await job.run() } }
