@@ -17,16 +17,16 @@ extension Fleet {
                             session.channels.add(
                                 subscription,
                                 SessionConsumer(
-                                    send: { [weak session] values in
-                                        guard let session else { return }
-                                        mailbox.send(
-                                            contentsOf: values.map {
-                                                Session.Value(session: session, subscription: subscription, value: $0)
-                                            }
-                                        )
+                                    put: { [weak session] values in
+                                        guard let session else { return false }
+                                        let values = values.map {
+                                            Session.Value(session: session, subscription: subscription, value: $0)
+                                        }
+                                        return mailbox.put(contentsOf: values).mustWake
                                     },
-                                    lost: { mailbox.lost($0) },
-                                    interrupted: { mailbox.interrupted(by: $0, for: $1) },
+                                    lost: { mailbox.put(lost: $0) },
+                                    interrupted: { mailbox.put($0) },
+                                    wake: { mailbox.wake() },
                                     finish: nil
                                 )
                             )

@@ -45,12 +45,13 @@ final class SharedIteration<Element: Sendable>: Sendable {
 
     /// Adds a consumer, with what is replayed; `false` when it is too late.
     func add(_ mailbox: Mailbox<Element>, _ waker: Waker) -> Bool {
-        consumers.withLock { consumers in
-            guard !consumers.isOver else { return false }
+        let replayed: Mailbox<Element>.Put? = consumers.withLock { consumers in
+            guard !consumers.isOver else { return nil }
             consumers.all.append(Consumer(mailbox: mailbox, waker: waker))
-            mailbox.send(contentsOf: consumers.last.elements)
-            return true
+            return mailbox.put(contentsOf: consumers.last.elements)
         }
+        if replayed?.mustWake == true { mailbox.wake() }
+        return replayed != nil
     }
 
     /// Takes a consumer away; with the last one goes the upstream.

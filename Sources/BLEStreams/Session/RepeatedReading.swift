@@ -26,9 +26,10 @@ final class RepeatedReading: Sendable {
     /// Handles a notification, and reads.
     var consumer: SessionConsumer {
         SessionConsumer(
-            send: { [self] values in if state.withLock({ $0.hasRead }) { mailbox.send(burst: values) } },
-            lost: { [self] count in if state.withLock({ $0.hasRead }) { mailbox.lost(count) } },
-            interrupted: { [mailbox] in mailbox.interrupted(by: $0, for: $1) },
+            put: { [self] values in state.withLock({ $0.hasRead }) && mailbox.put(burst: values).mustWake },
+            lost: { [self] count in state.withLock({ $0.hasRead }) && mailbox.put(lost: count) },
+            interrupted: { [mailbox] in mailbox.put($0) },
+            wake: { [mailbox] in mailbox.wake() },
             switchedOn: { [self] in read() },
             finish: { [mailbox] in mailbox.finish(throwing: $0) }
         )

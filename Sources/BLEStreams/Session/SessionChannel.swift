@@ -2,12 +2,16 @@ import BLEProtocol
 import BLERadio
 
 /// A consumer of the values of one subscription of a session.
+///
+/// What it is given, it is given under a lock, so that all comes in order; whether it has to be told then is the answer.
 struct SessionConsumer: Sendable {
-    let send: @Sendable ([CharacteristicValue]) -> Void
+    let put: @Sendable ([CharacteristicValue]) -> Bool
     /// This many values were dropped before they arrived here.
-    let lost: @Sendable (Int) -> Void
+    let lost: @Sendable (Int) -> Bool
     /// Nothing could be received for a time that ends now.
-    let interrupted: @Sendable (any Error, Duration) -> Void
+    let interrupted: @Sendable (StreamGap) -> Bool
+    /// Tells it that something is there; called without a lock.
+    let wake: @Sendable () -> Void
     /// The subscription is confirmed: on each link, and at the beginning if it already is.
     var switchedOn: (@Sendable () -> Void)?
     /// The values have ended; `nil` for a consumer that outlives a failure of the session.
@@ -18,9 +22,10 @@ extension SessionConsumer {
     /// Creates a consumer for a stream.
     init(_ mailbox: Mailbox<CharacteristicValue>) {
         self.init(
-            send: { mailbox.send(burst: $0) },
-            lost: { mailbox.lost($0) },
-            interrupted: { mailbox.interrupted(by: $0, for: $1) },
+            put: { mailbox.put(burst: $0).mustWake },
+            lost: { mailbox.put(lost: $0) },
+            interrupted: { mailbox.put($0) },
+            wake: { mailbox.wake() },
             finish: { mailbox.finish(throwing: $0) }
         )
     }
@@ -28,6 +33,8 @@ extension SessionConsumer {
 
 /// The consumers of one subscription of a session, over all its links.
 struct SessionChannel {
+    typealias Wake = @Sendable () -> Void
+
     private struct Consumer {
         let consumer: SessionConsumer
         /// The beginning of a gap and its cause; `nil` while values arrive, and before the first link.
@@ -51,26 +58,32 @@ struct SessionChannel {
     /// Whether it is needed.
     var isWanted: Bool { isPlanned || !consumers.isEmpty }
 
-    mutating func add(_ consumer: SessionConsumer) -> Int {
+    /// Adds a consumer; the first one has what came before it.
+    ///
+    /// - Returns: its number, and whether it has to be woken.
+    mutating func add(_ consumer: SessionConsumer) -> (id: Int, mustWake: Bool) {
+        var mustWake = false
         if consumers.isEmpty {
-            if dropped > 0 { consumer.lost(dropped) }
-            consumer.send(backlog.elements)
+            mustWake = consumer.lost(dropped)
+            mustWake = consumer.put(backlog.elements) || mustWake
             backlog = Ring()
             dropped = 0
         }
-        return consumers.add(Consumer(consumer: consumer))
+        return (consumers.add(Consumer(consumer: consumer)), mustWake)
     }
 
     /// Removes a consumer, to be released outside the lock.
     mutating func remove(_ id: Int) -> SessionConsumer? { consumers.remove(id)?.consumer }
 
-    mutating func deliver(_ values: [CharacteristicValue], now: Duration) {
+    /// - Returns: whom to wake, without a lock.
+    mutating func deliver(_ values: [CharacteristicValue], now: Duration) -> Few<Wake> {
         guard !consumers.isEmpty else {
             for value in values { keep(value) }
-            return
+            return []
         }
-        showGaps(now: now)
-        for entry in consumers.all { entry.consumer.send(values) }
+        var woken = showGaps(now: now)
+        for entry in consumers.all where entry.consumer.put(values) { woken.append(entry.consumer.wake) }
+        return woken
     }
 
     private mutating func keep(_ value: CharacteristicValue) {
@@ -82,18 +95,21 @@ struct SessionChannel {
     }
 
     /// Values were dropped before they arrived here. The first consumer is told before its buffered values.
-    mutating func lost(_ count: Int) {
+    ///
+    /// - Returns: whom to wake, without a lock.
+    mutating func lost(_ count: Int) -> Few<Wake> {
         if consumers.isEmpty { dropped += count }
-        for entry in consumers.all { entry.consumer.lost(count) }
+        var woken: Few<Wake> = []
+        for entry in consumers.all where entry.consumer.lost(count) { woken.append(entry.consumer.wake) }
+        return woken
     }
 
     /// The subscription is in place: the time until now is a gap.
     ///
-    /// - Returns: the consumers, to be told outside the lock.
-    mutating func switchedOn(now: Duration) -> [SessionConsumer] {
+    /// - Returns: whom to wake, and the consumers, to be told without a lock.
+    mutating func switchedOn(now: Duration) -> (woken: Few<Wake>, consumers: [SessionConsumer]) {
         isOn = true
-        showGaps(now: now)
-        return consumers.all.map(\.consumer)
+        return (showGaps(now: now), consumers.all.map(\.consumer))
     }
 
     /// The link has ended: no consumer gets values until the next one.
@@ -109,11 +125,14 @@ struct SessionChannel {
         consumers.removeAll { $0.consumer.finish != nil }.map(\.consumer)
     }
 
-    private mutating func showGaps(now: Duration) {
+    private mutating func showGaps(now: Duration) -> Few<Wake> {
+        var woken: Few<Wake> = []
         consumers.updateEach { entry in
             guard let (start, reason) = entry.interruption else { return }
-            entry.consumer.interrupted(reason, now - start)
+            let gap = StreamGap(reason: reason, duration: now - start)
+            if entry.consumer.interrupted(gap) { woken.append(entry.consumer.wake) }
             entry.interruption = nil
         }
+        return woken
     }
 }

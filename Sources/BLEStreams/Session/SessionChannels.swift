@@ -37,12 +37,13 @@ final class SessionChannels: Sendable {
         _ subscription: Session.Subscription,
         _ consumer: SessionConsumer
     ) -> @Sendable () -> Void {
-        let (id, failure, isOn): (Int, BLEError?, Bool) = state.withLock { state in
-            guard state.failure == nil || consumer.finish == nil else { return (0, state.failure, false) }
+        let ((id, mustWake), failure, isOn): ((Int, Bool), BLEError?, Bool) = state.withLock { state in
+            guard state.failure == nil || consumer.finish == nil else { return ((0, false), state.failure, false) }
             if state.channels[subscription] == nil { state.order.append(subscription) }
-            let id = state.channels[subscription, default: SessionChannel(isPlanned: false)].add(consumer)
-            return (id, nil, state.channels[subscription]?.isOn == true)
+            let added = state.channels[subscription, default: SessionChannel(isPlanned: false)].add(consumer)
+            return (added, nil, state.channels[subscription]?.isOn == true)
         }
+        if mustWake { consumer.wake() }
         if let failure { consumer.finish?(failure) } else { wish() }
         if isOn { consumer.switchedOn?() }
         return { self.remove(id, subscription) }
@@ -102,17 +103,21 @@ final class SessionChannels: Sendable {
 
     func switchedOn(_ subscription: Session.Subscription) {
         let now = timeline.now
-        let consumers = state.withLock { $0.channels[subscription]?.switchedOn(now: now) ?? [] }
-        for consumer in consumers { consumer.switchedOn?() }
+        let told = state.withLock { $0.channels[subscription]?.switchedOn(now: now) }
+        guard let told else { return }
+        for wake in told.woken { wake() }
+        for consumer in told.consumers { consumer.switchedOn?() }
     }
 
     func deliver(_ values: [CharacteristicValue], of subscription: Session.Subscription) {
         let now = timeline.now
-        state.withLock { $0.channels[subscription]?.deliver(values, now: now) }
+        let woken = state.withLock { $0.channels[subscription]?.deliver(values, now: now) ?? [] }
+        for wake in woken { wake() }
     }
 
     func lost(_ count: Int, of subscription: Session.Subscription) {
-        state.withLock { $0.channels[subscription]?.lost(count) }
+        let woken = state.withLock { $0.channels[subscription]?.lost(count) ?? [] }
+        for wake in woken { wake() }
     }
 
     /// The link has ended, or only others still use it: no more values of it are accepted.

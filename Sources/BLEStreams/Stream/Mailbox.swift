@@ -70,39 +70,61 @@ final class Mailbox<Element: Sendable>: Sendable {
     /// Puts several values in, with one lock and one wake-up; `false` when the stream is over now.
     @discardableResult
     func send(contentsOf elements: some Collection<Element>) -> Bool {
-        send(elements) { $0.append(contentsOf: $1) }
+        woken(put(elements) { $0.append(contentsOf: $1) })
     }
 
     /// Puts values in that came at once, and are kept in the array that they came in.
     @discardableResult
-    func send(burst elements: [Element]) -> Bool {
-        // Those that may be displaced are kept one by one: a burst would go on holding them.
-        guard policy.keepsWhatItHas else { return send(contentsOf: elements) }
-        return send(elements) { $0.append(burst: $1) }
+    func send(burst elements: [Element]) -> Bool { woken(put(burst: elements)) }
+
+    private func woken(_ put: Put) -> Bool {
+        if put.mustWake { wake() }
+        return !put.isOver
     }
 
-    private func send<Elements: Collection<Element>>(
+    /// What became of values that were put in.
+    struct Put {
+        /// Whether the consumer has to be told, by ``Mailbox/wake()``.
+        var mustWake = false
+        /// Whether the stream is over now.
+        var isOver = true
+    }
+
+    /// Puts values in like ``send(contentsOf:)``, and wakes nobody: for a source that holds a lock meanwhile.
+    func put(contentsOf elements: some Collection<Element>) -> Put { put(elements) { $0.append(contentsOf: $1) } }
+
+    /// Puts values in like ``send(burst:)``, and wakes nobody: for a source that holds a lock meanwhile.
+    func put(burst elements: [Element]) -> Put {
+        // Those that may be displaced are kept one by one: a burst would go on holding them.
+        guard policy.keepsWhatItHas else { return put(contentsOf: elements) }
+        return put(elements) { $0.append(burst: $1) }
+    }
+
+    /// Tells the consumer that something was put in; to be called without a lock.
+    func wake() { waker.wake() }
+
+    private func put<Elements: Collection<Element>>(
         _ elements: Elements,
         append: (inout Backlog<Element>, Elements) -> Void
-    ) -> Bool {
+    ) -> Put {
         // Destroyed outside the lock: what values hold may have a `deinit` of its own.
         var displaced: [Element] = []
-        var isOver = true
-        change { state in
+        var result = Put()
+        result.mustWake = alter { state in
             let sum = waiting(in: state) + elements.count
             if state.end == nil, sum <= policy.capacity {
                 state.received += elements.count
                 append(&state.buffer, elements)
                 state.highWaterMark = max(state.highWaterMark, sum)
             } else {
-                for element in elements { put(element, into: &state, &displaced) }
+                for element in elements { place(element, into: &state, &displaced) }
             }
-            isOver = state.end != nil
+            result.isOver = state.end != nil
         }
-        return !isOver
+        return result
     }
 
-    private func put(_ element: Element, into state: inout State, _ displaced: inout [Element]) {
+    private func place(_ element: Element, into state: inout State, _ displaced: inout [Element]) {
         state.received += 1
         let waiting = waiting(in: state)
         if state.end == nil, waiting < policy.capacity {
@@ -125,9 +147,12 @@ final class Mailbox<Element: Sendable>: Sendable {
     }
 
     /// Says that values were dropped before they came here, as many as the kernel says.
-    func lost(_ count: Int) {
-        guard count > 0 else { return }
-        change { state in
+    func lost(_ count: Int) { if put(lost: count) { wake() } }
+
+    /// Says so like ``lost(_:)``, and wakes nobody: whether the consumer has to be told.
+    func put(lost count: Int) -> Bool {
+        guard count > 0 else { return false }
+        return alter { state in
             state.received += count
             state.dropped += count
             addGap(StreamGap(dropped: count), to: &state)
@@ -140,26 +165,29 @@ final class Mailbox<Element: Sendable>: Sendable {
     }
 
     /// Passes on a gap that somebody else has counted.
-    func pass(_ gap: StreamGap) {
-        change { state in addGap(gap, to: &state) }
+    func pass(_ gap: StreamGap) { if put(gap) { wake() } }
+
+    /// Passes it on like ``pass(_:)``, and wakes nobody: whether the consumer has to be told.
+    func put(_ gap: StreamGap) -> Bool {
+        alter { state in addGap(gap, to: &state) }
     }
 
     /// Ends the stream after what is in the buffer; with an error, or without.
     func finish(throwing error: (any Error)? = nil) {
-        change { state in
+        let mustWake = alter { state in
             if state.end == nil { state.end = error.map(End.failed) ?? .finished }
         }
+        if mustWake { wake() }
     }
 
-    /// Changes the state unless the consumer has left, and wakes it if there was nothing before.
-    private func change(_ body: (inout State) -> Void) {
-        let wasEmpty = state.withLock { state in
+    /// Changes the state unless the consumer has left; whether it has to be woken, since there was nothing before.
+    private func alter(_ body: (inout State) -> Void) -> Bool {
+        state.withLock { state in
             if case .closed = state.end { return false }
             let wasEmpty = state.isEmpty
             body(&state)
             return wasEmpty
         }
-        if wasEmpty { waker.wake() }
     }
 
     // MARK: - Gaps

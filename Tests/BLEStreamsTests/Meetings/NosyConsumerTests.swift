@@ -71,7 +71,10 @@ import Testing
         try await Bench.run(serve: Bench.sendForEver) { bench in
             let plan = Session.Plan(bench.peripheral).subscribing(to: Bench.notifying)
             try await bench.central.withSession(plan) { session in
-                let nosy = NosyExecutor(bench.time) { _ = (session.state, session.link, session.peripheral) }
+                let followed = Session.Subscription(Bench.notifying)
+                let nosy = NosyExecutor(bench.time) {
+                    _ = (session.state, session.link, session.peripheral, session.channels.isOn(followed))
+                }
                 let seen = Recorder<String>()
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask(executorPreference: nosy) { for try await _ in session.states { seen.add("states") } }
