@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -89,10 +90,25 @@ def pytest_collection_modifyitems(items):
             item.add_marker("bluetoothd")
 
 
+def busy() -> float:
+    """The seconds in which the guest's processor was not idle, since it was booted."""
+    user, nice, system, _, _, interrupts, late = map(int, Path("/proc/stat").read_text().split()[1:8])
+    return (user + nice + system + interrupts + late) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    item.busy = busy()
+    return (yield)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Where a scenario failed, its report ends with what was run and what the peer saw meanwhile."""
+    """Where a scenario failed, its report ends with what was run and what the peer saw meanwhile. The results say of
+    each how busy it kept the guest: that, more than how long it took, is what a run costs."""
     report = yield
+    if report.when == "teardown":
+        report.user_properties.append(("busy", f"{busy() - item.busy:.1f}"))
     if report.failed:
         if command := getattr(item, "ble", None):
             report.sections.append(("What ble said", "\n".join(map(str, command.runs))))
