@@ -2,15 +2,15 @@ import BLEProtocol
 import BLERadio
 
 extension CommandQueue {
-    /// What is in a queue: what runs, what waits, and what has ended just now.
+    /// A snapshot of a queue: the command that runs, those that wait, and the one that has just ended.
     public struct Contents: Sendable {
-        /// The command that runs.
+        /// The command that runs; `nil` if none does.
         public internal(set) var running: Item?
 
-        /// Those that wait, the next one first.
+        /// The commands that wait, the next one first.
         public internal(set) var waiting: [Item] = []
 
-        /// The one whose end made this snapshot, and how it ended.
+        /// The command whose end caused this snapshot, and how it ended; `nil` in other snapshots.
         public internal(set) var ended: (item: Item, outcome: Outcome)?
 
         /// Whether nothing runs and nothing waits.
@@ -19,7 +19,7 @@ extension CommandQueue {
 
     /// One command in a queue.
     public struct Item: Hashable, Sendable, Identifiable {
-        /// Its number in this queue, from 1; for ``CommandQueue/cancel(_:)``.
+        /// Its number in this queue, counted from 1, for ``CommandQueue/cancel(_:)``.
         public let id: Int
 
         /// The ``Command/name`` of the command.
@@ -28,23 +28,24 @@ extension CommandQueue {
         /// How urgent it is.
         public let priority: CommandQueue.Priority
 
-        /// How far it has come; `nil` where it hasn't said.
+        /// Its latest progress; `nil` if it has reported none.
         public internal(set) var progress: CommandProgress?
     }
 
     /// How a command ended.
     public enum Outcome: Sendable {
-        /// It has done its work.
+        /// It succeeded.
         case done
         /// It failed.
         case failed(any Error)
-        /// It was cancelled, waiting or running.
+        /// It was cancelled while it waited or ran.
         case cancelled
     }
 
-    /// What is in the queue: at once, and then after each change and each progress.
+    /// What is in the queue: one snapshot at once, then one after each change and each progress report.
     ///
-    /// It never ends by itself. A consumer that is slow gets the newest 256 snapshots.
+    /// It ends when the queue closes: when `withQueue` returns, or the session is stopped. A slow consumer gets the
+    /// newest 256 snapshots.
     public var contents: BLEStream<Contents> { core.contents }
 }
 

@@ -1,5 +1,5 @@
 extension CommandQueue {
-    /// Does more around each command of a queue: before it, behind it, or both.
+    /// Adds work to each command of a queue: before it, after it, or both.
     ///
     /// ```swift
     /// struct Logging: CommandQueue.Decorator {
@@ -11,18 +11,18 @@ extension CommandQueue {
     /// try await queue.decorated(by: Logging()).run(.read(.batteryLevel))
     /// ```
     ///
-    /// It may run the command several times: what the queue prepares (``CommandQueue/connecting(timeout:then:)``,
-    /// ``CommandQueue/authorizing(_:with:)-(_,Command<()>)``) holds at the beginning of each.
+    /// A decorator may run the command several times. Each run begins with what prepares the link in this queue:
+    /// ``CommandQueue/connecting(timeout:then:)``, ``CommandQueue/authorizing(_:with:)-(_,Command<()>)``.
     public protocol Decorator: Sendable {
-        /// Runs the command, and what belongs to it.
+        /// Runs the command, and the added work around it.
         func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output
     }
 }
 
 extension CommandQueue {
-    /// The same queue, with something done around each command that is run by this handle.
+    /// The same queue, with a decorator around each command that this handle runs.
     ///
-    /// What was added first is outermost: a time limit covers what was added behind it.
+    /// The decorator added first is outermost: a time limit covers those added after it.
     public func decorated(by decorator: some CommandQueue.Decorator) -> CommandQueue {
         var queue = self
         queue.decorators.append(decorator)
@@ -30,7 +30,7 @@ extension CommandQueue {
     }
 }
 
-/// A command within the rest of its decorators.
+/// A command inside its remaining decorators.
 struct DecoratedCommand<Base: Command>: Command, SelfPreparing {
     private let base: Base
     private let decorators: ArraySlice<any CommandQueue.Decorator>

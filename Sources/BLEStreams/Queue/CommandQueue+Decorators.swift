@@ -2,34 +2,34 @@ import BLEProtocol
 import Synchronization
 
 extension CommandQueue {
-    /// What becomes of the link after a command of ``CommandQueue/connecting(timeout:then:)``.
+    /// What happens to the link after a command of ``CommandQueue/connecting(timeout:then:)``.
     public enum LinkAfterCommand: Hashable, Sendable {
-        /// It is ended when nothing has been done for so long.
+        /// It is ended once no command has run for this long.
         case disconnectWhenIdle(Duration)
         /// It is ended at once.
         case disconnect
-        /// It stays until the queue is over, or a command ends it.
+        /// It stays up until the queue closes, or a command ends it.
         case stay
     }
 
-    /// When a command is preceded by the authorizing one.
+    /// When the authorizing command runs.
     public enum AuthorizationRule: Hashable, Sendable {
-        /// Before the first command on each link.
+        /// It runs before the first command on each link.
         case oncePerConnection
-        /// Before each command, and before each attempt of one that is retried.
+        /// It runs before each command, and before each attempt of a command that is retried.
         case beforeEachCommand
     }
 }
 
 extension CommandQueue {
-    /// The same queue, but it connects before each command, unless there is a link.
+    /// The same queue, but it connects before each command if there is no link.
     ///
-    /// That holds at each attempt: of a command that is retried (``Command/retry(_:when:)``, ``retrying(_:when:)``) the
-    /// attempts that fail to connect count and are tried again, and a link that was lost is made again. What a time limit
-    /// covers is in the table of ``CommandQueue``.
+    /// The same applies to each attempt of a command that is retried (``Command/retry(_:when:)``,
+    /// ``retrying(_:when:)``): a failure to connect counts as a failed attempt, and a lost link is made again. The
+    /// table of ``CommandQueue`` shows what a time limit covers.
     ///
-    /// An adapter that can't be used now is waited for. In a ``Session/queue``, whose commands find a link by themselves,
-    /// this limits how long each attempt waits for the session.
+    /// If the adapter can't be used now, the queue waits for it. In a ``Session/queue``, whose commands use the
+    /// session's link, this limits how long each attempt waits for the session.
     ///
     /// ```swift
     /// let queue = queue.connecting(timeout: .seconds(5))
@@ -37,9 +37,9 @@ extension CommandQueue {
     /// ```
     ///
     /// - Parameters:
-    ///   - timeout: for how long to try to connect at each attempt, waiting for the adapter included. Then the command
-    ///     fails with ``BLEError/Code/timedOut``, or with the adapter's error and what to do about it.
-    ///   - after: what becomes of the link afterwards; by default it is ended after ten idle seconds.
+    ///   - timeout: how long each attempt tries to connect, waiting for the adapter included. After that the command
+    ///     fails with ``BLEError/Code/timedOut``, or with the adapter's error and its remedy.
+    ///   - after: what happens to the link afterwards; by default it is ended after ten idle seconds.
     public func connecting(
         timeout: Duration = .seconds(30),
         then after: CommandQueue.LinkAfterCommand = .disconnectWhenIdle(.seconds(10))
@@ -47,15 +47,15 @@ extension CommandQueue {
         decorated(by: ConnectDecorator(timeout: timeout, after: after))
     }
 
-    /// The same queue, but an exchange by which the device admits us comes before the commands.
+    /// The same queue, but it runs a command that authorizes us with the device before the others.
     ///
-    /// It follows connecting, whichever of the two was added first, and is done again on each new link. In a queue that
-    /// doesn't connect, it is done if there is a link, and on each link that a command makes.
+    /// Authorizing follows connecting, whichever of the two was added first, and runs again on each new link. In a
+    /// queue that doesn't connect, it runs if there is a link, and on each link that a command makes.
     ///
     /// - Parameters:
-    ///   - rule: how often it is done; by default once for each connection. One that failed is done again.
-    ///   - command: the exchange. If it fails, the command isn't run and fails with the same error, and a link that was new
-    ///     is ended.
+    ///   - rule: how often to authorize; by default once for each connection. After a failure it runs again.
+    ///   - command: the authorizing command. If it fails, the command behind it doesn't run and fails with the same
+    ///     error, and a new link is ended.
     public func authorizing(
         _ rule: CommandQueue.AuthorizationRule = .oncePerConnection,
         with command: some Command<Void>
@@ -63,7 +63,7 @@ extension CommandQueue {
         decorated(by: AuthorizationDecorator(authorization: Authorization(rule) { try await $0.run(command) }))
     }
 
-    /// The same queue, but a closure by which the device admits us comes before the commands. See
+    /// The same queue, but it runs a closure that authorizes us with the device before the commands. See
     /// ``authorizing(_:with:)-(_,Command<()>)``.
     ///
     /// ```swift
@@ -78,14 +78,14 @@ extension CommandQueue {
         authorizing(rule, with: CommandBlock.authorize(exchange))
     }
 
-    /// The same queue, but each command is tried again when it fails, after a pause.
+    /// The same queue, but it tries each failed command again after a pause.
     ///
-    /// Connecting and authorizing are part of each attempt, in whatever order they were added. As
-    /// ``Command/retry(_:when:)``, for all commands of this handle.
+    /// This works as ``Command/retry(_:when:)`` does, for all commands of this handle. Connecting and authorizing are
+    /// part of each attempt, in whatever order they were added.
     ///
     /// - Parameters:
     ///   - policy: how often to try again, and after what pause; by default five more times.
-    ///   - isWorthwhile: whether trying again may cure an error. Cancellation and errors that can't change
+    ///   - isWorthwhile: whether an error is worth another attempt. Cancellation and final errors
     ///     (``BLEError/isFinal``) are never retried.
     public func retrying(
         _ policy: RetryPolicy = .exponential(attempts: 5),
@@ -94,15 +94,16 @@ extension CommandQueue {
         decorated(by: RetryDecorator(policy: policy, isWorthwhile: isWorthwhile))
     }
 
-    /// The same queue, but each command is cancelled if it takes longer than the limit.
+    /// The same queue, but it cancels each command that takes longer than the limit.
     ///
-    /// The time counts from when its turn has come; the deadline of ``run(_:priority:deadline:)-(C,_,_)`` counts the
-    /// waiting too. It covers what was added behind: `queue.timingOut(after: limit).connecting()` the connecting too,
-    /// `queue.connecting().timingOut(after: limit)` only the command. See the table of ``CommandQueue``.
+    /// The time counts from the command's turn; the deadline of ``run(_:priority:deadline:)-(C,_,_)`` includes the
+    /// waiting. The limit covers what was added after it: `queue.timingOut(after: limit).connecting()` limits
+    /// connecting and the command, `queue.connecting().timingOut(after: limit)` only the command. See the table of
+    /// ``CommandQueue``.
     ///
-    /// The command then fails with ``BLEError/Code/timedOut``, under its own name.
+    /// The command then fails with ``BLEError/Code/timedOut``, and the error has the command's name.
     ///
-    /// - Parameter limit: how long each command may take.
+    /// - Parameter limit: how long each command may run.
     public func timingOut(after limit: Duration) -> CommandQueue { decorated(by: TimeLimitDecorator(limit: limit)) }
 }
 
@@ -138,7 +139,7 @@ private struct TimeLimitDecorator: CommandQueue.Decorator {
     let limit: Duration
 
     func run<C: Command>(_ command: C, in context: CommandContext) async throws -> C.Output {
-        // What was added before is not part of what is limited; unless it is tried again within.
+        // The limit doesn't cover preparations that were added before it, unless a retry inside repeats them.
         if !beginsWithAttempts(command) { try await context.work.prepare() }
         return try await context.work.limiting(command, to: limit)
     }

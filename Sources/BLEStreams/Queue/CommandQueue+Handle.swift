@@ -3,10 +3,10 @@ import BLERadio
 import Synchronization
 
 extension CommandQueue {
-    /// A command that was put into a queue by ``CommandQueue/enqueue(_:priority:deadline:)-(C,_,_)``: it can be cancelled,
-    /// awaited and watched.
+    /// A handle to cancel, await and watch a command that ``CommandQueue/enqueue(_:priority:deadline:)-(C,_,_)`` has
+    /// put into a queue.
     ///
-    /// The command runs whether or not anybody keeps the handle or waits for it; the scope of the queue runs it, and ends it
+    /// The command runs whether or not anybody keeps the handle or waits for it. The queue's scope runs it, and ends it
     /// when the scope ends.
     ///
     /// ```swift
@@ -15,7 +15,7 @@ extension CommandQueue {
     /// print(try await reading.value)
     /// ```
     public struct Handle<Output: Sendable>: Sendable, Identifiable {
-        /// Its number in ``CommandQueue/contents``; 0 where the queue was over.
+        /// The command's number in ``CommandQueue/contents``; 0 if the queue was over.
         public let id: CommandQueue.Item.ID
 
         /// The ``Command/name`` of the command.
@@ -24,13 +24,14 @@ extension CommandQueue {
         let core: QueueCore
         let watch: CommandWatch<Output>
 
-        /// What the command returns, once it has ended; for any number of callers, also long after that.
+        /// What the command returns. Waits until it has ended; any number of callers may ask, even long afterwards.
         ///
-        /// Cancelling a task that waits here ends its waiting alone: ``cancel()`` is what cancels the command.
+        /// Cancelling a task that waits here ends only the wait: ``cancel()`` cancels the command.
         ///
-        /// - Throws: what the command throws, as ``CommandQueue/run(_:priority:deadline:)-(C,_,_)`` does: `CancellationError`
-        ///   too when the command was cancelled or the scope's task was, ``BLEError/Code/ended`` when the queue was over;
-        ///   ``BLEError/Code/deadlock`` at once in a command of the same queue, unless this one has ended.
+        /// - Throws: what ``CommandQueue/run(_:priority:deadline:)-(C,_,_)`` throws for the command, including
+        ///   `CancellationError` when the command or the scope's task was cancelled, and ``BLEError/Code/ended`` when
+        ///   the queue was over; ``BLEError/Code/deadlock`` at once when a command of the same queue asks, unless this
+        ///   command has ended.
         public var value: Output {
             get async throws {
                 if let result = watch.result { return try result.get() }
@@ -39,30 +40,31 @@ extension CommandQueue {
             }
         }
 
-        /// Where it is now: waiting, running with its latest progress, or ended.
+        /// The command's state now: waiting, running with its latest progress, or ended.
         public var state: CommandQueue.CommandState { watch.state }
 
-        /// Where it is: at once, and then each change; ends behind ``CommandQueue/CommandState/ended(_:)``.
+        /// The command's state: at once, then each change. The stream ends after
+        /// ``CommandQueue/CommandState/ended(_:)``.
         ///
-        /// A consumer that is slow gets the newest 256. Letting go of it doesn't cancel the command.
+        /// A slow consumer gets the newest 256 states. Ending the stream doesn't cancel the command.
         public var states: BLEStream<CommandQueue.CommandState> {
             let watch = watch
             let subject = StreamSubject(operation: name, object: "on \(core.connection.object)")
             return BLEStream(subject, timeline: core.timeline, buffer: .newest(256)) { watch.add($0) }
         }
 
-        /// Cancels the command, waiting or running: ``value`` then throws `CancellationError`.
+        /// Cancels the command, whether it waits or runs: ``value`` then throws `CancellationError`.
         ///
-        /// - Returns: whether it was in the queue still.
+        /// - Returns: whether the command was still in the queue.
         @discardableResult
         public func cancel() -> Bool { core.cancel(id) }
     }
 
-    /// Where a command that was enqueued is.
+    /// The state of an enqueued command.
     public enum CommandState: Sendable {
         /// It waits for its turn.
         case waiting
-        /// It runs, and has come so far; `nil` where it hasn't said.
+        /// It runs, with its latest progress; `nil` if it has reported none.
         case running(CommandProgress?)
         /// It is over.
         case ended(CommandQueue.Outcome)
@@ -82,7 +84,7 @@ extension CommandQueue.CommandState: CustomStringConvertible {
     }
 }
 
-/// What becomes of one command, for whoever wants to know.
+/// The state and the result of one command, for everybody who watches or awaits it.
 final class CommandWatch<Output: Sendable>: Sendable {
     private struct State {
         var state = CommandQueue.CommandState.waiting
@@ -98,7 +100,7 @@ final class CommandWatch<Output: Sendable>: Sendable {
 
     var result: Result<Output, any Error>? { end.reason }
 
-    /// It has come so far.
+    /// Tells the watchers the new state.
     func tell(_ new: CommandQueue.CommandState) {
         watched.withLock { watched in
             guard !watched.isOver else { return }
@@ -126,12 +128,12 @@ final class CommandWatch<Output: Sendable>: Sendable {
         end.end(result)
     }
 
-    /// Calls the closure with the result, at once where it is there; until what is returned is called.
+    /// Calls the closure with the result, at once if there is one already. Call what is returned to take that back.
     func whenFinished(_ waiter: @escaping @Sendable (Result<Output, any Error>) -> Void) -> @Sendable () -> Void {
         end.whenEnded(waiter)
     }
 
-    /// Tells the state at once, then each change.
+    /// Sends the state at once, then each change.
     func add(_ mailbox: Mailbox<CommandQueue.CommandState>) -> @Sendable () -> Void {
         let id: Int? = watched.withLock { watched in
             let (state, isOver) = (watched.state, watched.isOver)

@@ -1,16 +1,16 @@
 extension CommandQueue {
-    /// How urgent a command is; more urgent ones overtake those that wait, and never the one that runs.
+    /// How urgent a command is: a more urgent one overtakes those that wait, never the one that runs.
     public struct Priority: RawRepresentable, Hashable, Comparable, Sendable {
         public let rawValue: Int
 
         /// A priority of your own; higher is more urgent.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// What may wait until nothing else is to be done.
+        /// For what may wait until there is nothing else to do.
         public static let low = CommandQueue.Priority(rawValue: -10)
-        /// What most commands have.
+        /// For most commands.
         public static let normal = CommandQueue.Priority(rawValue: 0)
-        /// What a person waits for.
+        /// For what a person waits for.
         public static let high = CommandQueue.Priority(rawValue: 10)
 
         public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }

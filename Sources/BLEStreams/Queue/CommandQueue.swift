@@ -15,17 +15,17 @@ import BLERadio
 /// There is a queue for each kind of link: ``Peripheral/withQueue(_:)``, whose commands make and end the link;
 /// ``Link/withQueue(_:)`` on a link that is yours; ``Session/queue`` on the links of a session.
 ///
-/// ``run(_:priority:deadline:)-(C,_,_)`` waits for the command's turn and does the work in the caller's task, so cancelling
-/// that task cancels the command, waiting or running, and affects no other. ``enqueue(_:priority:deadline:)-(C,_,_)``
-/// returns at once, with a handle. A command that fails doesn't stop the queue.
+/// ``run(_:priority:deadline:)-(C,_,_)`` waits for the command's turn and runs it in the caller's task. Cancelling that
+/// task cancels the command, whether it waits or runs, and no other. ``enqueue(_:priority:deadline:)-(C,_,_)`` returns
+/// at once, with a handle. A command that fails doesn't stop the queue.
 ///
 /// ## Decorators
 ///
 /// ``connecting(timeout:then:)``, ``authorizing(_:with:)-(_,Command<()>)``, ``retrying(_:when:)`` and
-/// ``timingOut(after:)`` return handles of the same queue that do more around each command. What was added first is
-/// outermost. Connecting and authorizing are preparations of the link: they hold at the
-/// beginning of each attempt of a command, wherever the retry stands, and authorizing always follows connecting. So the
-/// order decides only what a time limit covers, and whether it applies to each attempt or to all of them together.
+/// ``timingOut(after:)`` return handles of the same queue that do more around each command. The decorator added first
+/// is outermost. Connecting and authorizing prepare the link: each attempt of a command begins with them, wherever the
+/// retry stands, and authorizing always follows connecting. So the order decides only what a time limit covers, and
+/// whether it applies to each attempt or to all of them together.
 ///
 /// | order (outermost first) | tried again | the time limit covers |
 /// |---|---|---|
@@ -41,31 +41,31 @@ import BLERadio
 /// | retrying and connecting before timing out before authorizing | all | each attempt, with authorizing |
 /// | retrying, connecting and authorizing before timing out | all | the command of each attempt |
 ///
-/// The same holds for a command's own wrappers, which are inside of the queue's: `read.timeout(t)` in a queue that connects
-/// limits the read, `read.timeout(t).retry()` each read, `read.retry().timeout(t)` all attempts with their connecting. The
-/// article <doc:QueueDecorators> has each of the 64 orders.
+/// The same is true of a command's own wrappers, which are inside the queue's. In a queue that connects,
+/// `read.timeout(t)` limits the read, `read.timeout(t).retry()` each read, `read.retry().timeout(t)` all attempts
+/// including connecting. The article <doc:QueueDecorators> lists all 64 orders.
 public struct CommandQueue: Sendable {
     let core: QueueCore
     var decorators: [any CommandQueue.Decorator] = []
 
     init(core: QueueCore) { self.core = core }
 
-    /// The device; `nil` as long as a session has not found it.
+    /// The device; `nil` until a session has found it.
     public var peripheral: Peripheral? { core.connection.peripheral }
 
     /// The link that is up now; operations on it from outside the queue wait while a command runs.
     public var link: Link? { core.connection.link }
 
-    /// Runs a command when its turn has come.
+    /// Runs a command when its turn comes.
     ///
     /// - Parameters:
     ///   - command: what to do.
     ///   - priority: how urgent it is; `.normal` by default.
-    ///   - deadline: the limit for waiting and running together; ``Command/timeout(_:)`` limits the running alone.
+    ///   - deadline: the limit for waiting and running together; ``Command/timeout(_:)`` limits only the running.
     /// - Returns: what the command returns.
-    /// - Throws: what the command throws; ``BLEError/Code/timedOut`` past the deadline; ``BLEError/Code/deadlock`` when a
-    ///   command of this queue calls it; ``BLEError/Code/ended`` when the queue is over; `CancellationError` when the
-    ///   task was cancelled, or the command by ``cancel(_:)``.
+    /// - Throws: what the command throws; ``BLEError/Code/timedOut`` past the deadline; ``BLEError/Code/deadlock`` when
+    ///   a command of this queue calls it; ``BLEError/Code/ended`` when the queue is over; `CancellationError` when the
+    ///   task was cancelled, or the command was by ``cancel(_:)``.
     @discardableResult
     public func run<C: Command>(
         _ command: C,
@@ -75,7 +75,8 @@ public struct CommandQueue: Sendable {
         try await core.run(command, decorators, priority, deadline)
     }
 
-    /// Runs a ready-made command when its turn has come: `queue.run(.read(uuid))`. See ``run(_:priority:deadline:)-(C,_,_)``.
+    /// Runs a ready-made command when its turn comes: `queue.run(.read(uuid))`. See
+    /// ``run(_:priority:deadline:)-(C,_,_)``.
     @discardableResult
     public func run<Output>(
         _ command: CommandBlock<Output>,
@@ -85,7 +86,7 @@ public struct CommandQueue: Sendable {
         try await core.run(command, decorators, priority, deadline)
     }
 
-    /// Puts a command into the queue at once, without waiting: commands of one priority run in the order of these calls.
+    /// Puts a command into the queue without waiting: commands of one priority run in the order of these calls.
     ///
     /// ```swift
     /// let mode = BluetoothUUID(0xFFF1)
@@ -95,13 +96,13 @@ public struct CommandQueue: Sendable {
     /// print(try await level.value)
     /// ```
     ///
-    /// It runs when its turn has come, in a child task of the scope that owns the queue, whether or not anybody keeps the
-    /// handle; of a ``Session/queue`` while the session runs. It may be called in a command of the same queue.
+    /// The command runs when its turn comes, in a child task of the scope that owns the queue, whether or not anybody
+    /// keeps the handle; in a ``Session/queue``, while the session runs. A command of the same queue may call this too.
     ///
     /// - Parameters:
     ///   - command: what to do.
     ///   - priority: how urgent it is; `.normal` by default.
-    ///   - deadline: the limit for waiting and running together, from now on.
+    ///   - deadline: the limit for waiting and running together, counted from now.
     /// - Returns: a handle to cancel, await and watch the command. If the queue is over, the command has already failed
     ///   with ``BLEError/Code/ended``.
     @discardableResult
@@ -113,7 +114,7 @@ public struct CommandQueue: Sendable {
         core.enqueue(command, decorators, priority, deadline)
     }
 
-    /// Puts a ready-made command into the queue at once: `queue.enqueue(.read(uuid))`. See
+    /// Puts a ready-made command into the queue without waiting: `queue.enqueue(.read(uuid))`. See
     /// ``enqueue(_:priority:deadline:)-(C,_,_)``.
     @discardableResult
     public func enqueue<Output>(
@@ -124,7 +125,8 @@ public struct CommandQueue: Sendable {
         core.enqueue(command, decorators, priority, deadline)
     }
 
-    /// Cancels a command by its number in ``contents``, waiting or running; its caller gets `CancellationError`.
+    /// Cancels the command with this number in ``contents``, whether it waits or runs; its caller gets
+    /// `CancellationError`.
     ///
     /// - Returns: whether it was in the queue.
     @discardableResult
@@ -132,8 +134,8 @@ public struct CommandQueue: Sendable {
 }
 
 extension Peripheral {
-    /// Runs the closure with a queue whose commands make and end the link to this peripheral; nothing is sent until the first
-    /// one runs.
+    /// Runs the closure with a queue whose commands make and end the link to this peripheral. Nothing is sent until the
+    /// first command runs.
     ///
     /// When the closure returns or throws, commands that are still in the queue are cancelled, and the link is ended.
     ///
@@ -145,10 +147,10 @@ extension Peripheral {
 }
 
 extension Link {
-    /// Runs the closure with a queue on this link: its commands use the link, and neither make nor end it.
+    /// Runs the closure with a queue on this link. Its commands use the link; they neither make nor end it.
     ///
-    /// When the closure returns or throws, commands that are still in the queue are cancelled. Once the link is lost
-    /// commands fail with ``BLEError/Code/disconnected``: for work that goes on on the next link, use
+    /// When the closure returns or throws, commands that are still in the queue are cancelled. Once the link is lost,
+    /// commands fail with ``BLEError/Code/disconnected``: for work that continues on the next link, use
     /// ``Peripheral/withQueue(_:)`` with ``CommandQueue/connecting(timeout:then:)``, or ``Session/queue``.
     ///
     /// ```swift

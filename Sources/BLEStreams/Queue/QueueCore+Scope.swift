@@ -2,9 +2,9 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// The scope that owns a queue: what is enqueued runs in its child tasks, and nothing outlives it.
+/// The scope that owns a queue: enqueued commands run in its child tasks, and none outlives it.
 extension QueueCore {
-    /// Runs the closure with the queue; then cancels what is still in, and ends a link that the commands made.
+    /// Runs the closure with the queue, then cancels the commands still in it, and ends a link that they made.
     func scope<Output>(_ body: (CommandQueue) async throws -> Output) async throws -> Output {
         jobs.open()
         return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -20,9 +20,9 @@ extension QueueCore {
         }
     }
 
-    /// Runs what is enqueued, each in a child task, until the queue is closed or the task cancelled.
+    /// Runs each enqueued command in a child task, until the queue is closed or the task cancelled.
     ///
-    /// The caller opens ``jobs`` first, outside the task that runs this: the queue may be closed before that task begins.
+    /// The caller opens ``jobs`` first, outside the task that runs this: the queue may close before that task begins.
     func serve() async {
         await withDiscardingTaskGroup { group in
             while let job = try? await jobs.next() { group.addTask { await job.run() } }
@@ -58,7 +58,7 @@ extension QueueCore {
 
     // MARK: - The end
 
-    /// Lets no more commands in, cancels those that are in, and ends the link.
+    /// Admits no more commands, cancels those in the queue, and ends the link.
     func close() async {
         let timer = state.withLock { state in
             state.isClosed = true
@@ -76,7 +76,7 @@ extension QueueCore {
         news.make()
     }
 
-    /// Cancels the commands that are in, and waits until they have ended.
+    /// Cancels the commands in the queue, and waits until they have ended.
     func empty() async {
         let wishes = state.withLock { $0.wishes }
         for (id, wish) in wishes { wish.end(over(state.withLock { $0.items[id]?.name } ?? "command")) }
@@ -92,7 +92,7 @@ extension QueueCore {
 
     // MARK: - An idle link
 
-    /// Drops the link later, where a command has asked for that and nothing is to be done.
+    /// Schedules the end of an idle link, if a command has set an idle limit.
     func startIdleTimer() {
         guard let limit = connection.idleLimit else { return }
         let number: Int? = state.withLock { state in
@@ -112,7 +112,7 @@ extension QueueCore {
 
     private func idled(_ number: Int) {
         let link: Link? = state.withLock { state in
-            // Under the lock: a command that comes now makes a link of its own.
+            // Under the lock, so that a command that comes now makes a link of its own.
             state.idleTimer.number == number && state.items.isEmpty ? connection.take() : nil
         }
         link?.beginClosing()

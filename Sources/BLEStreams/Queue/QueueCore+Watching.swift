@@ -19,7 +19,8 @@ extension QueueCore {
         news.make()
     }
 
-    /// Puts in, under the lock, what the watchers are told: they see one order, and are told when the lock is released.
+    /// Adds a snapshot to the news, under the lock, so that all watchers see one order. They hear it after the lock is
+    /// released.
     func tell(_ state: State, ended: (CommandQueue.Item, CommandQueue.Outcome)? = nil) {
         guard !state.watchers.isEmpty else { return }
         var contents = snapshot(state)

@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// What all handles of one queue share: the order, who waits, who watches.
+/// The state that all handles of one queue share: its order, its commands, its watchers.
 final class QueueCore: Sendable {
     typealias Contents = CommandQueue.Contents
 
@@ -10,15 +10,15 @@ final class QueueCore: Sendable {
         var order = TurnOrder()
         var items: [TurnOrder.ID: CommandQueue.Item] = [:]
         var turns: [TurnOrder.ID: @Sendable () -> Void] = [:]
-        /// Ends a command early, for a reason.
+        /// Each ends a command early, with a reason.
         var wishes: [TurnOrder.ID: Ending<any Error>] = [:]
-        /// Who hears of the progress of one command.
+        /// Each hears the state of one command.
         var handles: [TurnOrder.ID: @Sendable (CommandQueue.CommandState) -> Void] = [:]
         var watchers = Observers<Mailbox<Contents>>()
         var progressWatchers = Observers<Mailbox<CommandProgress>>()
         var isClosed = false
         var whenEmpty: (@Sendable () -> Void)?
-        /// Drops the link when nothing has been done for a while.
+        /// Ends an idle link. A timer with an old number does nothing.
         var idleTimer: (number: Int, activity: RadioActivity?) = (0, nil)
     }
 
@@ -38,7 +38,7 @@ final class QueueCore: Sendable {
     let state = Mutex(State())
     /// What watchers and handles are told.
     let news = Announcements()
-    /// The flow that another one would take the place of.
+    /// The flow that the next one replaces.
     let activeFlow = Mutex<ActiveFlow?>(nil)
 
     var timeline: any Timeline { connection.timeline }
@@ -53,7 +53,7 @@ final class QueueCore: Sendable {
 
     // MARK: - Running
 
-    /// Runs a command in the task of whoever calls.
+    /// Runs a command in the caller's task.
     func run<C: Command>(
         _ command: C,
         _ decorators: [any CommandQueue.Decorator],
@@ -65,7 +65,7 @@ final class QueueCore: Sendable {
         return try await work(command, decorators, place)
     }
 
-    /// Does what a command in the queue is there for, and takes it out.
+    /// Waits for the command's turn, runs it, and takes it out of the queue.
     func work<C: Command>(
         _ command: C,
         _ decorators: [any CommandQueue.Decorator],
@@ -80,7 +80,7 @@ final class QueueCore: Sendable {
         do {
             let output = try await ending(on: timeline, limit: limit, by: place.wish) {
                 try await self.turn(of: place.id)
-                // One that was cancelled when its turn came doesn't begin.
+                // A command that was cancelled just as its turn came doesn't begin.
                 if let reason = place.wish.reason { throw reason }
                 return try await self.perform(DecoratedCommand(command, decorators[...]), place.id)
             }
@@ -107,7 +107,7 @@ final class QueueCore: Sendable {
         return try result.get()
     }
 
-    /// Cancels a command, waiting or running; whether there was one.
+    /// Cancels a command that waits or runs; `false` if there is none.
     func cancel(_ id: TurnOrder.ID) -> Bool {
         let wish = state.withLock { $0.wishes[id] }
         wish?.end(CancellationError())
@@ -116,7 +116,7 @@ final class QueueCore: Sendable {
 
     // MARK: - Turns
 
-    /// Puts a command into the queue; `nil` where the queue is over.
+    /// Puts a command into the queue; `nil` if the queue is over.
     func enter(
         _ name: String,
         _ priority: CommandQueue.Priority,
@@ -151,7 +151,7 @@ final class QueueCore: Sendable {
 
     private func beginNext() {
         let turn: (@Sendable () -> Void)? = state.withLock { state in
-            // One that isn't at its place yet begins when it comes.
+            // The next command may not wait for its turn yet; it begins when it does.
             guard let next = state.order.next, state.turns[next] != nil, let begun = state.order.admit() else {
                 return nil
             }
@@ -182,7 +182,7 @@ final class QueueCore: Sendable {
         startIdleTimer()
     }
 
-    /// Has the handlers of events hear how many commands there are.
+    /// Tells the event handlers how many commands are in the queue.
     private func noteDepth() {
         guard let peripheral = connection.peripheral, let events = peripheral.core.events else { return }
         events.tell(.queue(state.withLock { $0.items.count }), of: peripheral.address)

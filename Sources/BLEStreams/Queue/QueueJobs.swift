@@ -6,7 +6,7 @@ final class QueueJobs: Sendable {
     struct Job: Sendable {
         /// Runs the command when its turn has come.
         let run: @Sendable () async -> Void
-        /// Ends it without: nobody is left to run it.
+        /// Ends the command without running it.
         let abandon: @Sendable () -> Void
     }
 
@@ -21,10 +21,10 @@ final class QueueJobs: Sendable {
 
     init(timeline: any Timeline) { self.timeline = timeline }
 
-    /// Somebody takes jobs from now on.
+    /// Accepts jobs from now on: somebody will take them.
     func open() { state.withLock { $0.isOver = false } }
 
-    /// Hands over a job; `false` where nobody will take it.
+    /// Hands over a job; `false` if nobody will take it.
     func add(_ job: Job) -> Bool {
         let (isTaken, waiter) = state.withLock { state -> (Bool, (@Sendable (Result<Job?, any Error>) -> Void)?) in
             guard !state.isOver else { return (false, nil) }
@@ -36,7 +36,7 @@ final class QueueJobs: Sendable {
         return isTaken
     }
 
-    /// The next job, in the order in which they came; `nil` once there will be no more.
+    /// The next job, in the order of arrival; `nil` once there are no more to come.
     ///
     /// - Throws: `CancellationError`.
     func next() async throws -> Job? {
@@ -53,7 +53,7 @@ final class QueueJobs: Sendable {
         }
     }
 
-    /// There will be no more jobs.
+    /// Accepts no more jobs.
     func finish() {
         let waiter = state.withLock { state in
             state.isOver = true
@@ -62,7 +62,7 @@ final class QueueJobs: Sendable {
         waiter?(.success(nil))
     }
 
-    /// Nobody takes jobs any more; those that are left.
+    /// Accepts no more jobs, and returns those left.
     func close() -> [Job] {
         finish()
         return state.withLock { state in
