@@ -9,7 +9,7 @@ extension Command {
         }
     }
 
-    /// This command, then another one that is made from its result, with exclusive use of the link for both.
+    /// This command, then another one made from its result, with exclusive use of the link for both.
     public func then<Next: Command>(
         _ next: @escaping @Sendable (Output) throws -> Next
     ) -> CommandBlock<Next.Output> {
@@ -38,7 +38,7 @@ public struct CommandBlock<Output: Sendable>: Command, SelfPreparing {
     let beginsWithAttempts: Bool
     private let body: @Sendable (CommandContext) async throws -> Output
 
-    /// Makes a command of a closure that gets the whole context: it may connect, disconnect and tell its progress.
+    /// Makes a command from a closure that gets the whole context: it may connect, disconnect and report progress.
     public init(_ name: String, _ body: @escaping @Sendable (CommandContext) async throws -> Output) {
         self.init(name, beginsWithAttempts: false, body)
     }

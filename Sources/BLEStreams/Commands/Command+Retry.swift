@@ -3,15 +3,15 @@ import BLERadio
 import Synchronization
 
 extension Command {
-    /// The command, tried again when it fails, after a pause.
+    /// The same command, tried again after a pause when it fails.
     ///
-    /// Each attempt begins the command from its beginning. In a queue that connects or authorizes it begins with that, so a
-    /// failure to connect counts as a failed attempt, and a lost link is made again. The command keeps the link during the
-    /// pauses. `.timeout(t).retry()` gives each attempt the time `t`, not counting its connecting; `.retry().timeout(t)`
-    /// gives it to all of them together, with their connecting.
+    /// Each attempt runs the whole command. In a queue that connects or authorizes, it begins with that, so a failure
+    /// to connect counts as a failed attempt, and a lost link is made again. The command keeps the link during the
+    /// pauses. `.timeout(t).retry()` limits each attempt to `t`, not counting connecting; `.retry().timeout(t)` limits
+    /// all of them together, connecting included.
     ///
-    /// The policy counts every failure of the run, whatever has succeeded in between; its `stableAfter` plays no
-    /// part here. A stream, by contrast, counts afresh once it has worked for that long: ``BLEStream/retry(_:when:)``.
+    /// The policy counts every failure of the run, whatever has succeeded in between; its `stableAfter` has no effect
+    /// here. A stream, by contrast, restarts its count once it has worked for that long: ``BLEStream/retry(_:when:)``.
     ///
     /// ```swift
     /// let queue = queue.connecting(timeout: .seconds(5))
@@ -20,9 +20,9 @@ extension Command {
     ///
     /// - Parameters:
     ///   - policy: how often to try again, and after what pause; by default five more times.
-    ///   - isWorthwhile: whether trying again may cure an error. Cancellation and errors that can't change
-    ///     (``BLEError/isFinal``) are never retried. A lost link is retried where an attempt gets another one: in a queue that
-    ///     connects, in a session's queue, or where the command itself connects.
+    ///   - isWorthwhile: whether an error is worth another attempt. Cancellation and final errors
+    ///     (``BLEError/isFinal``) are never retried. A lost link is retried if an attempt gets another one: in a queue
+    ///     that connects, in a session's queue, or if the command itself connects.
     public func retry(
         _ policy: RetryPolicy = .exponential(attempts: 5),
         when isWorthwhile: @escaping @Sendable (any Error) -> Bool = { _ in true }
@@ -33,11 +33,11 @@ extension Command {
         }
     }
 
-    /// The command, cancelled if it takes longer than the limit.
+    /// The same command, cancelled if it takes longer than the limit.
     ///
-    /// The time counts from when it begins. It doesn't count while the command waits in a queue, for which there is the
-    /// deadline of ``CommandQueue/run(_:priority:deadline:)->C.Output``, nor while the queue connects for it, unless it is one that is
-    /// retried. The error is thrown once the command's work has ended.
+    /// The time counts from the command's beginning. It includes neither the wait in a queue, which the deadline of
+    /// ``CommandQueue/run(_:priority:deadline:)->C.Output`` limits, nor the time in which the queue connects for the
+    /// command, unless the limited command is a retried one. The error is thrown once the command's work has ended.
     ///
     /// - Throws (when run): ``BLEError/Code/timedOut`` with the name of the command.
     public func timeout(_ limit: Duration) -> CommandBlock<Output> {
@@ -48,7 +48,7 @@ extension Command {
 }
 
 extension CommandWork {
-    /// Runs the closure until it succeeds, as often as the policy says.
+    /// Runs the closure until it succeeds, as often as the policy allows.
     func retrying<Output>(
         _ policy: RetryPolicy,
         when isWorthwhile: @Sendable (any Error) -> Bool,
@@ -69,7 +69,7 @@ extension CommandWork {
         }
     }
 
-    /// Runs the command, and ends it when it takes longer.
+    /// Runs the command, and cancels it when it takes longer than the limit.
     func limiting<C: Command>(_ command: C, to limit: Duration) async throws -> C.Output {
         let (name, object) = (command.name, "on \(connection.object)")
         let error: @Sendable () -> any Error = {

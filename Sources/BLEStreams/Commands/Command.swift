@@ -16,9 +16,9 @@
 /// try await queue.run(Blink().timeout(.seconds(5)).retry())
 /// ```
 ///
-/// A longer one, a flow, has phases and tells how far it has come, hears of the link and the device, and goes on on the next
-/// link where one is lost. Pairing, synchronization, configuration and firmware updates are such commands, written with the
-/// API that yours get:
+/// A flow is a longer command: it has phases, reports its progress, hears of the link and the device, and continues on
+/// the next link when one is lost. Pairing, synchronization, configuration and firmware updates are flows, written with
+/// the same API that yours use:
 ///
 /// ```swift
 /// struct Identify: Command {
@@ -30,19 +30,19 @@
 /// print(try await queue.connecting().run(Identify()) ?? "none")
 /// ```
 ///
-/// ``CommandQueue/run(_:replacing:priority:deadline:onProgress:)`` lets one of them be active at a time.
+/// ``CommandQueue/run(_:replacing:priority:deadline:onProgress:)`` keeps at most one flow active at a time.
 ///
-/// A command is cancelled with the task that runs it: each operation of its link then returns at once.
+/// A command is cancelled with the task that runs it: each operation on its link then returns at once.
 public protocol Command<Output>: Sendable {
     /// The type of its result; `Void` if it has none.
     associatedtype Output: Sendable
 
-    /// The name by which a queue shows it; by default the name of the type.
+    /// The name that a queue shows; by default the name of the type.
     var name: String { get }
 
     /// Does the work.
     ///
-    /// - Parameter context: the device, its link, which nobody else uses meanwhile, and a place for progress.
+    /// - Parameter context: the device, its link, which nobody else uses meanwhile, and a place to report progress.
     func run(in context: CommandContext) async throws -> Output
 }
 
@@ -56,7 +56,7 @@ extension Link {
     ///
     /// - Returns: what the command returns.
     /// - Throws: what the command throws; ``BLEError/Code/disconnected`` if the link has ended;
-    ///   ``BLEError/Code/notSupported`` if the command ends the link or makes one, which only a queue of
+    ///   ``BLEError/Code/notSupported`` if the command connects or disconnects, which only a queue of
     ///   ``Peripheral/withQueue(_:)`` permits. On a link that is up, `.connect` does nothing.
     @discardableResult
     public func run<C: Command>(_ command: C) async throws -> C.Output {

@@ -1,5 +1,5 @@
 extension CommandBlock where Output == Void {
-    /// Several ready-made commands, one after the other, with exclusive use of the link; the first failure ends the group.
+    /// Several ready-made commands in sequence, with exclusive use of the link; the first failure ends the group.
     ///
     /// ```swift
     /// let (key, mode) = (BluetoothUUID(0xFFF1), BluetoothUUID(0xFFF2))
@@ -13,13 +13,14 @@ extension CommandBlock where Output == Void {
     /// try await queue.run(check)
     /// ```
     ///
-    /// In a queue that connects, a member that is retried finds a link at each of its attempts; the others use the link that
-    /// there is when their turn comes.
+    /// In a queue that connects, a member with a retry gets a link for each attempt; the others use the link that is up
+    /// when their turn comes.
     public static func group(_ name: String = "group", _ commands: CommandBlock<Void>...) -> CommandBlock {
         CommandBlock(name, commands.map { CommandStep($0) })
     }
 
-    /// Several commands of any kind, one after the other; their results are discarded. See ``group(_:_:)-(_,CommandBlock<Void>...)``.
+    /// Several commands of any kind in sequence; their results are discarded. See
+    /// ``group(_:_:)-(_,CommandBlock<Void>...)``.
     public static func group(
         _ name: String = "group",
         @CommandStepsBuilder _ steps: () -> [CommandStep]

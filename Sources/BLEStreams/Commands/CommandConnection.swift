@@ -2,10 +2,10 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// The link that commands use one after the other: one that somebody else keeps, one that they make and end, or
+/// The link that the commands of a queue use in turn: one that somebody else keeps, one that they make and end, or
 /// whichever a session has.
 final class CommandConnection: Sendable {
-    /// Whose links they are.
+    /// Where the links come from.
     enum Source: Sendable {
         /// One link, somebody else's to end.
         case link(Link)
@@ -17,9 +17,9 @@ final class CommandConnection: Sendable {
 
     private struct State {
         var link: Link?
-        /// Counts the links.
+        /// The number of links so far.
         var number = 0
-        /// After how long without a command the link is dropped.
+        /// How long the link stays up without a command.
         var idleLimit: Duration?
     }
 
@@ -27,21 +27,21 @@ final class CommandConnection: Sendable {
     let timeline: any Timeline
     private let state: Mutex<State>
 
-    /// Of a link that stands, and is somebody else's to end.
+    /// Uses a link that is up, and that somebody else ends.
     init(given link: Link) {
         source = .link(link)
         timeline = link.timeline
         state = Mutex(State(link: link, number: 1))
     }
 
-    /// Of a peripheral that is not connected yet.
+    /// Makes links to a peripheral that is not connected yet.
     init(to peripheral: Peripheral) {
         source = .peripheral(peripheral)
         timeline = peripheral.core.timeline
         state = Mutex(State())
     }
 
-    /// Of a session.
+    /// Uses the links of a session.
     init(of session: Session) {
         source = .session(SessionReference(session))
         timeline = session.core.timeline
@@ -51,10 +51,10 @@ final class CommandConnection: Sendable {
     /// Whether commands may make and end the link.
     var makesLinks: Bool { if case .peripheral = source { true } else { false } }
 
-    /// Whether another link may follow one that is lost.
+    /// Whether another link may follow a lost one.
     var hasNextLink: Bool { if case .link = source { false } else { true } }
 
-    /// The device; `nil` where a session is yet to find it.
+    /// The device; `nil` until a session has found it.
     var peripheral: Peripheral? {
         switch source {
         case .link(let link): link.peripheral
@@ -63,7 +63,7 @@ final class CommandConnection: Sendable {
         }
     }
 
-    /// The device in errors.
+    /// The device, as errors name it.
     var object: String {
         switch source {
         case .link, .peripheral: peripheral.map { "\($0)" } ?? ""
@@ -71,7 +71,7 @@ final class CommandConnection: Sendable {
         }
     }
 
-    /// The link, where there is one and it stands.
+    /// The link; `nil` if none is up.
     var link: Link? {
         let link =
             switch source {
@@ -81,10 +81,10 @@ final class CommandConnection: Sendable {
         return link.flatMap { $0.bearer.end == nil ? $0 : nil }
     }
 
-    /// Which of the links this is, counted from 1.
+    /// The number of the present link, counted from 1.
     var number: Int { state.withLock { $0.number } }
 
-    /// Why there is no link any more; `nil` where there never was one.
+    /// Why the link has ended; `nil` if there never was one.
     var end: DisconnectReason? { state.withLock { $0.link?.bearer.end } }
 
     var idleLimit: Duration? {
@@ -92,7 +92,7 @@ final class CommandConnection: Sendable {
         set { state.withLock { $0.idleLimit = newValue } }
     }
 
-    /// Takes note of the link that is used now.
+    /// Records the link in use.
     func adopt(_ link: Link) {
         state.withLock { state in
             if state.link?.bearer !== link.bearer { state.number += 1 }
@@ -100,7 +100,7 @@ final class CommandConnection: Sendable {
         }
     }
 
-    /// Takes the link out, to end it; `nil` where it is somebody else's.
+    /// Takes the link out, to end it; `nil` if somebody else ends it.
     func take() -> Link? {
         guard makesLinks else { return nil }
         return state.withLock { state in
@@ -109,8 +109,8 @@ final class CommandConnection: Sendable {
         }
     }
 
-    /// What one command works with: the link for itself, where there is one. That of a session is waited for at the
-    /// beginning of each attempt.
+    /// The work of one command, with exclusive use of the link if there is one. Each attempt begins by waiting for a
+    /// session's link.
     func work(_ report: @escaping @Sendable (CommandProgress) -> Void) async throws -> CommandWork {
         switch source {
         case .session(let reference):
@@ -126,7 +126,7 @@ final class CommandConnection: Sendable {
 
     private func hold() async throws -> LinkHold? {
         guard let link else { return nil }
-        // Whoever gave it holds it: its commands come one after the other all the same.
+        // The giver already holds it exclusively; the queue still runs one command at a time.
         if link.bearer.isHeld(by: link.pass) { return LinkHold(link: link) }
         do {
             let entry = try await link.acquire()
@@ -137,12 +137,12 @@ final class CommandConnection: Sendable {
     }
 }
 
-/// A link that a command has for itself.
+/// A link of which a command has exclusive use.
 struct LinkHold: Sendable {
-    /// The link in the name of the hold.
+    /// The handle that belongs to the hold.
     let link: Link
-    /// The place in the lane; `nil` for a link that is held by whoever runs the command.
+    /// The hold; `nil` if the caller of the command already holds the link.
     var entry: Bearer.Hold?
-    /// Gives back what was taken besides.
+    /// Releases what was acquired with the hold.
     var release: @Sendable () -> Void = {}
 }

@@ -11,7 +11,8 @@ extension CommandContext: CharacteristicAccess {
         _ body: (Link) async throws -> Output
     ) async throws -> Output { try await body(try link) }
 
-    /// What a characteristic sends, on the link that there is when the stream is iterated. See ``CharacteristicAccess``.
+    /// The values that a characteristic sends, on the link that is up when the stream is iterated. See
+    /// ``CharacteristicAccess``.
     public func octets(
         of characteristic: CharacteristicReference,
         readingFirst readsFirst: Bool,

@@ -1,31 +1,32 @@
 public import BLEProtocol
 package import BLERadio
 
-/// What a command works with: the device, its link, what it hears, and a place for its progress.
+/// What a command works with: the device, its link, events, and progress reports.
 ///
-/// Characteristics are read, written and subscribed to through it, as through a ``Link``: see ``CharacteristicAccess``. A
-/// command with phases, a flow, tells them by ``begin(_:total:completed:)``, hears of the link, the adapter and the device
-/// by ``next(timeout:)``, and goes on on another link by ``resuming(_:adapterWithin:_:)``.
+/// A command reads, writes and subscribes to characteristics through it, as through a ``Link``: see
+/// ``CharacteristicAccess``. A flow reports its phases with ``begin(_:total:completed:)``, hears of the link, the
+/// adapter and the device with ``next(timeout:)``, and continues on another link with ``resuming(_:adapterWithin:_:)``.
 ///
-/// It is of no use after the command has ended. Members of a group, commands that are chained by `then`, and attempts of a
-/// command that is retried each have a context of their own: what one of them subscribes to ends with it.
+/// Don't use it after the command has ended. Each member of a group, each command chained with `then` and each attempt
+/// of a retried command has a context of its own: its subscriptions end with it.
 public struct CommandContext: Sendable {
     let work: CommandWork
     let scope: CommandScope
 
-    /// The device; of a session that is yet to find it, one whose address is all zeros until there is a link.
+    /// The device. Until a session has found it, its address is all zeros.
     public var peripheral: Peripheral { work.peripheral }
 
-    /// Whether there is a link, and it stands.
+    /// Whether a link is up.
     public var isConnected: Bool { work.isConnected }
 
-    /// Whether a command may make and end the link, as in ``Peripheral/withQueue(_:)``.
+    /// Whether the command may make and end the link, as in ``Peripheral/withQueue(_:)``.
     public var canConnect: Bool { work.connection.makesLinks }
 
-    /// How many octets fit into one write without response, see ``Link/maximumWriteLength(for:)``; 20 without a link.
+    /// The maximum number of octets in one write without response; 20 without a link. See
+    /// ``Link/maximumWriteLength(for:)``.
     public var maximumWriteLength: Int { work.handle?.maximumWriteLength(for: .withoutResponse) ?? 20 }
 
-    /// Whether another link may follow this one: in a session's queue, and in one that connects.
+    /// Whether another link may follow this one: in a session's queue, or in one whose commands make the link.
     package var hasNextLink: Bool { work.connection.hasNextLink }
 
     /// The time of the radio that carries the link.
@@ -33,8 +34,8 @@ public struct CommandContext: Sendable {
 
     /// The link, for this command alone.
     ///
-    /// - Throws: ``BLEError/Code/disconnected`` where there is none, or none any more; ``BLEError/Code/ended`` when another
-    ///   command has taken the place of this one.
+    /// - Throws: ``BLEError/Code/disconnected`` if no link is up; ``BLEError/Code/ended`` if another command has
+    ///   replaced this one.
     public var link: Link {
         get throws {
             try work.check()
@@ -46,27 +47,27 @@ public struct CommandContext: Sendable {
         }
     }
 
-    /// Whether the device has a service; discovers its services where they aren't known yet.
+    /// Whether the device has a service; discovers its services if they aren't known yet.
     public func hasService(_ uuid: BluetoothUUID) async throws -> Bool {
         try await link.discover().service(uuid) != nil
     }
 }
 
 extension CommandContext {
-    /// Makes a link, unless there is one, and does on it what the queue's authorizing asks for.
+    /// Connects and authorizes as the queue requires; does nothing if a link is up.
     ///
-    /// An adapter that can't be used now is waited for, within the time limit.
+    /// If the adapter can't be used now, this waits for it, within the time limit.
     ///
-    /// - Parameter timeout: for how long to try, waiting for the adapter included.
-    /// - Throws: as ``Peripheral/withLink(timeout:parameters:pairing:_:)``; what authorizing throws, and the link is ended then;
-    ///   ``BLEError/Code/notSupported`` where the link is a session's, or somebody else's and lost.
+    /// - Parameter timeout: how long to try, waiting for the adapter included.
+    /// - Throws: what ``Peripheral/withLink(timeout:parameters:pairing:_:)`` throws; what authorizing throws, after
+    ///   ending the link; ``BLEError/Code/notSupported`` if the link is a session's, or is somebody else's and lost.
     public func connect(timeout: Duration = .seconds(30)) async throws {
         try work.check()
         try await work.connect(timeout: timeout)
     }
 
-    /// Ends the link, and waits until it is down; without a link it does nothing. Not disturbed by cancellation.
+    /// Ends the link, and waits until it is down, even if the task is cancelled; does nothing without a link.
     ///
-    /// - Throws: ``BLEError/Code/notSupported`` where the link is somebody else's.
+    /// - Throws: ``BLEError/Code/notSupported`` if the link is a session's or somebody else's.
     public func disconnect() async throws { try await work.disconnect() }
 }

@@ -1,6 +1,6 @@
 /// How far a command has come.
 public struct CommandProgress: Hashable, Sendable {
-    /// The name of the command, in ``CommandQueue/progress``; `nil` where it is known from whose progress this is.
+    /// The name of the command, in ``CommandQueue/progress``; `nil` elsewhere, where the command is known.
     public internal(set) var command: String?
 
     /// The name of the phase, in a word or two: `upload`, `verify`.
@@ -9,25 +9,25 @@ public struct CommandProgress: Hashable, Sendable {
     /// How much of the phase is done, in octets or whatever the command counts; `nil` if it doesn't count.
     public var completed: Int?
 
-    /// How much there is to do in all; `nil` if that is not known.
+    /// How much there is to do in total; `nil` if that is not known.
     public var total: Int?
 
-    /// How much is done in a second, averaged over the last few seconds; `nil` as long as that is not known.
+    /// The progress per second, averaged over the last few seconds; `nil` until it is known.
     public var rate: Double?
 
-    /// The time that the rest takes at that rate.
+    /// The time left at the present rate; `nil` if the total or the rate is not known.
     public var timeLeft: Duration? {
         guard let completed, let total, let rate, rate > 0 else { return nil }
         return .seconds(Double(max(0, total - completed)) / rate)
     }
 
-    /// The fraction that is done, 0 to 1; `nil` if the total is not known.
+    /// The fraction done, 0 to 1; `nil` if the total is not known.
     public var fraction: Double? {
         guard let completed, let total, total > 0 else { return nil }
         return min(1, max(0, Double(completed) / Double(total)))
     }
 
-    /// Describes progress.
+    /// Creates a progress report.
     public init(phase: String, completed: Int? = nil, total: Int? = nil, rate: Double? = nil) {
         self.phase = phase
         self.completed = completed

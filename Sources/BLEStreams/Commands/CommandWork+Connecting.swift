@@ -3,7 +3,7 @@ import BLERadio
 import Synchronization
 
 extension CommandWork {
-    /// Makes a link, unless there is one, and does on it what the queue's authorizing asks for.
+    /// Connects and authorizes as the queue requires; does nothing if a link is up.
     func connect(timeout: Duration) async throws {
         switch connection.source {
         case .peripheral: try await findLink(timeout: timeout)
@@ -12,20 +12,20 @@ extension CommandWork {
         }
     }
 
-    /// Ends the link, and waits until it is down; without a link it does nothing. Not disturbed by cancellation.
+    /// Ends the link, and waits until it is down, even if the task is cancelled; does nothing without a link.
     func disconnect() async throws {
         guard connection.makesLinks else { throw notOwn("disconnect") }
         let link = connection.take()
-        // Before it is closed: streams of others are switched off then, and would wait for this command.
+        // Before the link closes: closing switches off the streams of others, which would wait for this command.
         end()
         await link?.close()
     }
 
-    /// Sees to it that there is a link: makes one, or waits for the session's next one.
+    /// Ensures that a link is up: makes one, or waits for the session's next one.
     ///
     /// - Parameters:
-    ///   - timeout: for how long to try; `nil`: for as long as the session takes, or 30 s.
-    ///   - limit: how long to wait for an adapter that can't be used; `nil`: within the timeout.
+    ///   - timeout: how long to try; `nil`: as long as the session takes, or 30 s.
+    ///   - limit: how long to wait for an unusable adapter; `nil`: within the timeout.
     func findLink(timeout: Duration?, adapterWithin limit: Duration? = nil) async throws {
         state.withLock { $0.requests += 1 }
         if isConnected { return }
@@ -39,7 +39,7 @@ extension CommandWork {
         case .peripheral(let peripheral):
             let link = try await makeLink(to: peripheral, timeout: timeout ?? .seconds(30), adapterWithin: limit)
             do {
-                // A link that others share may be held by one of them.
+                // The link may be shared, and held by another user.
                 let entry = try await link.acquire()
                 connection.adopt(link)
                 take(LinkHold(link: Link(link, pass: entry.id), entry: entry))
@@ -52,7 +52,7 @@ extension CommandWork {
         do {
             try await authorize()
         } catch {
-            // A link on which something is missing is of no use to whoever tries again.
+            // The next attempt needs a fresh link.
             if connection.makesLinks { try? await disconnect() }
             throw error
         }
@@ -64,7 +64,7 @@ extension CommandWork {
         state.withLock { $0.hold = hold }
     }
 
-    /// Connects, and waits for the adapter where it is that which fails.
+    /// Connects, and waits for the adapter if that is the cause of a failure.
     private func makeLink(
         to peripheral: Peripheral,
         timeout: Duration,
@@ -80,7 +80,7 @@ extension CommandWork {
         )
     }
 
-    /// Whether it is the adapter that can't be used, and may yet return.
+    /// Whether the error is an adapter that can't be used now but may return.
     func isOfAdapter(_ error: any Error) -> Bool {
         (error as? BLEError).map { peripheral.core.isOfAdapter($0) } ?? false
     }
@@ -130,14 +130,14 @@ extension CommandWork {
         return BLEError(.notSupported, operation: operation, object: "\(peripheral)", cause: cause, remedy: remedy)
     }
 
-    /// Whether trying again may cure the error, as far as the link is concerned.
+    /// Whether another attempt may succeed, as far as the link is concerned.
     ///
-    /// - Parameter requests: how often a link had been asked for when the attempt began.
+    /// - Parameter requests: the number of requests for a link when the attempt began.
     func isWorthRetrying(_ error: any Error, since requests: Int) -> Bool {
         guard !(error is CancellationError) else { return false }
         guard let error = error as? BLEError else { return true }
         guard error.code == .disconnected else { return !error.isFinal }
-        // A lost link is final for its operations, and not for an attempt that asks for another one.
+        // A lost link is final for its operations, but not for an attempt that asks for another link.
         return connection.hasNextLink && error.cause != Self.noLinkCause
             && state.withLock { $0.requests } != requests
     }

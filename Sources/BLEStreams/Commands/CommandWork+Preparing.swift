@@ -1,15 +1,15 @@
 import BLEProtocol
 import Synchronization
 
-/// Something that has to hold at the beginning of each attempt of a command, wherever the retry stands.
+/// What each attempt of a command begins with, wherever the retry stands.
 enum Preparation: Sendable {
-    /// There is a link; it is tried for so long to make one.
+    /// A link is up, or is made within this time.
     case link(timeout: Duration)
-    /// The device has let us in.
+    /// The device has authorized us.
     case authorization(Authorization)
 }
 
-/// The exchange by which a device lets the commands of a queue in, and on which link that was done.
+/// The exchange that authorizes a queue's commands, and the link on which it was done.
 final class Authorization: Sendable {
     let rule: CommandQueue.AuthorizationRule
     private let exchange: @Sendable (CommandWork) async throws -> Void
@@ -20,7 +20,7 @@ final class Authorization: Sendable {
         self.exchange = exchange
     }
 
-    /// Whether it was done on the link with this number.
+    /// Whether the exchange was done on the link with this number.
     func isDone(on link: Int) -> Bool { done.withLock { $0 == link } }
 
     fileprivate func run(in work: CommandWork) async throws {
@@ -29,19 +29,19 @@ final class Authorization: Sendable {
     }
 }
 
-/// A command that sees to the preparations by itself, since it begins with attempts of its own.
+/// A command that may begin with attempts of its own, which do the preparations.
 protocol SelfPreparing {
-    /// Whether it does.
+    /// Whether it begins with attempts of its own.
     var beginsWithAttempts: Bool { get }
 }
 
-/// Whether the command sees to the preparations by itself, at each of its attempts.
+/// Whether the command does the preparations itself, at the beginning of each attempt.
 func beginsWithAttempts(_ command: some Command) -> Bool {
     (command as? any SelfPreparing)?.beginsWithAttempts ?? false
 }
 
 extension CommandWork {
-    /// Has something hold at the beginning of each attempt within the closure.
+    /// Runs the closure with a preparation for each attempt inside it.
     func preparing<Output>(
         _ preparation: Preparation,
         _ body: () async throws -> Output
@@ -55,18 +55,18 @@ extension CommandWork {
         return try await body()
     }
 
-    /// Runs a command as one attempt: sees to what has to hold, unless the command does that by itself.
+    /// Runs a command as one attempt: does the preparations first, unless the command does them itself.
     func attempt<C: Command>(_ command: C) async throws -> C.Output {
         if !beginsWithAttempts(command) { try await prepare() }
         defer { state.withLock { $0.attempt += 1 } }
         return try await run(command)
     }
 
-    /// Sees to what has to hold now: a link first, whatever the order of decoration, and then what is done on it. What
-    /// holds already costs nothing.
+    /// Does the preparations: a link first, whatever the order of the decorators, then the authorizations. What is done
+    /// already costs nothing.
     func prepare() async throws {
         let (preparations, isAuthorizing) = state.withLock { ($0.preparations.map(\.preparation), $0.isAuthorizing) }
-        // The exchange of an authorization may have attempts of its own.
+        // The exchange of an authorization may have attempts of its own, which must not authorize again.
         guard !isAuthorizing else { return }
         let timeouts = preparations.compactMap { if case .link(let timeout) = $0 { timeout } else { nil } }
         if let timeout = timeouts.first {
@@ -77,7 +77,7 @@ extension CommandWork {
         if isConnected { try await authorize() }
     }
 
-    /// Does the authorizations that are due on this link, or in this attempt.
+    /// Runs the authorizations that are due on this link, or in this attempt.
     func authorize() async throws {
         let number = connection.number
         let (due, attempt) = state.withLock { state in
@@ -97,7 +97,7 @@ extension CommandWork {
             try await authorization.run(in: self)
             state.withLock { state in
                 state.authorized[ObjectIdentifier(authorization)] = attempt
-                // Attempts of the exchange's own are none of the command's.
+                // Attempts of the exchange don't count as the command's.
                 state.attempt = attempt
             }
         }

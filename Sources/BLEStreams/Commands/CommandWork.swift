@@ -2,41 +2,41 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// What all parts of one command in a queue work with: its link, what has to hold at the beginning of each attempt, and who
-/// hears of its progress.
+/// What all parts of one command in a queue share: its link, the preparations of each attempt, and the watchers of its
+/// progress.
 final class CommandWork: Sendable {
     struct State {
-        /// The link, for this command alone.
+        /// The link, held by this command.
         var hold: LinkHold?
-        /// What has to hold at the beginning of each attempt, in the order in which the queue was decorated.
+        /// The preparations of each attempt, in the order of the queue's decorators.
         var preparations: [(id: Int, preparation: Preparation)] = []
         var lastPreparation = 0
-        /// Counts the attempts that have ended.
+        /// The number of attempts that have ended.
         var attempt = 0
-        /// In which attempt each authorization was done.
+        /// The attempt in which each authorization was last done.
         var authorized: [ObjectIdentifier: Int] = [:]
         var isAuthorizing = false
-        /// Counts how often a link was asked for: an attempt that asks finds another one next time.
+        /// The number of requests for a link: an attempt that has made one gets another link next time.
         var requests = 0
-        /// Whether the link is ended behind the command.
+        /// Whether the link ends after the command.
         var disconnects = false
-        /// Who hears of each new link.
+        /// The watchers of new links.
         var linkWatchers = Observers<@Sendable (LinkStage) -> Void>()
-        /// Who hears of the progress, beside the caller.
+        /// Hears the progress, besides the queue.
         var watcher: (@Sendable (CommandProgress) -> Void)?
     }
 
-    /// How far a new link is.
+    /// The stages of a new link.
     enum LinkStage {
-        /// It is up.
+        /// The link is up.
         case connected
-        /// What has to be done first on each link is done.
+        /// The queue's authorizations are done on it.
         case ready
     }
 
     let connection: CommandConnection
     let holds = LaneHolds()
-    /// Why nothing may be begun any more: another command has taken its place.
+    /// Ends when another command replaces this one; nothing may begin after that.
     private let replacement = Ending<any Error>()
     let state: Mutex<State>
     private let firstPeripheral: Peripheral
@@ -44,13 +44,13 @@ final class CommandWork: Sendable {
 
     var timeline: any Timeline { connection.timeline }
 
-    /// The device; of a session that is yet to find it, one whose address is all zeros until there is a link.
+    /// The device. Until a session has found it, its address is all zeros.
     var peripheral: Peripheral { connection.peripheral ?? firstPeripheral }
 
-    /// The link of the command, whether it stands or not.
+    /// The command's link, which may have ended.
     var handle: Link? { state.withLock { $0.hold?.link } }
 
-    /// Whether there is a link, and it stands.
+    /// Whether a link is up.
     var isConnected: Bool { handle?.bearer.end == nil && handle != nil }
 
     init(
@@ -66,7 +66,7 @@ final class CommandWork: Sendable {
         if let entry = hold?.entry { holds.add(entry) }
     }
 
-    /// With a link that is held already.
+    /// For a link that is already held.
     init(on held: Link) {
         connection = CommandConnection(given: held)
         firstPeripheral = held.peripheral
@@ -74,7 +74,7 @@ final class CommandWork: Sendable {
         onReport = { _ in }
     }
 
-    /// Runs a command, or a part of one: what it subscribes to and hears ends with it.
+    /// Runs a command, or a part of one. Its subscriptions and events end with it.
     func run<C: Command>(_ command: C) async throws -> C.Output {
         let scope = CommandScope(self)
         defer { scope.close(CancellationError()) }
@@ -88,12 +88,12 @@ final class CommandWork: Sendable {
         state.withLock { $0.watcher }?(progress)
     }
 
-    /// Has somebody else hear of the progress too.
+    /// Reports progress to this watcher too.
     func watchProgress(_ watcher: @escaping @Sendable (CommandProgress) -> Void) {
         state.withLock { $0.watcher = watcher }
     }
 
-    /// Has somebody hear of each new link, until what is returned is called.
+    /// Tells the watcher of each new link, until the returned closure is called.
     func watchLinks(_ watcher: @escaping @Sendable (LinkStage) -> Void) -> @Sendable () -> Void {
         let id = state.withLock { $0.linkWatchers.add(watcher) }
         return { _ = self.state.withLock { $0.linkWatchers.remove(id) } }
@@ -105,25 +105,26 @@ final class CommandWork: Sendable {
 
     // MARK: - The end
 
-    /// Another command has taken its place: nothing is heard any more, and nothing begins. What is subscribed to stays so
-    /// until the end: whoever has to tell the device to stop still hears its answer.
+    /// Another command replaces this one: it hears nothing more and begins nothing more. Its subscriptions stay until
+    /// the end, so that clean-up which tells the device to stop still gets the answer.
     func silence(_ error: any Error) { replacement.end(error) }
 
-    /// Calls the closure once another command has taken its place, at once where one has; what is returned takes that back.
+    /// Calls the closure when another command replaces this one, at once if one has, until the returned closure is
+    /// called.
     func whenReplaced(_ action: @escaping @Sendable (any Error) -> Void) -> @Sendable () -> Void {
         replacement.whenEnded(action)
     }
 
-    /// - Throws: why nothing may be begun any more.
+    /// - Throws: the reason, if another command has replaced this one.
     func check() throws { if let reason = replacement.reason { throw reason } }
 
-    /// Ends the link where a decorator of the queue asks for that, and gives it back to the others.
+    /// Ends the link if a decorator of the queue asks for that, and releases the hold.
     func finish() async {
         if connection.makesLinks, state.withLock({ $0.disconnects }) { try? await disconnect() }
         end()
     }
 
-    /// Gives the link back to the others.
+    /// Releases the hold on the link.
     func end() {
         guard let hold = state.withLock({ $0.hold.take() }) else { return }
         if let entry = hold.entry {

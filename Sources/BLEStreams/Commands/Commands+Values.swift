@@ -17,7 +17,7 @@ extension CommandBlock {
         }
     }
 
-    /// Waits until a characteristic has a value that meets the condition; it is read first, and must notify or indicate.
+    /// Waits until a characteristic has a value that meets the condition. Reads it first; it must notify or indicate.
     ///
     /// - Returns: that value. Add ``Command/timeout(_:)``: the device may never send such a value.
     public static func wait<Key: CharacteristicKey>(
@@ -56,7 +56,7 @@ extension CommandBlock where Output == Void {
 }
 
 extension CommandBlock where Output == [UInt8] {
-    /// Takes one message that comes in chunks. See ``BLEStream/assembled(until:maximumSize:)``.
+    /// Receives one message that comes in chunks. See ``BLEStream/assembled(until:maximumSize:)``.
     public static func transfer(
         from key: some CharacteristicKey,
         until mark: EndMark = .endOfMessage(),

@@ -1,17 +1,17 @@
 package import BLERadio
 
-/// Runs the body as a child task, and cancels it when the time is over or somebody wishes so; returns when it has ended.
+/// Runs the body as a child task, and cancels it when the time is over or the wish comes; returns when it has ended.
 ///
-/// A body that succeeds all the same has succeeded.
+/// If the body succeeds nevertheless, its result counts.
 ///
-/// - Throws: what the body throws; the limit's error or the wish's reason where it was ended by that.
+/// - Throws: what the body throws; the limit's error or the wish's reason, if that ended it.
 func ending<Output: Sendable>(
     on timeline: any Timeline,
     limit: (duration: Duration, error: @Sendable () -> any Error)? = nil,
     by wish: Ending<any Error> = Ending(),
     _ body: @escaping @Sendable () async throws -> Output
 ) async throws -> Output {
-    // The body does the work of whoever called.
+    // The body does the caller's work, so it counts as the same task.
     let holds = LaneHolds.current.flatMap { $0.isOfThisTask ? $0 : nil }
     return try await withTaskGroup(of: EndingEvent<Output>.self) { group -> Result<Output, any Error> in
         group.addTask {
@@ -35,7 +35,7 @@ func ending<Output: Sendable>(
     }.get()
 }
 
-/// How the body has ended, which is cancelled when the limit or the wish comes first.
+/// How the body has ended; cancels it if the limit or the wish comes first.
 private func outcome<Output: Sendable>(
     of group: inout TaskGroup<EndingEvent<Output>>
 ) async -> Result<Output, any Error> {
@@ -43,7 +43,7 @@ private func outcome<Output: Sendable>(
     for await event in group {
         group.cancelAll()
         switch event {
-        // That of the caller's own cancellation says nothing new.
+        // The caller's own cancellation says nothing new.
         case .stopped(let error): if !(error is CancellationError) { reason = error }
         case .ended(.success(let output)): return .success(output)
         case .ended(.failure(let error)): return .failure(reason ?? error)
@@ -57,7 +57,7 @@ private enum EndingEvent<Output: Sendable>: Sendable {
     case stopped(any Error)
 }
 
-/// Lets time pass.
+/// Waits for this long.
 ///
 /// - Throws: `CancellationError` at once when the task is cancelled.
 package func pause(for duration: Duration, on timeline: any Timeline) async throws {
