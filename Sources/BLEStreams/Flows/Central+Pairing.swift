@@ -2,8 +2,8 @@ import BLEProtocol
 import BLERadio
 
 extension Central {
-    /// Finds a device by what it advertises, and pairs with it: finding, connecting, pairing, verifying and remembering are
-    /// one flow with one limit, that of the ``PairingFlow``.
+    /// Finds a device by what it advertises, and pairs with it. Finding, connecting, pairing, verifying and remembering
+    /// are one flow with one time limit, that of the ``PairingFlow``.
     ///
     /// ```swift
     /// let outcome = try await central.pair(
@@ -13,16 +13,16 @@ extension Central {
     /// print("Paired with \(outcome.peripheral.bond?.peer ?? outcome.peripheral.address).")
     /// ```
     ///
-    /// The first device that is heard, meets the filters and accepts connections is taken. Its link is ended before the call
-    /// returns; cancellation ends whatever is under way.
+    /// This takes the first device heard that meets the filters and accepts connections. Its link ends before the call
+    /// returns. Cancellation ends whatever is in progress.
     ///
     /// - Parameters:
     ///   - filters: what the device advertises; at least one, a name prefix for example. See ``ScanFilter``.
-    ///   - flow: how it is paired with.
-    ///   - onProgress: hears of each phase, on any thread; it must not block.
+    ///   - flow: how to pair with it.
+    ///   - onProgress: called at the beginning of each phase, on any thread; it must not block.
     /// - Returns: what the flow returns.
-    /// - Throws: ``BLEError/Code/invalidArgument`` without a filter; ``BLEError/Code/timedOut``, with the phase, when the
-    ///   limit is over; what scanning and the flow throw; `CancellationError`.
+    /// - Throws: ``BLEError/Code/invalidArgument`` without a filter; ``BLEError/Code/timedOut``, with the phase, when
+    ///   the limit is over; what scanning and the flow throw; `CancellationError`.
     @discardableResult
     public func pair(
         with filters: ScanFilter...,
@@ -41,7 +41,7 @@ extension Central {
     }
 }
 
-/// A pairing with a device that was found already, and has its limit from elsewhere.
+/// A pairing with a device that is already found; the caller limits its time.
 private struct FoundPairing: Command {
     let flow: PairingFlow
     let stage: PairingStage

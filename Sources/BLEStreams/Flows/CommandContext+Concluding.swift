@@ -2,12 +2,11 @@ import BLEProtocol
 import BLERadio
 
 extension CommandContext {
-    /// Writes the last word of a command, one that has the device stop what it does for it, and waits for the answer that
-    /// the same characteristic indicates.
+    /// Writes a command's last value, which tells the device to stop its work, and waits for the answer that the same
+    /// characteristic sends.
     ///
-    /// For clean-up: it is not disturbed by cancellation, and works also when another command has taken the place of this
-    /// one. It returns when the answer has come, the device has refused the value, the link has ended or the limit has
-    /// passed.
+    /// Use it for clean-up: it works even if the task is cancelled, or another command has replaced this one. It
+    /// returns when the answer has come, the device has refused the value, the link has ended or the limit has passed.
     ///
     /// ```swift
     /// struct Listen: Command {
@@ -25,10 +24,10 @@ extension CommandContext {
     /// ```
     ///
     /// - Parameters:
-    ///   - octets: 0 to 512 of them; they are written with response.
+    ///   - octets: 0 to 512 octets, written with response.
     ///   - key: the characteristic, which can be written and indicates or notifies.
-    ///   - limit: how long all of it may take; whoever was cancelled wants to leave.
-    ///   - isAnswer: whether a value of the characteristic is the answer; one that the key can't read is none.
+    ///   - limit: how long all of it may take; short, since a cancelled caller waits for it.
+    ///   - isAnswer: whether a value of the characteristic is the answer; a value that the key can't decode is not.
     public func conclude<Key: CharacteristicKey>(
         _ octets: some Collection<UInt8>,
         on key: Key,
@@ -48,7 +47,7 @@ extension CommandContext {
                 },
                 finish: { _ in finish(()) }
             )
-            // What is subscribed to already is so at once.
+            // If the characteristic is already subscribed to, this takes effect at once.
             let unsubscribe = link.bearer.subscribe(selector, indications: true, pass: link.pass, consumer)
             let cancel = link.start(
                 .characteristic(selector, anyOf: .write) { WriteValue(handle: $0.valueHandle, value: octets) },
@@ -64,7 +63,8 @@ extension CommandContext {
         isOver.end()
     }
 
-    /// Writes a value, not disturbed by cancellation, and bounded by the 30 s of a transaction; whether it was taken.
+    /// Writes a value even if the task is cancelled, within the 30 s of a transaction; returns whether the device
+    /// accepted it.
     package func restore(_ value: [UInt8], of key: some CharacteristicKey) async -> Bool {
         guard let link = work.handle else { return false }
         let selector = key.reference.selector

@@ -5,12 +5,13 @@ import Synchronization
 extension CommandContext {
     /// The next event.
     ///
-    /// A command hears from its first call of ``begin(_:total:completed:)``, ``find(within:)``,
-    /// ``reconnect(_:adapterWithin:)``, ``subscribe(to:indications:)`` or this on: first how things are then. Events wait
-    /// until they are taken. One whose place another command has taken hears nothing more.
+    /// A command hears events from its first call of this method, ``begin(_:total:completed:)``, ``find(within:)``,
+    /// ``reconnect(_:adapterWithin:)`` or ``subscribe(to:indications:)`` on. The first events describe the state at
+    /// that time. Events are kept until they are taken. A replaced command hears nothing more.
     ///
-    /// - Parameter timeout: how long to wait; `nil`: for ever.
-    /// - Throws: ``BLEError/Code/timedOut``; `CancellationError`, also when another command has taken the place of this one.
+    /// - Parameter timeout: how long to wait; `nil`: without limit.
+    /// - Throws: ``BLEError/Code/timedOut``; `CancellationError`; ``BLEError/Code/ended`` or `CancellationError` if
+    ///   another command has replaced this one.
     public func next(timeout: Duration? = nil) async throws -> Event {
         let (inbox, phase, object) = (scope.listen(), scope.phase, "on \(peripheral)")
         return try await inbox.next(
@@ -23,10 +24,10 @@ extension CommandContext {
         )
     }
 
-    /// The next event if it is there already. See ``next(timeout:)``.
+    /// The next event if there is one already, without waiting. See ``next(timeout:)``.
     public func available() -> Event? { scope.listen().take() }
 
-    /// The next value of a characteristic that is subscribed to, and which one it is; other events are passed over.
+    /// The next value of a subscribed characteristic, and the characteristic; other events are skipped.
     ///
     /// ```swift
     /// struct Measure: Command {
@@ -51,17 +52,18 @@ extension CommandContext {
         }
     }
 
-    /// Switches the values of a characteristic on; returns when the device has confirmed that. They come as
-    /// ``Event/received(_:from:)``, until ``unsubscribe(from:)``, the end of the link, or that of the command.
+    /// Subscribes to a characteristic; returns when the device has confirmed that. Its values arrive as
+    /// ``Event/received(_:from:)`` until ``unsubscribe(from:)``, the end of the link, or the end of the command.
     ///
-    /// A stream, ``CharacteristicAccess/notifications(of:indications:buffer:)->BLEStream<Key.Value>``, suits a command that waits for one
-    /// characteristic; this suits one that waits for several, for the link and for the device at once.
+    /// A stream, ``CharacteristicAccess/notifications(of:indications:buffer:)->BLEStream<Key.Value>``, suits a command
+    /// that waits for one characteristic; this suits a command that waits for several, for the link and for the device
+    /// at once.
     ///
     /// - Parameters:
-    ///   - key: the characteristic. Naming the same one in the same way again makes a new subscription in place of the
-    ///     former one.
-    ///   - indications: whether indications are preferred where the characteristic has both.
-    /// - Throws: as the loop of a stream; ``BLEError/Code/ended`` when another command has taken the place of this one.
+    ///   - key: the characteristic. A second subscription by the same name replaces the first.
+    ///   - indications: whether to prefer indications if the characteristic has both.
+    /// - Throws: what the loop of such a stream throws; ``BLEError/Code/ended`` if another command has replaced this
+    ///   one.
     public func subscribe(to key: some CharacteristicKey, indications: Bool = false) async throws {
         let (reference, inbox) = (key.reference, scope.listen())
         let link = try self.link
@@ -75,6 +77,6 @@ extension CommandContext {
         try work.check()
     }
 
-    /// Switches the values of a characteristic off; it is named as it was for ``subscribe(to:indications:)``.
+    /// Unsubscribes from a characteristic, named as in ``subscribe(to:indications:)``.
     public func unsubscribe(from key: some CharacteristicKey) { scope.unsubscribe(from: key.reference) }
 }

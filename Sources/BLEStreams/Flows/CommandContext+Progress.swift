@@ -2,11 +2,11 @@ import BLEProtocol
 import BLERadio
 
 extension CommandContext {
-    /// Begins a phase, which the progress shows and errors name.
+    /// Begins a phase, which progress reports show and errors name.
     ///
     /// - Parameters:
-    ///   - phase: what it is called, in a word or two: `upload`, `verify`.
-    ///   - total: how much there is to do, in octets or whatever is counted; `nil` where nothing is counted.
+    ///   - phase: its name, in a word or two: `upload`, `verify`.
+    ///   - total: how much there is to do, in octets or whatever is counted; `nil` if nothing is counted.
     ///   - completed: how much of that is done already.
     public func begin(_ phase: String, total: Int? = nil, completed: Int = 0) {
         scope.listen()
@@ -15,22 +15,22 @@ extension CommandContext {
         report(CommandProgress(phase: phase, completed: total == nil ? nil : completed, total: total))
     }
 
-    /// Tells how much of the phase is done, with the rate of the last seconds.
+    /// Reports how much of the phase is done, with the rate of the last few seconds.
     ///
     /// - Parameters:
-    ///   - completed: how much is done, in what ``begin(_:total:completed:)`` counted.
-    ///   - total: how much there is to do; `nil` where that is not known.
+    ///   - completed: how much is done, in the unit of ``begin(_:total:completed:)``.
+    ///   - total: how much there is to do; `nil` if that is not known.
     public func progress(_ completed: Int, of total: Int? = nil) {
         let rate = scope.rate(at: timeline.now, completed: completed)
         report(CommandProgress(phase: scope.phase, completed: completed, total: total, rate: rate))
     }
 
-    /// Tells how far the command has come, in words and numbers of its own. ``CommandQueue/contents`` and
-    /// ``CommandQueue/progress`` show it.
+    /// Reports progress in the command's own words and numbers. ``CommandQueue/contents`` and ``CommandQueue/progress``
+    /// show it.
     public func report(_ progress: CommandProgress) { work.report(progress) }
 }
 
-/// The rate of the last seconds.
+/// Measures the rate of the last few seconds.
 struct ProgressMeter {
     private static let span = Duration.seconds(5)
 

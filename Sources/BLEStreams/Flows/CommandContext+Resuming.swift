@@ -7,8 +7,8 @@ extension CommandContext {
     ///
     /// - Parameter limit: how long to listen.
     /// - Returns: what the device advertises.
-    /// - Throws: ``BLEError/Code/timedOut``; an error of the adapter; ``BLEError/Code/ended`` when another command has taken
-    ///   the place of this one; `CancellationError`.
+    /// - Throws: ``BLEError/Code/timedOut``; an error of the adapter; ``BLEError/Code/ended`` if another command has
+    ///   replaced this one; `CancellationError`.
     public func find(within limit: Duration = .seconds(30)) async throws -> Discovery {
         try work.check()
         scope.listen()
@@ -17,32 +17,31 @@ extension CommandContext {
             .timeout(limit, for: .wholeStream).first()
     }
 
-    /// Makes sure that there is a link: connects where there is none, or waits for the session's next link in a
-    /// ``Session/queue``. What the queue authorizes is done on it. Subscriptions of a former link are gone.
+    /// Ensures that a link is up: connects if there is none, or, in a ``Session/queue``, waits for the session's next
+    /// link. The queue's authorizing is done on it. Subscriptions of an earlier link are gone.
     ///
-    /// What fails here is tried again as the policy says, as by ``Command/retry(_:when:)``; the count is that of this call,
-    /// and ends with it. An adapter that can't be used is waited for first, which counts as no attempt. Cancellation ends
-    /// the waiting at once.
+    /// Failures are retried by the policy, as with ``Command/retry(_:when:)``; each call counts anew. Waiting for an
+    /// adapter that can't be used doesn't count as an attempt. Cancellation ends the wait at once.
     ///
     /// - Parameters:
-    ///   - policy: how often, and after what pause; five more times unless said otherwise.
-    ///   - limit: how long to wait for the adapter, each time that it is away; 10 minutes unless said otherwise. A session
-    ///     waits for it by itself, without a limit.
-    /// - Throws: the last error, which is the adapter's when that did not return; ``BLEError/Code/disconnected`` where the
-    ///   command may not connect; ``BLEError/Code/ended`` when another command has taken the place of this one;
+    ///   - policy: how often to retry, and after what pause; by default five more times.
+    ///   - limit: how long to wait for the adapter each time it is away; by default 10 minutes. A session waits for it
+    ///     itself, without a limit.
+    /// - Throws: the last error, which is the adapter's if it did not return; ``BLEError/Code/disconnected`` if the
+    ///   command may not connect; ``BLEError/Code/ended`` if another command has replaced this one;
     ///   `CancellationError`.
     public func reconnect(
         _ policy: RetryPolicy = .exponential(attempts: 5),
         adapterWithin limit: Duration = .seconds(600)
     ) async throws {
         scope.listen()
-        // Also where there is one still: who tries the command again may count on another link.
+        // Counts even if a link is still up: a retry of the command may then expect another link.
         work.state.withLock { $0.requests += 1 }
         var failures = 0
         while !isConnected {
             try work.check()
             scope.forgetSubscriptions()
-            // Without a link that may follow, this says that there is none.
+            // If no other link may follow, the error says so.
             if !hasNextLink { throw work.noLink }
             do {
                 try await work.findLink(timeout: nil, adapterWithin: limit)
@@ -59,18 +58,18 @@ extension CommandContext {
 
     /// Runs the closure, and runs it again on a new link when the link is lost.
     ///
-    /// The closure finds out by itself where to go on: what the device has. A lost link alone is a reason to run it again;
-    /// its other errors are thrown at once. The policy counts the lost links in a row without an ``achieved()`` between
-    /// them, so that a command that gets on may lose any number of links; and each time it counts the failures to connect
-    /// anew, see ``reconnect(_:adapterWithin:)``. By contrast, ``Command/retry(_:when:)`` tries again after any error that is
-    /// not final, counts all of them, and begins the command from its beginning.
+    /// The closure itself finds out from the device where to continue. Only a lost link makes it run again; other
+    /// errors are thrown at once. The policy counts lost links in a row without an ``achieved()`` between them, so a
+    /// command that makes progress may lose any number of links. Each time, failures to connect are counted anew: see
+    /// ``reconnect(_:adapterWithin:)``. By contrast, ``Command/retry(_:when:)`` tries again after any error that is not
+    /// final, counts all of them, and runs the command from its beginning.
     ///
     /// - Parameters:
-    ///   - policy: how often, and after what pause.
-    ///   - limit: how long to wait for the adapter, each time that it is away. See ``reconnect(_:adapterWithin:)``.
+    ///   - policy: how often to run it again, and after what pause.
+    ///   - limit: how long to wait for the adapter each time it is away. See ``reconnect(_:adapterWithin:)``.
     ///   - body: the work on one link.
-    /// - Throws: what the closure throws; ``BLEError/Code/disconnected``, with what to do, where the link is somebody
-    ///   else's and no other may follow; as ``reconnect(_:adapterWithin:)``.
+    /// - Throws: what the closure throws; ``BLEError/Code/disconnected``, with a remedy, if the link is somebody else's
+    ///   and no other may follow; what ``reconnect(_:adapterWithin:)`` throws.
     public func resuming<Output>(
         _ policy: RetryPolicy = .exponential(attempts: 5),
         adapterWithin limit: Duration = .seconds(600),
@@ -100,7 +99,7 @@ extension CommandContext {
         }
     }
 
-    /// Says that the command has come further than ever before, so that ``resuming(_:adapterWithin:_:)`` counts lost links
-    /// afresh.
+    /// Reports that the command has come further than ever before, so that ``resuming(_:adapterWithin:_:)`` counts lost
+    /// links anew.
     public func achieved() { scope.achieved() }
 }

@@ -3,14 +3,14 @@ import BLERadio
 import Synchronization
 
 extension CommandQueue {
-    /// What a command takes the place of.
+    /// What a command replaces.
     public enum Replacement: Hashable, Sendable {
-        /// Whatever was run like this in the same queue, and has not ended: the active flow.
+        /// The active flow: the command that was last run this way in the same queue, if it has not ended.
         case activeFlow
     }
 
-    /// Ends the active flow, if there is one, waits until it has cleaned up, and runs this command as the active flow: one
-    /// at a time is active.
+    /// Ends the active flow, if there is one, waits until it has cleaned up, and runs this command as the active flow.
+    /// At most one is active.
     ///
     /// ```swift
     /// let queue = queue.connecting()
@@ -23,19 +23,20 @@ extension CommandQueue {
     /// }
     /// ```
     ///
-    /// The former's caller gets ``BLEError/Code/ended``, with the name of the command that took its place; neither its own
-    /// retry nor that of the queue runs it again. The new one begins when the former has cleaned up; from the moment it is
-    /// started the former hears no event, and can do nothing more but
-    /// ``CommandContext/conclude(_:on:limit:where:)``. All handles of a queue, decorated or not, share the active flow.
+    /// The caller of the replaced flow gets ``BLEError/Code/ended``, with the name of the command that replaced it;
+    /// neither its own retry nor the queue's runs it again. From the moment of this call the replaced flow hears no
+    /// event, and can do nothing but ``CommandContext/conclude(_:on:limit:where:)``. All handles of a queue, decorated
+    /// or not, share the active flow.
     ///
     /// - Parameters:
     ///   - command: what to do.
-    ///   - replacement: what it takes the place of.
+    ///   - replacement: what it replaces.
     ///   - priority: how urgent it is in the queue.
-    ///   - deadline: for its whole stay in the queue, the former's cleaning up not included.
-    ///   - onProgress: called with each progress, in order, on any thread; it must not block.
+    ///   - deadline: the limit for waiting and running together, not counting the replaced flow's clean-up.
+    ///   - onProgress: called with each progress report, in order, on any thread; it must not block.
     /// - Returns: what the command returns.
-    /// - Throws: as ``run(_:priority:deadline:)-(C,_,_)``; ``BLEError/Code/ended`` when another one has taken its place.
+    /// - Throws: what ``run(_:priority:deadline:)-(C,_,_)`` throws; ``BLEError/Code/ended`` if another command has
+    ///   replaced this one.
     @discardableResult
     public func run<C: Command>(
         _ command: C,
@@ -63,26 +64,26 @@ extension CommandQueue {
         }
     }
 
-    /// The name of the active flow; `nil` while there is none. See ``run(_:replacing:priority:deadline:onProgress:)``.
+    /// The name of the active flow; `nil` if there is none. See ``run(_:replacing:priority:deadline:onProgress:)``.
     public var activeFlow: String? { core.activeFlow.withLock { $0?.name } }
 
-    /// The progress of whatever command runs, from now on; each with its ``CommandProgress/command``. It never ends
-    /// by itself; a consumer that is slow gets the newest 256.
+    /// The progress of each command that runs from now on, with its ``CommandProgress/command``. The stream never ends
+    /// by itself; a slow consumer gets the newest 256 reports.
     public var progress: BLEStream<CommandProgress> { core.progress }
 }
 
-/// A flow that another one may take the place of.
+/// A flow that another one may replace.
 final class ActiveFlow: Sendable {
     let name: String
-    /// Ends it early.
+    /// Ends the flow early.
     let wish = Ending<any Error>()
-    /// It has cleaned up.
+    /// Ends when the flow has cleaned up.
     let end = Ending<Void>()
 
     init(name: String) { self.name = name }
 }
 
-/// A command that falls silent the moment another one takes its place.
+/// A command that falls silent the moment another one replaces it.
 private struct ReplaceableCommand<Base: Command>: Command, SelfPreparing {
     let command: Base
     let wish: Ending<any Error>

@@ -2,26 +2,26 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// What one command, or one part of one, has begun for itself: its phase, what it is subscribed to, and what it hears.
+/// What one command, or a part of one, has begun: its phase, its subscriptions and its events.
 final class CommandScope: Sendable {
     private struct State {
         var subscriptions: [CharacteristicReference: @Sendable () -> Void] = [:]
         var meter: ProgressMeter?
         var phase = ""
-        /// Counts what has been achieved: a command that gets on may be interrupted any number of times.
+        /// The number of achievements: a command that makes progress may be interrupted any number of times.
         var achievements = 0
-        /// The link whose end was heard of, or will be.
+        /// The number of the link whose end is reported.
         var watchedLink = 0
-        /// What was heard and not taken; `nil` before anybody has asked.
+        /// The events not taken yet; `nil` until the command begins to hear.
         var inbox: Inbox<CommandContext.Event>?
-        /// Ends what was begun to hear of the adapter, its scans and the links.
+        /// Stops watching the adapter, its scans and the links.
         var unwatch: [@Sendable () -> Void] = []
         var isAdapterUsable = true
         /// Whether the device was heard since the scan began.
         var isDiscovered = false
-        /// Nothing is heard any more.
+        /// No more events are reported.
         var isSilent = false
-        /// Nothing is subscribed to any more.
+        /// The scope has ended; it accepts no more subscriptions.
         var isOver = false
     }
 
@@ -45,14 +45,14 @@ final class CommandScope: Sendable {
         }
     }
 
-    /// How many a second were completed lately.
+    /// The recent progress per second.
     func rate(at now: Duration, completed: Int) -> Double? {
         state.withLock { $0.meter?.rate(at: now, completed: completed) } ?? nil
     }
 
     // MARK: - The subscriptions
 
-    /// Keeps what ends a subscription; `false` where it is too late.
+    /// Keeps the closure that ends a subscription; `false` if it is too late.
     func add(_ undo: @escaping @Sendable () -> Void, of reference: CharacteristicReference) -> Bool {
         state.withLock { state in
             guard !state.isOver, !state.isSilent else { return false }
@@ -65,12 +65,12 @@ final class CommandScope: Sendable {
         state.withLock { $0.subscriptions.removeValue(forKey: reference) }?()
     }
 
-    /// The link is gone, and they with it.
+    /// Forgets the subscriptions, which have gone with the link.
     func forgetSubscriptions() { state.withLock { $0.subscriptions = [:] } }
 
     // MARK: - The end
 
-    /// No event comes out any more. What is subscribed to stays so until the end.
+    /// Reports no more events. Subscriptions stay until the end.
     func silence(_ error: any Error) {
         let inbox = state.withLock { state in
             state.isSilent = true
@@ -79,7 +79,7 @@ final class CommandScope: Sendable {
         inbox?.finish(error, droppingElements: true)
     }
 
-    /// Ends what was begun, with all that was subscribed to.
+    /// Ends everything that was begun, including all subscriptions.
     func close(_ error: any Error) {
         silence(error)
         let undo = state.withLock { state in
@@ -97,7 +97,7 @@ final class CommandScope: Sendable {
 // MARK: - Where the events come from
 
 extension CommandScope {
-    /// Hears from the first call on, beginning with how things are.
+    /// Hears events from the first call on, beginning with the present state.
     @discardableResult
     func listen() -> Inbox<CommandContext.Event> {
         let (inbox, isNew) = state.withLock { state in
@@ -122,7 +122,7 @@ extension CommandScope {
         return inbox
     }
 
-    /// Hears of the link that there is, and of each that follows.
+    /// Watches the present link, and each that follows.
     private func watchLinks(_ inbox: Inbox<CommandContext.Event>) -> @Sendable () -> Void {
         if work.isConnected, let link = work.handle {
             watch(link, inbox)
@@ -140,7 +140,7 @@ extension CommandScope {
     private func watch(_ link: Link, _ inbox: Inbox<CommandContext.Event>) {
         let number = work.connection.number
         state.withLock { $0.watchedLink = number }
-        // Values and the end of a former link say nothing about this one.
+        // Values and the end of an earlier link say nothing about this one.
         inbox.removeAll { event in
             switch event {
             case .received, .linkLost, .connected, .readyToWrite: true
@@ -159,7 +159,7 @@ extension CommandScope {
         inbox.send(.linkLost(.linkEnded(reason, operation: phase, object: "on \(work.peripheral)")))
     }
 
-    /// Hears of the adapter.
+    /// Watches the adapter.
     private func watchAdapter(_ inbox: Inbox<CommandContext.Event>) -> @Sendable () -> Void {
         let activity = work.peripheral.core.radio.observeAdapter { [weak self] info in
             guard let self else { return }
@@ -173,7 +173,7 @@ extension CommandScope {
         return { activity.cancel() }
     }
 
-    /// Hears of scans, and of the device in them.
+    /// Watches scans, and the device in them.
     private func watchScans(_ inbox: Inbox<CommandContext.Event>) -> @Sendable () -> Void {
         let peripheral = work.peripheral
         let addresses = Set([peripheral.address] + peripheral.alternatives)

@@ -2,23 +2,23 @@ public import BLEProtocol
 import BLERadio
 
 extension PairingFlow {
-    /// What ``PairingFlow`` has brought about.
+    /// The result of a ``PairingFlow``.
     public struct Outcome: Hashable, Sendable {
-        /// The device, by the address that it turned out to have: of a bare one only the likelier kind is known before.
+        /// The device, with the address that proved correct if its kind was unknown before.
         public var peripheral: Peripheral
-        /// How the link is protected now.
+        /// The security of the link now.
         public var security: LinkSecurity
-        /// What the protected characteristic says.
+        /// The value of the protected characteristic.
         public var value: CharacteristicValue
-        /// Whether the device had to be paired with, or knew us already.
+        /// Whether pairing was necessary; `false` if the device knew us already.
         public var wasPaired: Bool
     }
 }
 
-/// Pairs with a device: finds it, connects, reads a characteristic that asks for protection, pairs when it is refused,
-/// reads it again, and lets the caller remember the device.
+/// Pairs with a device: finds it, connects, reads a protected characteristic, pairs if the read is refused, reads it
+/// again, and lets the caller remember the device.
 ///
-/// A queue runs it for a device whose address is known. One that is known by its name or by what it offers is found first:
+/// A queue runs it for a device whose address is known. To find a device by its name or its services first, use
 /// ``Central/pair(with:by:onProgress:)``.
 ///
 /// ```swift
@@ -26,10 +26,10 @@ extension PairingFlow {
 /// let outcome = try await peripheral.withQueue { queue in try await queue.run(flow) }
 /// ```
 ///
-/// Phases of its progress: `find`, `connect`, `provoke`, `pair`, `verify`, `remember`.
+/// Its progress has the phases `find`, `connect`, `provoke`, `pair`, `verify`, `remember`.
 ///
 /// - Throws (when run): ``BLEError/Code/timedOut`` with the phase, when the limit is over;
-///   ``BLEError/Code/attributeError`` when the characteristic is refused after pairing too; what pairing and remembering
+///   ``BLEError/Code/attributeError`` if the characteristic is refused even after pairing; what pairing and remembering
 ///   throw; `CancellationError`.
 public struct PairingFlow: Command {
     public var name: String { PairingStage.operation }
@@ -44,8 +44,8 @@ public struct PairingFlow: Command {
     /// - Parameters:
     ///   - characteristic: one that asks for an encrypted link.
     ///   - limit: how long all of it may take, from finding to remembering, on the radio's clock.
-    ///   - pair: makes the keys; ``Link/pair(answers:timeout:)``, which asks nobody, unless said otherwise.
-    ///   - remember: is told of the device once all is well.
+    ///   - pair: makes the keys; by default ``Link/pair(answers:timeout:)``, which asks nobody.
+    ///   - remember: called with the device once the pairing has succeeded.
     public init(
         reading characteristic: some CharacteristicKey,
         limit: Duration = .seconds(60),
@@ -58,13 +58,13 @@ public struct PairingFlow: Command {
         self.remember = remember
     }
 
-    /// Describes a pairing that asks a person, or has a passkey that is known.
+    /// Describes a pairing that asks a person, or uses a known passkey.
     ///
     /// - Parameters:
     ///   - characteristic: one that asks for an encrypted link.
     ///   - limit: how long all of it may take, from finding to remembering, on the radio's clock.
-    ///   - answers: who answers what the pairing asks.
-    ///   - remember: is told of the device once all is well.
+    ///   - answers: the answers to what the pairing asks.
+    ///   - remember: called with the device once the pairing has succeeded.
     public init(
         reading characteristic: some CharacteristicKey,
         limit: Duration = .seconds(60),
@@ -90,7 +90,7 @@ public struct PairingFlow: Command {
         }
     }
 
-    /// Does what is to be done with a device that was found; the limit is the caller's.
+    /// Pairs with a device that is already found; the caller limits the time.
     func run(in context: CommandContext, _ stage: PairingStage) async throws -> PairingFlow.Outcome {
         stage.begin("connect", in: context)
         try await context.reconnect()
@@ -114,7 +114,7 @@ public struct PairingFlow: Command {
         _ = try await Central(core: peripheral.core).scan(for: addresses.map { .address($0) }).first()
     }
 
-    /// The value of the characteristic, and whether the device had to be paired with for it.
+    /// The value of the characteristic, and whether pairing was necessary to read it.
     private func protectedValue(
         _ context: CommandContext,
         _ stage: PairingStage

@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// How far a pairing has come, so that whoever has waited in vain is told in which phase.
+/// How far a pairing has come, so that an error after the limit names the phase.
 final class PairingStage: Sendable {
     static let operation = "pairing"
 
@@ -10,14 +10,14 @@ final class PairingStage: Sendable {
     private let onPhase: @Sendable (String) -> Void
 
     /// - Parameters:
-    ///   - object: whom it is about, as an error says it.
-    ///   - onPhase: is told of each phase.
+    ///   - object: the device, as errors name it.
+    ///   - onPhase: called at the beginning of each phase.
     init(_ object: String, onPhase: @escaping @Sendable (String) -> Void = { _ in }) {
         state = Mutex(("", object))
         self.onPhase = onPhase
     }
 
-    /// It is about this device.
+    /// Records the device that was found.
     func found(_ peripheral: Peripheral) { state.withLock { $0.object = "with \(peripheral)" } }
 
     /// Begins a phase.
