@@ -20,7 +20,7 @@ extension Session: CharacteristicAccess {
     /// - Parameters:
     ///   - timeout: how long to wait for the session to be ready; `nil`: for as long as it takes.
     ///   - body: what to do with the link.
-    /// - Throws: why the session failed, as far as it has; ``BLEError/Code/timedOut``; what the closure throws.
+    /// - Throws: the session's error if it has failed; ``BLEError/Code/timedOut``; what the closure throws.
     public func withLink<Output>(
         timeout: Duration? = nil,
         _ body: (Link) async throws -> Output

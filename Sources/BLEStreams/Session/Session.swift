@@ -56,7 +56,7 @@ public final class Session: Sendable {
         var link: Link?
         /// The last link, which may still be closing.
         var lastLink: Link?
-        /// Since when it is away; kept where somebody hears of events.
+        /// When the link was lost; recorded only if there are event handlers.
         var lostSince: Duration?
     }
 

@@ -3,14 +3,15 @@ import BLERadio
 
 /// A consumer of the values of one subscription of a session.
 ///
-/// What it is given, it is given under a lock, so that all comes in order; whether it has to be told then is the answer.
+/// `put`, `lost` and `interrupted` are called under a lock, which keeps the order. Each returns whether to call `wake`
+/// then.
 struct SessionConsumer: Sendable {
     let put: @Sendable ([CharacteristicValue]) -> Bool
     /// This many values were dropped before they arrived here.
     let lost: @Sendable (Int) -> Bool
     /// Nothing could be received for a time that ends now.
     let interrupted: @Sendable (StreamGap) -> Bool
-    /// Tells it that something is there; called without a lock.
+    /// Wakes the consumer to take what was put; called without a lock.
     let wake: @Sendable () -> Void
     /// The subscription is confirmed: on each link, and at the beginning if it already is.
     var switchedOn: (@Sendable () -> Void)?
@@ -58,7 +59,7 @@ struct SessionChannel {
     /// Whether it is needed.
     var isWanted: Bool { isPlanned || !consumers.isEmpty }
 
-    /// Adds a consumer; the first one has what came before it.
+    /// Adds a consumer; the first one gets the buffered values.
     ///
     /// - Returns: its number, and whether it has to be woken.
     mutating func add(_ consumer: SessionConsumer) -> (id: Int, mustWake: Bool) {
@@ -120,7 +121,8 @@ struct SessionChannel {
         consumers.updateEach { entry in if entry.interruption == nil { entry.interruption = (now, reason) } }
     }
 
-    /// Takes all consumers out, to be told of the end without a lock, but for those that outlive a failure of the session.
+    /// Removes all consumers except those that outlive a failure of the session; the caller tells them of the end
+    /// without a lock.
     mutating func finish() -> [SessionConsumer] {
         consumers.removeAll { $0.consumer.finish != nil }.map(\.consumer)
     }

@@ -138,7 +138,7 @@ struct SessionRecord: Codable, Equatable, Sendable {
 }
 
 extension SessionRecord.Subscription {
-    /// `nil` for one that names nothing of a peer.
+    /// `nil` for a subscription that names no characteristic of a peer.
     fileprivate init?(_ planned: Session.Subscription) {
         switch planned.characteristic.selector {
         case .uuid(let uuid, let service):
@@ -150,7 +150,7 @@ extension SessionRecord.Subscription {
         }
     }
 
-    /// `nil` where a UUID in the file is none.
+    /// `nil` if the file has an invalid UUID.
     fileprivate var planned: Session.Subscription? {
         if let handle { return Session.Subscription(.handle(handle), indications: indications) }
         guard let uuid = uuid.flatMap({ BluetoothUUID($0) }) else { return nil }

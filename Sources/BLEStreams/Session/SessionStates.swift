@@ -29,7 +29,7 @@ final class SessionStates: Sendable {
     /// Whether the program has disconnected, so that nothing begins by itself.
     var isHeld: Bool { state.withLock { $0.machine.isHeld } }
 
-    /// Lets the machine make a transition. Everybody who watches is told of it by ``tell()``; none is merged away.
+    /// Lets the machine make a transition. ``tell()`` reports each one to all watchers; none is merged away.
     ///
     /// - Parameter adjust: updates the machine before it decides.
     @discardableResult
@@ -59,10 +59,10 @@ final class SessionStates: Sendable {
         return try result.get()
     }
 
-    /// Tells everybody of the transitions that were made, in their order; to be called without a lock.
+    /// Reports the transitions made, in order; to be called without a lock.
     func tell() { news.make() }
 
-    /// Puts in what comes behind the transition that was made last.
+    /// Adds a call to follow the report of the last transition.
     func add(_ call: @escaping @Sendable () -> Void) { news.add(call) }
 
     private func askWaiters(about new: SessionState) {
