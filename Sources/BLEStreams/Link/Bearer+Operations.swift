@@ -2,14 +2,15 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// What the program begins on a link, and what it is told.
+/// What the program begins on a link, and what it is told in return.
 extension Bearer {
-    /// Begins an operation; exactly one outcome comes, perhaps before this returns, unless it is cancelled before.
+    /// Begins an operation. Exactly one outcome follows, perhaps before this returns, unless the operation is cancelled
+    /// first.
     ///
     /// - Parameters:
     ///   - pass: in whose name.
-    ///   - refusesEnd: whether nothing is begun on a link that is over, or is being closed by this side.
-    /// - Returns: why the link is over, where nothing was begun for that; no outcome comes then.
+    ///   - refusesEnd: whether to refuse a link that has ended, or that this side is closing.
+    /// - Returns: why the link has ended, if nothing was begun for that reason; no outcome follows then.
     @discardableResult
     func begin(
         _ target: LinkMachine.Target,
@@ -27,32 +28,32 @@ extension Bearer {
         }
     }
 
-    /// Takes a caller's operation back: no outcome comes any more, unless that is under way.
+    /// Withdraws a caller's operation: no outcome follows, unless it is already on its way.
     func cancel(_ caller: any OperationCaller) {
-        // Let go of outside the lock: what it holds may end with it.
+        // Released outside the lock: what the caller holds may end with it.
         let call = state.withLock { state in
             state.calls.firstIndex { $0.caller === caller }.map { state.calls.remove(at: $0) }
         }
         if let call { step { machine, output in machine.cancel(call.id, &output) } }
     }
 
-    /// Has nobody else use the link until it is given back.
+    /// Exclusive use of the link until it is released.
     struct Hold: Sendable {
         let bearer: Bearer
         let id: Pass
 
-        /// Lets the next one in. Idempotent.
+        /// Releases the link. Repeated calls have no effect.
         func leave() { bearer.step { machine, output in machine.leave(id, &output) } }
     }
 
     /// Subscribes to a characteristic; the consumer is in place before the peer is asked to send.
     ///
-    /// While somebody else holds the link this waits: nothing is asked of the peer, and nothing delivered.
+    /// While somebody else holds the link, this waits: it asks nothing of the peer, and delivers nothing.
     ///
     /// - Parameters:
-    ///   - indications: whether indications are preferred where the characteristic has both.
+    ///   - indications: whether to prefer indications if the characteristic has both.
     ///   - pass: in whose name.
-    /// - Returns: a closure that takes the subscription back.
+    /// - Returns: a closure that ends the subscription.
     func subscribe(
         _ selector: CharacteristicSelector,
         indications: Bool,
@@ -72,7 +73,7 @@ extension Bearer {
         return { self.step { machine, output in machine.unsubscribe(id, &output) } }
     }
 
-    /// Ends all streams without an error, switches off what is on, and calls back when that is done.
+    /// Ends all streams without an error, unsubscribes, and calls back when that is done.
     func unsubscribeAll(_ done: @escaping @Sendable () -> Void) {
         state.withLock { $0.whenQuiet = done }
         step { machine, output in machine.unsubscribeAll(&output) }
@@ -80,10 +81,10 @@ extension Bearer {
 
     // MARK: - The attributes
 
-    /// Finds a characteristic without asking the peer; `nil` where that must be asked, or the link may have to be more secure
-    /// for it.
+    /// Finds a characteristic without asking the peer; `nil` if the peer must be asked, or the link may need more
+    /// security for it.
     ///
-    /// - Throws: where everything is known, and it isn't there.
+    /// - Throws: if all services are known, and it isn't among them.
     func known(_ selector: CharacteristicSelector) throws(LinkFailure) -> Characteristic? {
         let demands = surroundings.demands()
         let found: Result<Characteristic?, LinkFailure> = state.withLock { state in
@@ -95,7 +96,7 @@ extension Bearer {
         return try found.get()
     }
 
-    /// Whether a handle may be used at once: the program demands nothing of the link for what it is.
+    /// Whether a handle may be used at once: the program demands no security for its characteristic.
     func mayUse(_ handle: UInt16) -> Bool {
         let demands = surroundings.demands()
         if demands.isEmpty { return true }
@@ -103,10 +104,10 @@ extension Bearer {
         return database.characteristic(containing: handle).map { demands.level(for: $0, in: database) == nil } ?? true
     }
 
-    /// Takes note of what was discovered of chosen services.
+    /// Records what was discovered of chosen services.
     func add(_ found: GATTDatabase, of uuids: [BluetoothUUID]) { state.withLock { $0.machine.add(found, of: uuids) } }
 
-    /// Forgets what is known, here and on the disk, so that the next operation discovers afresh.
+    /// Forgets the peer's services, here and on the disk, so that the next operation discovers them again.
     func forgetDatabase() { step { machine, output in machine.forget(&output) } }
 
     // MARK: - What consumers are told
@@ -121,7 +122,7 @@ extension Bearer {
         }
     }
 
-    /// What comes meanwhile waits too, so the order stays.
+    /// Values that arrive meanwhile wait too, which keeps the order.
     private func handOver(_ id: LinkMachine.Subscription.ID, to consumer: ValueConsumer) {
         while let held = state.withLock({ $0.machine.takeHeld(id) }) {
             if !held.values.isEmpty { consumer.deliver(held.values) }

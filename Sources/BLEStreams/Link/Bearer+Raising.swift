@@ -2,12 +2,12 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// How a link is made more secure for what is done on it: between the ``LinkMachine`` and the ``SecurityRaiser``.
+/// Raises a link's security for operations: connects the ``LinkMachine`` with the ``SecurityRaiser``.
 extension Bearer {
-    /// Has requests and commands wait while the link is being raised.
+    /// Makes requests and commands wait while the link is being raised.
     ///
-    /// - Parameter raising: says whether it is, and how often it has been raised; of several who call this at once the last one
-    ///   sees the truth.
+    /// - Parameter raising: says whether it is, and how often it has been raised; called under the lock, so that of
+    ///   several simultaneous calls the last one has the latest answer.
     func hold(_ raising: () -> (isUnderWay: Bool, rises: Int)) {
         step { machine, _ in
             let raising = raising()
@@ -60,7 +60,7 @@ extension Bearer {
 }
 
 extension LinkMachine.Raise {
-    /// The wish that begins with it.
+    /// The number of the wish that begins with this step.
     var begins: LinkMachine.RaiseID? {
         switch self {
         case .toLevel(_, let id, _), .afterRefusal(_, let id, _): id

@@ -8,10 +8,10 @@ extension Bearer: ATTLinkReceiver {
             return pdus.count == 1 ? takeAnswer(pdus.octets(of: 0), pdus.time(of: 0)) : takeEach(pdus)
         }
         let values = pdus.values(0..<run.end)
-        // Let go before the consumer has the values: two threads that count references to the same octets slow each
+        // Released before the consumer gets the values: two threads that count references to the same octets slow each
         // other down.
         pdus = ReceivedPDUs()
-        // The way of nearly all: nothing follows from them but that they are delivered.
+        // The usual path: delivering the values is all there is to do.
         if let consumers = state.withLock({ $0.machine.received(from: run.handle) }) {
             for consumer in consumers { consumer.deliver(values) }
         } else {
@@ -19,7 +19,7 @@ extension Bearer: ATTLinkReceiver {
         }
     }
 
-    /// Takes a PDU that came alone and is no notification: the answer to a request, mostly.
+    /// Takes a PDU that came alone and isn't a notification: usually the answer to a request.
     private func takeAnswer(_ pdu: ArraySlice<UInt8>, _ time: ReceptionTime) {
         // One that came alone is the whole of its array, and isn't copied.
         let octets = Array(pdu)
@@ -47,7 +47,7 @@ extension Bearer: ATTLinkReceiver {
                 // One that came alone is the whole of its array, and isn't copied.
                 let octets = Array(pdu.bytes)
                 if machine.received(octets, at: pdu.time, &output) { continue }
-                // Asking the kernel costs a system call; once is enough for what came in one go.
+                // Asking the kernel costs a system call; once per batch is enough.
                 let current = security ?? self.security
                 security = current
                 database.withLock { machine.served(octets, security: current, database: &$0, &output) }
@@ -76,8 +76,8 @@ extension Bearer: ATTLinkReceiver {
 }
 
 extension ReceivedPDUs {
-    /// The notifications of one characteristic that follow each other from a PDU on, and where they end; `nil` where it
-    /// is none. They change nothing in the machine.
+    /// The run of notifications of one characteristic that begins with this PDU, and where it ends; `nil` if the PDU
+    /// isn't a notification. They change nothing in the machine.
     fileprivate func notifications(from first: Int) -> (handle: UInt16, end: Int)? {
         guard first < count, let handle = GATTClient.handle(ofNotification: head(of: first)) else { return nil }
         var end = first + 1

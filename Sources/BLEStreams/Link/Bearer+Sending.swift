@@ -4,10 +4,10 @@ import Synchronization
 
 /// How PDUs are handed to the radio: see ``LinkMachine/SendingTurn``.
 extension Bearer {
-    /// PDUs of others that one caller sends beside its own, at most.
+    /// The maximum number of PDUs that one caller sends in a turn, including those of others.
     private static let turnLength = 64
 
-    /// Hands PDUs to the radio for as long as there are any and it takes them. The caller has the turn.
+    /// Hands PDUs to the radio as long as there are any and the radio accepts them. The caller has the turn.
     func send(_ first: LinkMachine.Outgoing) {
         var next: LinkMachine.Outgoing? = first
         var count = 0
@@ -27,24 +27,24 @@ extension Bearer {
         }
     }
 
-    /// Under a flood of other callers a turn would never end, and its caller not return.
+    /// Passes the turn on: under a flood of other callers it would never end, and its caller never return.
     private func passTurn(_ outgoing: LinkMachine.Outgoing) {
         let number = state.withLock { state in
             state.handOvers += 1
             return state.handOvers
         }
         var successor: RadioActivity? = timeline.schedule(after: .zero) { [weak self] in self?.send(outgoing) }
-        // It may have had its turn already, and have handed on: whose number is the last one is kept. The other one is
-        // let go outside the lock.
+        // The successor may already have had its turn, and passed it on: the one with the last number is kept. The
+        // other is released outside the lock.
         state.withLock { state in
             if state.handOvers == number { swap(&state.successor, &successor) }
         }
     }
 
-    /// Hands a command to the radio at once, where nothing else has to leave first: the short way of what needs no
-    /// answer and no waiting.
+    /// Hands a command to the radio at once, if nothing else must leave first: the short path for a command that needs
+    /// no answer and no wait.
     ///
-    /// - Returns: whether the radio took it; where it didn't, the command has to be begun as an operation.
+    /// - Returns: whether the radio accepted it; if not, begin the command as an operation.
     func sendAtOnce(_ command: [UInt8], pass: Pass? = nil) -> Bool {
         let rooms = state.withLock { $0.machine.takeTurn(forCommandOf: command.count, pass: pass) }
         guard let rooms else { return false }

@@ -4,13 +4,14 @@ import Synchronization
 
 /// The deadlines of the two halves, on one timer, and the waits of the database.
 ///
-/// Requests come and go much faster than they time out: the timer that is set stays set, and looks again when it fires.
+/// Requests come and go much faster than they time out, so a timer that is set stays set, and checks again when it
+/// fires.
 extension Bearer {
     struct Alarms {
-        /// Which timer of the client half runs, and when it is due.
+        /// The running timer of the client half, and when it is due.
         var client: (id: GATTClient.TimerID, due: Duration)?
         var server: (id: ATTServer.IndicationID, due: Duration)?
-        /// The one timer that is scheduled, and for when.
+        /// The only scheduled timer, and its time.
         var timer: RadioActivity?
         var time: Duration?
 
@@ -35,7 +36,7 @@ extension Bearer {
         }
     }
 
-    /// - Returns: when the time will be over.
+    /// - Returns: when the timer is due.
     private func setAlarm(in duration: Duration, _ state: inout State) -> Duration {
         let due = timeline.now + duration
         if let time = state.alarms.time, time <= due { return due }
@@ -57,7 +58,7 @@ extension Bearer {
         }
     }
 
-    /// A timer whose time is over; for one that isn't due yet the alarm is set again.
+    /// Takes a timer that is due; sets the alarm again for one that isn't due yet.
     private func takeDue<ID>(
         _ timer: WritableKeyPath<Alarms, (id: ID, due: Duration)?>,
         _ now: Duration,

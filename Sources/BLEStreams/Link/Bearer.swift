@@ -2,50 +2,51 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Drives the ``LinkMachine`` of one link: PDUs in, PDUs out, timers, and the end.
+/// Drives the ``LinkMachine`` of one link: PDUs in and out, timers, and the end.
 ///
-/// It holds no policy: the machine decides, this carries out. Everything arrives on the radio's context or on a caller's,
-/// as one ``step(_:)``: the machine is asked under the one lock there is, and what it says is done when that is left.
+/// It has no policy: the machine decides, the bearer carries out. Everything arrives on the radio's context or on a
+/// caller's, as one ``step(_:)``: the bearer asks the machine under its only lock, and does what the machine says after
+/// releasing it.
 final class Bearer: Sendable {
     typealias OperationID = LinkMachine.OperationID
     typealias Pass = LinkMachine.Pass
 
-    /// What else there is to do about a link; each is called without a lock.
+    /// Callbacks to the rest of the library; each is called without a lock.
     struct Surroundings: Sendable {
         /// What the peer did to our own attributes.
         var served: @Sendable (ATTServer.Output) -> Void = { _ in }
-        /// The peer wanted the link encrypted, and nothing came of it.
+        /// The peer wanted the link encrypted, and that failed.
         var securityFailed: @Sendable (BLEError) -> Void = { _ in }
-        /// What is to be kept of the peer for later links.
+        /// What to store about the peer for later links.
         var remember: @Sendable (DatabaseTracker.Memory) -> Void = { _ in }
-        /// What a peer that is bonded keeps switched on for the next link.
+        /// The subscriptions that a bonded peer keeps for the next link.
         var keep: @Sendable ([LinkMachine.KeptSubscription]) -> Void = { _ in }
         /// The peer's services have changed.
         var servicesChanged: @Sendable (GATTDatabase) -> Void = { _ in }
-        /// What the program demands of the link before it uses these characteristics.
+        /// The security that the program demands before certain characteristics are used.
         var demands: @Sendable () -> SecurityDemands = { SecurityDemands() }
         /// This side gives the link up, and the radio is about to drop it; perhaps more than once.
         var closing: @Sendable () -> Void = {}
-        /// Called once, as the last of all calls.
+        /// The link has ended. Called once, after all other calls.
         var ended: @Sendable (DisconnectReason) -> Void = { _ in }
     }
 
     struct State {
         var machine: LinkMachine
-        /// Who is told of the end of an operation, and who answers for it; the oldest first, and few.
+        /// The callers of operations, who are told of the end and give pairing answers; the oldest first, and few.
         var calls: [Call] = []
-        /// Wishes for a more secure link, until they are fulfilled or given up.
+        /// Wishes for a more secure link, until they are fulfilled or withdrawn.
         var raises: SmallTable<LinkMachine.RaiseID, Ending<Void>> = [:]
-        /// Makes the link more secure; `nil` where nobody does, and behind the end.
+        /// Makes the link more secure; `nil` if nobody does, and after the end.
         var raiser: SecurityRaiser?
         /// The waits of the database, by number.
         var waits: SmallTable<Int, RadioActivity> = [:]
         var alarms = Alarms()
         /// Called when the last subscription is switched off.
         var whenQuiet: (@Sendable () -> Void)?
-        /// Goes on with a turn to send that one caller has had for long enough.
+        /// Continues a turn to send that one caller has had for long enough.
         var successor: RadioActivity?
-        /// Counts the turns that were handed on.
+        /// The number of turns passed on.
         var handOvers = 0
     }
 
@@ -55,7 +56,7 @@ final class Bearer: Sendable {
         let caller: any OperationCaller
     }
 
-    /// Who is told of the operations that a step has ended, in their order; `nil` for one that was taken back.
+    /// The callers of the operations that a step has ended, in order; `nil` for one that was withdrawn.
     typealias Callers = Few<(any OperationCaller)?>
 
     let radioLink: any ATTLink
@@ -63,16 +64,16 @@ final class Bearer: Sendable {
     let database: SharedDatabase
     let surroundings: Surroundings
     let peripheral: BluetoothAddress
-    /// Whether there is a bond with the peer, as far as the program's files say.
+    /// Whether the program's files contain a bond with the peer.
     private let isBonded: Bool
     let state: Mutex<State>
 
     /// - Parameters:
     ///   - database: our own attributes.
-    ///   - servedClient: what is known of the peer as a client of them.
-    ///   - remembered: what the peer offered when it was met last.
-    ///   - tellsLater: whether it tells of services that it changed while there was no link.
-    ///   - isBonded: whether there is a bond with it, as far as the program's files say.
+    ///   - servedClient: what is known about the peer as a client of them.
+    ///   - remembered: the peer's services on the last link.
+    ///   - tellsLater: whether the peer reports services that it changed while there was no link.
+    ///   - isBonded: whether the program's files contain a bond with the peer.
     init(
         _ radioLink: any ATTLink,
         timeline: any Timeline,
@@ -102,7 +103,7 @@ final class Bearer: Sendable {
     /// Starts taking PDUs from the radio.
     ///
     /// - Parameters:
-    ///   - raiser: makes the link more secure for what is refused; it is held until the end.
+    ///   - raiser: makes the link more secure after a refusal; kept until the end of the link.
     ///   - kept: what the peer may have been subscribed to since an earlier link.
     func start(_ raiser: SecurityRaiser? = nil, kept: [LinkMachine.KeptSubscription] = []) {
         let now = timeline.now
@@ -113,7 +114,7 @@ final class Bearer: Sendable {
         radioLink.start(self)
     }
 
-    /// Gives the link up, for the given reason.
+    /// Gives up the link, for this reason.
     func close(_ reason: DisconnectReason) {
         state.withLock { $0.machine.close(reason) }
         disconnect()
@@ -132,8 +133,8 @@ final class Bearer: Sendable {
         change { state, output in body(&state.machine, &output) }
     }
 
-    /// Asks the machine, and notes whose it is; then does what it says: values are delivered, a PDU leaves and all that
-    /// follow it, and the rest in the order of ``carryOut(_:_:)``.
+    /// Asks the machine, and finds the callers concerned. Then does what the machine says: delivers values, sends the
+    /// next PDU and all that follow, and does the rest in the order of ``carryOut(_:_:)``.
     func change<Result>(_ body: (inout State, inout LinkMachine.Output) -> Result) -> Result {
         var output = LinkMachine.Output()
         var callers = Callers()
@@ -141,7 +142,7 @@ final class Bearer: Sendable {
         let result = state.withLock { state in
             if state.machine.early.isOpen { state.machine.now = timeline.now }
             let result = body(&state, &output)
-            // An indication is confirmed only once its consumer has it: what is delivered comes before what is sent.
+            // An indication is confirmed only once its consumer has it: deliver first, then send.
             if output.hasIndication {
                 state.machine.turn.isHeldBack = true
             } else {
@@ -168,7 +169,7 @@ final class Bearer: Sendable {
         }
     }
 
-    /// What has to be done under the lock, since later steps may undo it.
+    /// Does what must happen under the lock, since later steps may undo it.
     func prepare(_ state: inout State, _ output: LinkMachine.Output) -> Callers {
         set(output.clientTimer, output.serverTimer, &state)
         if let rest = output.rest {
@@ -185,7 +186,7 @@ final class Bearer: Sendable {
         return callers
     }
 
-    /// What is done without the lock, behind the deliveries.
+    /// Does what happens without the lock, after the deliveries.
     func carryOut(_ output: LinkMachine.Output, _ callers: Callers) {
         guard let rest = output.rest else { return tell(callers, output.finished) }
         for memory in rest.memory { surroundings.remember(memory) }
@@ -212,31 +213,31 @@ extension Bearer {
     /// ATT_MTU in force, in octets.
     var mtu: Int { state.withLock { $0.machine.client.mtu } }
 
-    /// Why the link is over; `nil` while it isn't.
+    /// Why the link has ended; `nil` while it is up.
     var end: DisconnectReason? { state.withLock { $0.machine.end ?? $0.machine.closeReason } }
 
-    /// Whether anything has come over the link.
+    /// Whether anything has been received.
     var hasReceived: Bool { state.withLock { $0.machine.hasReceived } }
 
     /// PDUs that the radio or kernel has dropped.
     var drops: Int { state.withLock { $0.machine.drops } }
 
-    /// PDUs for the client half that belonged to nothing, and were ignored.
+    /// The number of PDUs for the client half that were unexpected, and ignored.
     var ignored: Int { state.withLock { $0.machine.ignored } }
 
-    /// The attributes of the peer, where they may be used at once.
+    /// The peer's services; `nil` unless they may be used at once.
     var knownDatabase: GATTDatabase? { state.withLock { $0.machine.tracker.current } }
 
-    /// What was discovered of chosen services; nothing once everything is known.
+    /// What was discovered of chosen services; empty once all services are known.
     var chosen: ChosenServices { state.withLock { $0.machine.chosen } }
 
-    /// Whether the database in use was remembered from an earlier link.
+    /// Whether the services in use were remembered from an earlier link.
     var isFromMemory: Bool { state.withLock { $0.machine.tracker.isFromMemory } }
 
-    /// Whether something is to be remembered that was not known before this link.
+    /// Whether this link has changed what is remembered of the services.
     var hasChangedMemory: Bool { state.withLock { $0.machine.hasChangedMemory } }
 
-    /// Whether the hold has the link still.
+    /// Whether this hold still has the link.
     func isHeld(by pass: Pass?) -> Bool { state.withLock { $0.machine.lane.isHeld(by: pass) } }
 
     /// Whether the running task would wait for its own hold to end.
@@ -245,7 +246,7 @@ extension Bearer {
         return isHeld(by: own)
     }
 
-    /// How the link is protected at this moment. Nobody tells when that changes.
+    /// The security of the link at this moment. Nothing reports its changes.
     var security: ATTSecurity {
         let now = radioLink.security
         return ATTSecurity(
@@ -260,18 +261,18 @@ extension Bearer {
 // MARK: - The server half
 
 extension Bearer {
-    /// Lets something be done to the server half, and carries out what follows from it.
+    /// Runs the closure on the server half, and carries out the result.
     func serve<Output>(_ action: (inout ATTServer, inout AttributeDatabase) -> Output) -> Output {
         step { machine, _ in self.database.withLock { action(&machine.server, &$0) } }
     }
 
-    /// Has the server half take note of how the link is protected at this moment.
+    /// Updates the server half with the present security of the link.
     func refreshSecurity() {
         let now = security
         state.withLock { $0.machine.server.setSecurity(now) }
     }
 
-    /// Has the server half take note of a change of the attributes.
+    /// Updates the server half after a change of the attributes.
     func synchronize() {
         step { machine, output in
             let server = self.database.withLock { machine.server.synchronize(with: $0) }
@@ -279,7 +280,7 @@ extension Bearer {
         }
     }
 
-    /// Answers a question of the server half.
+    /// Answers a request that the server half has passed to the program.
     func respond(to token: ATTServer.RequestToken, with result: Result<[UInt8], ATTError>) {
         step { machine, output in
             let server = self.database.withLock { machine.server.respond(to: token, with: result, database: &$0) }

@@ -9,7 +9,7 @@ public struct CharacteristicValue: Hashable, Sendable {
     /// The time of reception.
     public let time: ReceptionTime
 
-    /// Whether the value was an indication, whose arrival the peer has confirmed.
+    /// Whether the value came as an indication, whose arrival this side confirms to the peer.
     public let isIndication: Bool
 
     /// Makes a value.

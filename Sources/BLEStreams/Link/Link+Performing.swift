@@ -1,11 +1,11 @@
 import BLEProtocol
 import BLERadio
 
-/// How an operation is carried out: it waits for the link, for what it names to be found, and for its answer.
+/// How an operation is carried out: it waits for the link, for the discovery of what it names, and for its answer.
 extension Link {
-    /// A characteristic that may be used at once; `nil` where the peer must be asked, or the link may have to be more secure.
+    /// A characteristic that may be used at once; `nil` if the peer must be asked, or the link may need more security.
     ///
-    /// - Throws: ``BLEError/Code/notFound`` or ``BLEError/Code/servicesChanged`` where everything is known.
+    /// - Throws: ``BLEError/Code/notFound`` or ``BLEError/Code/servicesChanged`` if all services are known.
     func known(_ selector: CharacteristicSelector, operation: String) throws -> Characteristic? {
         do throws(LinkFailure) {
             return try bearer.known(selector)
@@ -15,7 +15,7 @@ extension Link {
         }
     }
 
-    /// Finds a characteristic; without waiting once the services are known.
+    /// Finds a characteristic, without waiting if the services are known.
     package func characteristic(
         _ selector: CharacteristicSelector,
         operation: String,
@@ -46,7 +46,7 @@ extension Link {
         )
     }
 
-    /// Runs one procedure that names what it needs by handles, or needs none.
+    /// Runs one procedure that names attributes by their handles, or names none.
     func perform<Procedure: GATTProcedure>(
         _ procedure: Procedure,
         operation: String,
@@ -56,8 +56,8 @@ extension Link {
         try await outcome(of: .handles(procedure), operation, object, timeout)
     }
 
-    /// Begins an operation when the link is free for it; exactly one outcome comes, unless the returned closure is called
-    /// before. For what nobody waits for: see ``outcome(of:_:_:_:)``.
+    /// Begins an operation when the link is free for it. Exactly one outcome follows, unless the returned closure is
+    /// called first. For operations that nobody awaits; see ``outcome(of:_:_:_:)``.
     func start<Success: Sendable>(
         _ target: LinkMachine.Target,
         operation: String,
@@ -82,7 +82,7 @@ extension Link {
         return { bearer.cancel(caller) }
     }
 
-    /// Begins an operation when the link is free for it, and waits for what comes of it.
+    /// Begins an operation when the link is free for it, and waits for the outcome.
     func outcome<Success: Sendable>(
         of target: LinkMachine.Target,
         _ operation: String,
@@ -95,7 +95,7 @@ extension Link {
         return value
     }
 
-    /// The wait of an operation that is about to be begun.
+    /// The wait of an operation that is about to begin.
     func wait(for operation: String, _ object: OperationObject, isFound: Bool) throws -> OperationWait {
         if bearer.wouldWaitForItself(with: pass) {
             if let end = bearer.end { throw BLEError.linkEnded(end, operation: operation, object: "\(object)") }

@@ -10,7 +10,8 @@ extension Link: CharacteristicAccess {
         _ body: (Link) async throws -> Output
     ) async throws -> Output { try await body(self) }
 
-    /// Reads a value; one named by its handle without discovery, and without checking its properties.
+    /// Reads a value. A characteristic named by its handle is read without discovery, and its properties aren't
+    /// checked.
     @usableFromInline
     func octets(of selector: CharacteristicSelector, _ timeout: Duration?) async throws -> CharacteristicValue {
         let target: LinkMachine.Target =
@@ -19,7 +20,7 @@ extension Link: CharacteristicAccess {
             } else {
                 .characteristic(selector, anyOf: .read) { ReadValue(handle: $0.valueHandle) }
             }
-        // Not by the generic way of the others: here it is known what comes.
+        // Without the generic path of other operations: the type of the result is known here.
         let object = OperationObject(.of, selector, peripheral.address)
         let wait = try wait(for: "read", object, isFound: target.isFound)
         guard case .octets(let octets) = try await wait.success(of: target, within: timeout) else {

@@ -72,7 +72,7 @@ extension Link {
         _ object: OperationObject,
         _ deadline: Duration?
     ) async throws -> [Link.AttributeValue] {
-        // A value that fills its place in the answer may go on behind it. On a resumed link the place may be larger.
+        // A value that fills its place in the answer may be longer. On a resumed link the place may be larger.
         let longest = min(253, mtu - 4)
         var values: [Link.AttributeValue] = []
         for entry in found {

@@ -37,7 +37,8 @@ extension Link {
 
     // Inlined down to the first possible wait, so that a write that need not wait costs no asynchronous frames.
 
-    /// Writes a value; to a characteristic named by its handle without discovery, and without checking its properties.
+    /// Writes a value. A characteristic named by its handle is written without discovery, and its properties aren't
+    /// checked.
     @inlinable
     func write(
         _ value: [UInt8],

@@ -35,10 +35,10 @@ public final class Link: Sendable {
     /// The peripheral's stored bonds when the link was made.
     let keptBonds: [Bond]
 
-    /// What it may have been subscribed to since an earlier link.
+    /// The subscriptions that the peripheral may have kept from an earlier link.
     private let keptSubscriptions: [LinkMachine.KeptSubscription]
 
-    /// - Parameter record: what was kept of the peripheral: no file is read here, on the radio's thread.
+    /// - Parameter record: what is stored about the peripheral: no file is read here, on the radio's thread.
     init(peripheral: Peripheral, radioLink: any ATTLink, record: PeerRecord) {
         self.peripheral = peripheral
         keptBonds = record.bonds(with: peripheral.address)
@@ -64,8 +64,8 @@ public final class Link: Sendable {
             Bearer.Surroundings(
                 securityFailed: { [store = peripheral.core.store] error in store.warn(error) },
                 remember: { memory.take($0) },
-                // A peer without a bond keeps nothing, and no file is opened for it. What one keeps that has paired on this
-                // very link tells of itself by its values.
+                // A peer without a bond keeps nothing, so no file is opened for it. If it has paired on this link, its
+                // values will reveal what it keeps.
                 keep: { if mayKeep { memory.keep($0) } },
                 servicesChanged: { watchers.tell($0) },
                 demands: { [preferences = peripheral.core.preferences] in preferences.demands(on: peripheral.address) },
@@ -243,7 +243,7 @@ extension Link {
             lifetime.end.whenEnded { _ in finish(()) }
         }
         await raiser.answersEnded()
-        // A program may end right after this: its knowledge must be on the disk by then.
+        // A program may end right after this: what it has learned must be on the disk by then.
         if bearer.hasChangedMemory { await peripheral.core.store.flush(on: timeline) }
     }
 }

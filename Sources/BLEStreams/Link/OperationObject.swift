@@ -1,6 +1,6 @@
 import BLEProtocol
 
-/// The object of a link's operation. Only an error puts it into words: `of 2A37 of C4:F2:17:1A:1D:BB`.
+/// The object of a link's operation; only an error puts it into words: `of 2A37 of C4:F2:17:1A:1D:BB`.
 struct OperationObject: Sendable, CustomStringConvertible {
     enum Relation: String { case of, to }
 
@@ -47,7 +47,7 @@ struct OperationObject: Sendable, CustomStringConvertible {
         return beginning + middle + "\(peripheral)"
     }
 
-    /// The attributes alone; empty where it is about the peripheral.
+    /// The attributes alone; empty if the object is the peripheral itself.
     var attribute: String {
         switch attributes {
         case .one(let attribute)?: "\(attribute)"

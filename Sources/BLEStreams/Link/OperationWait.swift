@@ -2,22 +2,22 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Somebody who has begun an operation on a link, and is told how it ends.
+/// The caller of an operation on a link, who is told how it ends.
 protocol OperationCaller: AnyObject, Sendable {
-    /// The operation has ended. Called once, without a lock, unless it is taken back before.
+    /// The operation has ended. Called once, without a lock, unless the operation is withdrawn first.
     func ended(_ result: Result<GATTSuccess, LinkFailure>)
 
-    /// Who answers where the link has to be made more secure for it; `nil`: nobody.
+    /// The pairing answers, if the link must be made more secure for it; `nil`: none.
     var answers: PairingAnswers? { get }
 }
 
-/// The wait of one operation, from its call to its outcome, and what an error says of it: one object that stands for all of
-/// this, so that nothing else has to be allocated for a value.
+/// The wait of one operation, from its call to its outcome, and the words for its errors: all in one object, so that a
+/// value costs no other allocation.
 ///
-/// It keeps what ``reply(on:limit:unwanted:isolation:start:)`` promises: there is one outcome, whichever comes first of the
-/// bearer's, the limit and the cancellation; who is cancelled returns at once, and the operation is taken back, once. Its
-/// state has no type parameter: metadata of generic state is asked for when it is made and when it is let go, which took a
-/// tenth of a read.
+/// It keeps the promise of ``reply(on:limit:unwanted:isolation:start:)``: there is one outcome, whichever comes first
+/// of the bearer's, the limit and the cancellation; a cancelled caller returns at once, and the operation is withdrawn,
+/// once. Its state has no type parameter: the metadata of generic state is looked up when it is created and when it is
+/// destroyed, which took a tenth of a read.
 final class OperationWait: OperationCaller {
     typealias Continuation = UnsafeContinuation<GATTSuccess, any Error>
 
@@ -30,11 +30,12 @@ final class OperationWait: OperationCaller {
     private let link: Link
     private let operation: String
     private let object: OperationObject
-    /// Whether the object has to be found first.
+    /// Whether the object must be found first.
     private let isFound: Bool
     private let state = Mutex(State())
-    /// Whether nobody waits any more while the operation may be under way. Set before it is taken back, and read behind its
-    /// beginning, with the lock of the bearer between: whichever of the two comes second takes it back.
+    /// Whether nobody waits any more while the operation may be in progress. It is set before the withdrawal, and read
+    /// after the beginning, with the bearer's lock in between: whichever of the two comes second withdraws the
+    /// operation.
     private let isAbandoned = Atomic(false)
 
     init(_ link: Link, _ operation: String, _ object: OperationObject, isFound: Bool) {
@@ -46,7 +47,7 @@ final class OperationWait: OperationCaller {
 
     var answers: PairingAnswers? { link.answers }
 
-    /// Begins the operation, waits for its outcome, and has the handlers of events hear of it.
+    /// Begins the operation, waits for its outcome, and reports it to the event handlers.
     @inline(__always)
     func success(
         of target: LinkMachine.Target,
@@ -65,7 +66,7 @@ final class OperationWait: OperationCaller {
         }
     }
 
-    /// Begins the operation, and waits for its outcome. Inlined: a frame for this alone would be made for each value.
+    /// Begins the operation, and waits for its outcome. Inlined, to save a frame for each value.
     @inline(__always)
     private func outcome(
         of target: LinkMachine.Target,
@@ -73,16 +74,17 @@ final class OperationWait: OperationCaller {
         isolation actor: isolated (any Actor)? = #isolation
     ) async throws -> GATTSuccess {
         try await withTaskCancellationHandler {
-            // Captured, it makes the closure the actor's: else a wait on the main actor takes two changes of thread more.
+            // The capture isolates the closure to the actor: otherwise a wait on the main actor takes two more changes
+            // of thread.
             _ = actor
-            // Unchecked: it is this object that sees to it that there is one outcome.
+            // Unchecked: this object itself ensures that there is one outcome.
             return try await withUnsafeThrowingContinuation { begin(target, timeout, $0) }
         } onCancel: {
             abandon(CancellationError())
         }
     }
 
-    /// Begins the operation. The outcome may be there before this has returned.
+    /// Begins the operation. The outcome may come before this returns.
     private func begin(_ target: LinkMachine.Target, _ timeout: Duration?, _ continuation: Continuation) {
         let isCancelled = state.withLock { state in
             if !state.isOver { state.continuation = continuation }
@@ -127,7 +129,7 @@ final class OperationWait: OperationCaller {
         link.bearer.cancel(self)
     }
 
-    /// Ends the wait, and takes what it holds; `nil` where it is over.
+    /// Ends the wait, and takes what it holds; `nil` if it is over already.
     private func take(isAbandoned: Bool = false) -> (Continuation?, RadioActivity?)? {
         state.withLock { state in
             guard !state.isOver else { return nil }
@@ -168,7 +170,7 @@ final class OperationCallback: OperationCaller {
 }
 
 extension Result<GATTSuccess, LinkFailure> {
-    /// The outcome with the type that belongs to what was begun.
+    /// The outcome with the type that belongs to the operation.
     func typed<Typed>() -> Result<Typed, LinkFailure> where Typed: Sendable {
         switch self {
         case .success(let success):

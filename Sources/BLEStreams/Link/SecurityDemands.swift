@@ -1,6 +1,6 @@
 import BLEProtocol
 
-/// How secure a link has to be for the use of which characteristics, as the program has named them.
+/// The security that a link must have for certain characteristics, as the program has named them.
 struct SecurityDemands: Equatable {
     private var levels: [CharacteristicSelector: LinkSecurity.Level] = [:]
 
@@ -11,13 +11,13 @@ struct SecurityDemands: Equatable {
         set { levels[selector] = newValue }
     }
 
-    /// The highest level that is demanded for a characteristic of this database; `nil`: none is.
+    /// The highest level demanded for a characteristic of this database; `nil` if none is.
     func level(for characteristic: Characteristic, in database: GATTDatabase) -> LinkSecurity.Level? {
         if levels.isEmpty { return nil }
         return levels.lazy.filter { $0.key.demands(characteristic, in: database) }.map(\.value).max()
     }
 
-    /// The highest level that is demanded for what a procedure reads or writes: characteristics, or descriptors of theirs.
+    /// The highest level demanded for what a procedure reads or writes: characteristics or their descriptors.
     func level(for procedure: any GATTProcedure, in database: GATTDatabase) -> LinkSecurity.Level? {
         if levels.isEmpty { return nil }
         let (handles, type) = (procedure.handles, procedure.attributeType)
@@ -27,14 +27,14 @@ struct SecurityDemands: Equatable {
                 $0.uuid == type || $0.descriptor(type) != nil
             }
         }
-        // Also where the database doesn't know what the procedure names.
+        // Applies even if the database doesn't contain what the procedure names.
         let named = levels.lazy.filter { $0.key.isNamed(by: handles, type) }.map(\.value)
         return (used.compactMap { level(for: $0, in: database) } + named).max()
     }
 }
 
 extension CharacteristicSelector {
-    /// Whether a procedure names what this does, by one of its handles or the type.
+    /// Whether a procedure names the same, by one of its handles or its type.
     fileprivate func isNamed(by handles: [UInt16], _ type: BluetoothUUID?) -> Bool {
         switch self {
         case .uuid(let uuid, _): uuid == type
@@ -45,7 +45,7 @@ extension CharacteristicSelector {
         }
     }
 
-    /// Whether what is demanded of the characteristic that this names is demanded of that one.
+    /// Whether a demand for this selector applies to that characteristic.
     fileprivate func demands(_ characteristic: Characteristic, in database: GATTDatabase) -> Bool {
         switch self {
         case .uuid(let uuid, service: nil): characteristic.uuid == uuid
@@ -53,7 +53,7 @@ extension CharacteristicSelector {
             characteristic.uuid == uuid
                 && database.services.contains { $0.uuid == service && $0.characteristics.contains(characteristic) }
         case .handle(let handle): database.characteristic(containing: handle) == characteristic
-        // Once it is no more where it was, any of its type may be it.
+        // Once it is no longer where it was, any characteristic of its type may be it.
         case .exactly(let wanted):
             characteristic.uuid == wanted.uuid
                 && (characteristic.valueHandle == wanted.valueHandle

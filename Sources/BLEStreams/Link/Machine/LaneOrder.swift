@@ -60,7 +60,7 @@ struct LaneOrder {
         return true
     }
 
-    /// An operation that was begun with ``beginInstant(pass:)`` is over; who may begin now.
+    /// An operation begun with ``beginInstant(pass:)`` has ended; returns what may begin now.
     mutating func endInstant() -> [ID] {
         instants -= 1
         return admit()
@@ -104,7 +104,7 @@ struct LaneOrder {
         return waiting.map(\.id)
     }
 
-    /// Whether no operation is under way.
+    /// Whether no operation is in progress.
     private var isQuiet: Bool { operations.isEmpty && instants == 0 }
 
     private mutating func admit() -> [ID] {

@@ -1,37 +1,38 @@
 import BLEProtocol
 
-/// What is known of the peer's attributes, and what follows when that changes.
+/// What is known about the peer's attributes, and what follows from a change.
 extension LinkMachine {
-    /// The peer has answered Database Out Of Sync: looks what is different.
+    /// The peer has answered Database Out Of Sync: finds out what is different.
     mutating func outOfSync(_ output: inout Output) {
         chosen = ChosenServices()
         take(tracker.outOfSync(), &output)
     }
 
-    /// An operation of the program was put in the queue: what settles a trusted database may follow it.
+    /// An operation of the program is in the queue: the requests that verify a remembered database may follow it.
     mutating func settle(_ output: inout Output) {
         if tracker.mustSettle { take(tracker.operationBegan(), &output) }
     }
 
-    /// Forgets what is known, here and for later links: whoever waits for it, or asks next, has it discovered.
+    /// Forgets the peer's services, here and for later links: they are discovered again for whoever waits for them, or
+    /// asks next.
     mutating func forget(_ output: inout Output) {
         take(tracker.forget(), &output)
         if !waitingForDatabase.isEmpty { take(tracker.want(), &output) }
     }
 
-    /// Takes note of what was discovered of chosen services.
+    /// Records what was discovered of chosen services.
     mutating func add(_ found: GATTDatabase, of uuids: [BluetoothUUID]) {
         if tracker.current == nil { chosen.add(found, of: uuids) }
     }
 
-    /// A wait that the tracker asked for is over, or the one for those who claim early values.
+    /// A wait of the tracker is over, or the one for subscribers that claim early values.
     mutating func waited(_ number: Int, _ output: inout Output) {
         if number == Self.earlyWait { return claimsAreOver(&output) }
         take(tracker.waited(number), &output)
     }
 
-    /// Finds a characteristic that may be used at once; `nil` where the peer must be asked, or the link may have to be more
-    /// secure for it.
+    /// Finds a characteristic that may be used at once; `nil` if the peer must be asked, or the link may need more
+    /// security for it.
     func known(_ selector: CharacteristicSelector) throws(LinkFailure) -> Characteristic? {
         let found: Characteristic?
         if let database = tracker.current {
@@ -46,7 +47,7 @@ extension LinkMachine {
     // MARK: - What the tracker asks for
 
     mutating func take(_ step: DatabaseTracker.Output, _ output: inout Output) {
-        // They are a part of what is known now, or may mean something else.
+        // They are part of what is known now, or may mean something else.
         if step.known != nil || step.stale != nil || step.memory == .forget { chosen = ChosenServices() }
         if let memory = step.memory {
             output.add { $0.memory.append(memory) }
@@ -71,7 +72,7 @@ extension LinkMachine {
 
     private mutating func answer(_ output: inout Output) {
         for id in waitingForDatabase {
-            // What one of them brings about may put it in doubt again for the others.
+            // The effect of one answer may put the database in doubt again for the others.
             guard let database = tracker.current else { return }
             known(database, id, &output)
         }
@@ -130,7 +131,7 @@ extension LinkMachine {
         take(tracker.probed(number, found), &output)
     }
 
-    /// Any answer but a hash of the right length means that there is none to go by.
+    /// Any answer except a hash of the right length means that there is no usable hash.
     mutating func hashRead(_ number: Int, _ outcome: Result<GATTSuccess, GATTFailure>, _ output: inout Output) {
         searches[number] = nil
         let hash: Result<[UInt8]?, GATTFailure>
@@ -146,7 +147,7 @@ extension LinkMachine {
 }
 
 extension CharacteristicSelector {
-    /// The characteristic that is meant.
+    /// The characteristic that the selector names.
     func find(in database: GATTDatabase) -> Result<Characteristic, LinkFailure> {
         let found: Characteristic? =
             switch self {

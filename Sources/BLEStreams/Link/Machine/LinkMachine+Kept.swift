@@ -1,11 +1,12 @@
 import BLEProtocol
 
-/// What the peer still sends though nobody here wants it, and how it is switched off.
+/// Values that the peer still sends though nobody here wants them, and how they are switched off.
 ///
-/// A peer keeps its configurations for a central that it is bonded with (Core Specification, Vol 3, Part G, 3.3.3.3), so
-/// what was subscribed to when a link was lost is on when the next one begins. Whoever still wants the values subscribes
-/// then, and is given those that came early. When that time is over, or the link is left before, what nobody has claimed is
-/// switched off: as an operation that waits for its turn, so it delays nothing that the program does.
+/// A peer keeps its configurations for a central that it is bonded with (Core Specification, Vol 3, Part G, 3.3.3.3),
+/// so subscriptions of a lost link are still on when the next one begins. Whoever still wants the values subscribes
+/// then, and gets those that came early. When that time is over, or when this side closes the link before, the machine
+/// switches off what nobody has claimed: as an operation that waits for its turn, so it delays nothing that the program
+/// does.
 extension LinkMachine {
     /// A subscription that the peer may have kept from an earlier link.
     struct KeptSubscription: Hashable, Sendable {
@@ -13,27 +14,27 @@ extension LinkMachine {
         var valueHandle: UInt16
     }
 
-    /// What is on and was not asked for on this link.
+    /// What the peer sends without having been asked on this link.
     struct Unclaimed: Sendable {
-        /// A peer may send values of any handle.
+        /// A limit, since a peer may send values of any handle.
         static let limit = 64
 
-        /// By value handle: which characteristic it must be; `nil` where a value alone has told of it.
+        /// By value handle: the type that the characteristic must have; `nil` if only a value has revealed it.
         var handles: SmallTable<UInt16, BluetoothUUID?> = [:]
-        /// What has been switched off, or refused that; once on a link.
+        /// What was switched off, or tried in vain; once on a link.
         var tried: [UInt16] = []
-        /// What was kept for this link.
+        /// What was stored for this link.
         var remembered: [KeptSubscription] = []
-        /// Whether the end of the time in which values are early is waited for.
+        /// Whether the wait for the end of the early time has begun.
         var isWaiting = false
-        /// Whether that is over.
+        /// Whether that wait is over.
         var isDue = false
     }
 
     /// The number of that wait; those of the ``DatabaseTracker`` are greater.
     static let earlyWait = 0
 
-    /// Takes note of what the peer may have kept.
+    /// Records what the peer may have kept.
     mutating func expect(_ kept: [KeptSubscription], _ output: inout Output) {
         guard !kept.isEmpty else { return }
         unclaimed.remembered = kept
@@ -41,7 +42,7 @@ extension LinkMachine {
         waitForClaims(&output)
     }
 
-    /// A value has come that nobody wants.
+    /// A value has arrived that nobody wants.
     mutating func foundUnclaimed(_ handle: UInt16, _ output: inout Output) {
         guard closedToSubscribers == nil, unclaimed.handles[handle] == nil, !unclaimed.tried.contains(handle),
             unclaimed.handles.count < Unclaimed.limit, !table.hasEntry(handle)
@@ -58,15 +59,15 @@ extension LinkMachine {
         output.add { $0.waits.append(.start(Self.earlyWait, left)) }
     }
 
-    /// Nobody can claim any more what came early.
+    /// Early values can no longer be claimed.
     mutating func claimsAreOver(_ output: inout Output) {
         unclaimed.isDue = true
         switchOffUnclaimed(&output)
     }
 
-    /// Has what nobody has claimed switched off, where it is known what the handles mean or one request tells.
+    /// Switches off what nobody has claimed, if the meaning of the handles is known, or one request tells it.
     ///
-    /// - Parameter isLast: whether this side is about to close the link, so that nothing more is found out.
+    /// - Parameter isLast: whether this side is about to close the link: then nothing more is requested to find out.
     mutating func switchOffUnclaimed(isLast: Bool = false, _ output: inout Output) {
         guard end == nil, !unclaimed.handles.isEmpty else { return }
         guard tracker.current != nil || !isLast && tracker.hasMemory else { return }
@@ -77,14 +78,14 @@ extension LinkMachine {
         unclaimed.handles = [:]
     }
 
-    /// It is this one's turn to be switched off, where it is what it was and nobody wants it meanwhile.
+    /// Switches this characteristic off when its turn has come, if it is still the same and nobody wants it meanwhile.
     mutating func switchOff(
         _ found: Characteristic,
         ifIs uuid: BluetoothUUID?,
         _ place: LaneOrder.ID?,
         _ output: inout Output
     ) {
-        // What is told of changed services is the link's own concern.
+        // Indications of Service Changed are the link's own concern.
         guard uuid == nil || uuid == found.uuid, found.uuid != AttributeType.serviceChanged,
             let descriptor = found.clientConfiguration?.handle
         else { return rest(place, &output) }
@@ -97,7 +98,7 @@ extension LinkMachine {
         for (handle, uuid) in unclaimed.handles where uuid == nil { unclaimed.handles[handle] = nil }
     }
 
-    /// What the peer keeps if it is bonded and the link ends now; `nil` where it is what was remembered.
+    /// What the peer keeps if it is bonded and the link ends now; `nil` if that is the same as stored before.
     func keptSubscriptions() -> [KeptSubscription]? {
         var kept: [UInt16: BluetoothUUID] = [:]
         for handle in table.handlesInUse where handle != serviceChanged?.handle {

@@ -1,7 +1,7 @@
 import BLEProtocol
 
 extension LinkMachine {
-    /// Begins an operation as soon as the lane lets it; it ends exactly once, unless it is cancelled before.
+    /// Begins an operation as soon as the lane admits it. It ends exactly once, unless it is cancelled first.
     ///
     /// - Parameter pass: in whose name.
     mutating func begin(_ target: Target, pass: Pass? = nil, _ output: inout Output) -> OperationID {
@@ -19,7 +19,7 @@ extension LinkMachine {
         return id
     }
 
-    /// Ends an operation without an outcome, wherever it is; one that has ended is ignored.
+    /// Ends an operation without an outcome, at any stage; one that has ended is ignored.
     mutating func cancel(_ id: OperationID, _ output: inout Output) {
         guard let index = index(of: id) else { return }
         let (stage, place) = (operations[index].stage, operations[index].place)
@@ -34,12 +34,12 @@ extension LinkMachine {
         leave(place, &output)
     }
 
-    /// Gives a place in the lane back; again it does nothing.
+    /// Releases a place in the lane. Repeated calls have no effect.
     mutating func leave(_ place: LaneOrder.ID?, _ output: inout Output) {
         if let place { admit(lane.end(place), &output) }
     }
 
-    /// Lets those begin whose turn it is.
+    /// Begins the operations whose turn it is.
     mutating func admit(_ granted: [LaneOrder.ID], _ output: inout Output) {
         for place in granted {
             if let id = operations.first(where: { $0.place == place })?.id { enter(id, &output) }
@@ -64,7 +64,7 @@ extension LinkMachine {
         }
     }
 
-    /// Has the link as secure as is demanded for what a procedure reads or writes.
+    /// Makes the link as secure as demanded for what a procedure reads or writes.
     private mutating func secure(_ procedure: any GATTProcedure, _ id: OperationID, _ output: inout Output) {
         guard !demands.isEmpty else { return use(procedure, id, &output) }
         // A search names nothing.
@@ -72,7 +72,7 @@ extension LinkMachine {
         know(id, &output)
     }
 
-    /// Runs a procedure whose handles mean what the database of now says.
+    /// Runs a procedure whose handles refer to the present database.
     mutating func use(_ procedure: any GATTProcedure, _ id: OperationID, _ output: inout Output) {
         if let index = index(of: id) { operations[index].database = tracker.current }
         run(procedure, id, &output)
@@ -95,7 +95,7 @@ extension LinkMachine {
         }
     }
 
-    /// Goes on as soon as it is known what the peer offers.
+    /// Continues once the peer's services are known.
     private mutating func know(_ id: OperationID, _ output: inout Output) {
         if let database = tracker.current { return known(database, id, &output) }
         if let end { return finish(id, .failure(.search(.disconnected(end))), &output) }
@@ -104,7 +104,7 @@ extension LinkMachine {
         take(tracker.want(), &output)
     }
 
-    /// It is known what the peer offers.
+    /// The peer's services are known.
     mutating func known(_ database: GATTDatabase, _ id: OperationID, _ output: inout Output) {
         guard let index = index(of: id) else { return }
         if case .handles(let procedure) = operations[index].target {
@@ -129,7 +129,8 @@ extension LinkMachine {
             if let level { return raise(to: level, for: nil, id, &output) }
             return use(procedure, id, &output)
         }
-        // Without discovery on this link the handles are from an earlier one, and right where nothing has changed since.
+        // Without discovery on this link, the handles are from an earlier one, and correct if nothing has changed
+        // since.
         let isSame =
             operations[index].database
             .map { former in procedure.handles.allSatisfy { former.means($0, theSameAs: database) } }
@@ -137,7 +138,7 @@ extension LinkMachine {
         if isSame { run(procedure, id, &output) } else { finish(id, .failure(.servicesChanged), &output) }
     }
 
-    /// A characteristic was found: raises the link where the program demands that for it.
+    /// A characteristic was found: raises the link if the program demands that for it.
     private mutating func use(_ found: Characteristic, _ id: OperationID, _ output: inout Output) {
         let isSwitchOff = index(of: id).map { operations[$0].target.isSwitchOff } ?? false
         if !isSwitchOff, !demands.isEmpty,
@@ -204,7 +205,7 @@ extension LinkMachine {
         if case .handles = operations[index].target { know(id, &output) } else { find(id, &output) }
     }
 
-    /// The hold has the link: its place is its pass, and stays until it is given back.
+    /// The hold has the link: its place is its pass, and stays until it is released.
     private mutating func granted(_ index: Int, _ output: inout Output) {
         let hold = operations.remove(at: index)
         guard let place = hold.place else { return }
@@ -237,13 +238,13 @@ extension GATTFailure {
         if case .attribute(.databaseOutOfSync, _) = self { true } else { false }
     }
 
-    /// What the peer has answered, where it refuses.
+    /// The peer's error, if it refuses because the link isn't secure enough.
     var refused: ATTError? {
         if case .attribute(let error, _) = self, error.isOfSecurity { error } else { nil }
     }
 }
 
-/// Does nothing when its turn has come: then nothing that was begun before is under way any more.
+/// Does nothing when its turn comes: then nothing begun before is in progress any more.
 private struct SlotBarrier: GATTProcedure {
     func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<Void> { .finished(()) }
 }

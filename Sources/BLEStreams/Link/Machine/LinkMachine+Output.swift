@@ -1,9 +1,9 @@
 import BLEProtocol
 
 extension LinkMachine {
-    /// What a step leads to; each lane stands by itself, and most are empty.
+    /// The result of a step; its lanes are independent, and most are empty.
     struct Output: Equatable {
-        /// Values for consumers, in order; before all else.
+        /// Values for consumers, in order; delivered before all else.
         var deliveries: [Delivery] = []
         /// Whether an indication is among them: nothing is sent before it has been delivered.
         var hasIndication = false
@@ -12,23 +12,23 @@ extension LinkMachine {
         /// The transaction timer of each half.
         var clientTimer: GATTClient.TimerCommand?
         var serverTimer: ATTServer.TimerCommand?
-        /// What most steps don't lead to; `nil` where nothing of it is to be done.
+        /// The rarely used lanes; `nil` if all are empty.
         var rest: Rest?
     }
 
-    /// The lanes that are seldom used: together, so that a step without them doesn't pay for each.
+    /// The rarely used lanes, together, so that a step without them doesn't pay for each.
     struct Rest: Equatable {
-        /// What consumers are told beside their values, in order.
+        /// What consumers are told besides their values, in order.
         var notices: [Notice] = []
         /// What the peer did to our own attributes.
         var served: [ATTServer.Output] = []
         /// The waits of ``DatabaseTracker``.
         var waits: [Wait] = []
-        /// The link is to be made more secure, or need not be any more.
+        /// Requests to make the link more secure, and withdrawals of them.
         var raises: [Raise] = []
-        /// What is to be kept of the peer for later links.
+        /// What to store about the peer for later links.
         var memory: [DatabaseTracker.Memory] = []
-        /// What the peer keeps switched on if it is bonded, where that is not what was kept before.
+        /// What the peer keeps switched on if it is bonded; `nil` if that is the same as stored before.
         var kept: [KeptSubscription]?
         /// The peer's services have changed: the new ones.
         var changed: GATTDatabase?
@@ -38,7 +38,7 @@ extension LinkMachine {
         var mustDisconnect = false
     }
 
-    /// Values of one characteristic that came one after the other.
+    /// Consecutive values of one characteristic.
     struct Delivery: Equatable {
         let handle: UInt16
         let consumers: [ValueConsumer]
@@ -52,15 +52,15 @@ extension LinkMachine {
     }
 
     enum Notice: Equatable {
-        /// The wish is queued: what is begun now follows it on air. Again when the services have changed.
+        /// The subscription is queued: what begins now follows it on air. Repeated when the services have changed.
         case registered(ValueConsumer, Characteristic)
         /// The peer has confirmed that it sends the values.
         case armed(ValueConsumer)
-        /// So many values were dropped before they came here.
+        /// This many values were dropped before they arrived here.
         case lost(ValueConsumer, Int)
-        /// Values wait for it: ``LinkMachine/takeHeld(_:)`` until there are none.
+        /// Values wait for the consumer: call ``LinkMachine/takeHeld(_:)`` until there are none.
         case held(ValueConsumer, Subscription.ID)
-        /// No more values come; `nil` where this side wanted that.
+        /// No more values come; `nil` if this side has ended them.
         case ended(ValueConsumer, LinkFailure?)
     }
 
@@ -70,26 +70,26 @@ extension LinkMachine {
         case cancel(Int)
     }
 
-    /// Names a wish for a more secure link until it is fulfilled or given up.
+    /// Identifies a wish for a more secure link until it is fulfilled or withdrawn.
     typealias RaiseID = Int
 
     enum Raise: Equatable {
-        /// The link is to be at this level.
+        /// Raise the link to this level.
         case toLevel(LinkSecurity.Level, RaiseID, Asker)
-        /// The peer has refused something, which may need a more secure link.
+        /// The peer has refused something that may need a more secure link.
         case afterRefusal(ATTError, RaiseID, Asker)
-        /// Nobody wants it any more.
+        /// The wish is withdrawn.
         case leave(RaiseID)
     }
 
-    /// Who answers what a pairing asks.
+    /// The source of pairing answers.
     enum Asker: Equatable {
         case operation(OperationID)
-        /// Whichever of them has answers.
+        /// The first of them that has answers.
         case consumers([ValueConsumer])
     }
 
-    /// What came of a wish for a more secure link.
+    /// The outcome of a wish for a more secure link.
     enum Raised: Sendable {
         case done
         case failed(BLEError)
@@ -99,7 +99,7 @@ extension LinkMachine {
 }
 
 extension LinkMachine.Output {
-    /// Asks for something that most steps don't lead to.
+    /// Adds something to the rarely used lanes.
     mutating func add(_ body: (inout LinkMachine.Rest) -> Void) {
         var all = rest.take() ?? LinkMachine.Rest()
         body(&all)

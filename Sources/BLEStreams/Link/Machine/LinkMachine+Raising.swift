@@ -18,7 +18,7 @@ extension LinkMachine {
     /// The peer has refused an operation because the link isn't secure enough.
     mutating func refused(_ id: OperationID, _ failure: GATTFailure, _ error: ATTError, _ output: inout Output) {
         guard let index = index(of: id) else { return }
-        // Raised since it began, for another operation.
+        // The link was raised since the operation began, for another one.
         if operations[index].rises != rises { return again(id, &output) }
         guard !operations[index].hasRaised else {
             return finish(id, .failure(.procedure(failure, wasRaised: true)), &output)

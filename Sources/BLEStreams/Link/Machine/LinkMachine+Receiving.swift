@@ -10,7 +10,7 @@ extension LinkMachine {
         return route.open
     }
 
-    /// Notifications of one characteristic that came one after the other.
+    /// Consecutive notifications of one characteristic.
     mutating func received(_ values: [CharacteristicValue], of handle: UInt16, _ output: inout Output) {
         hasReceived = true
         if end == nil { take(values, of: handle, &output) }
@@ -31,7 +31,7 @@ extension LinkMachine {
         }
     }
 
-    /// A PDU that is for the server half.
+    /// Handles a PDU for the server half.
     mutating func served(
         _ pdu: [UInt8],
         security: ATTSecurity,

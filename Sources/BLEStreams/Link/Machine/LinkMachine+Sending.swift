@@ -1,35 +1,36 @@
 import BLEProtocol
 import BLERadio
 
-/// How PDUs leave: one at a time, without a lock, in the order in which the halves give them.
+/// How PDUs leave: one at a time, without a lock, in the order in which the halves provide them.
 ///
-/// A system call takes longer than all else here; under the lock, who receives would wait for who sends. So whoever
-/// finds something to send, and nobody sending, takes the turn, and keeps it until there is nothing more. Whoever comes
-/// meanwhile leaves its PDU in the machine.
+/// A system call takes longer than all else here; under the lock, receivers would wait for senders. So a caller that
+/// finds something to send, and nobody sending, takes the turn, and keeps it until there is nothing more to send.
+/// Others leave their PDUs in the machine meanwhile.
 extension LinkMachine {
     struct SendingTurn: Equatable, Sendable {
         /// Whether somebody has the turn.
         var isTaken = false
-        /// The radio is full or over, and will call.
+        /// The radio is full or has ended, and will call.
         var isBlocked = false
-        /// What was received has to be delivered first.
+        /// Received values must be delivered first.
         var isHeldBack = false
-        /// Counts the radio's news of room, which may come before the one who was refused is back under the lock.
+        /// Counts the radio's calls that there is room, which may come before the refused caller is back under the
+        /// lock.
         var rooms = 0
 
         /// Whether the turn can be taken.
         var isFree: Bool { !isTaken && !isBlocked && !isHeldBack }
     }
 
-    /// A PDU to hand to the radio, for whoever has the turn.
+    /// A PDU that the owner of the turn hands to the radio.
     struct Outgoing: Equatable, Sendable {
         let pdu: [UInt8]
         let isOfServer: Bool
-        /// The count of rooms when it was taken.
+        /// The value of `SendingTurn.rooms` when the PDU was taken.
         let rooms: Int
     }
 
-    /// The PDU that leaves next, and the turn with it; `nil` where there is none, or it isn't the caller's to send.
+    /// The next PDU to send, and the turn with it; `nil` if there is none, or the turn isn't free.
     mutating func nextOutgoing() -> Outgoing? {
         guard turn.isFree, end == nil else { return nil }
         server.isExchangingMTU = client.isExchangingMTU
@@ -48,7 +49,7 @@ extension LinkMachine {
         return Outgoing(pdu: pdu, isOfServer: isOfServer, rooms: turn.rooms)
     }
 
-    /// The radio has said what became of a PDU: the turn is free again.
+    /// The radio has accepted or refused a PDU: the turn is free again.
     mutating func handedOver(_ outgoing: Outgoing, _ result: SendResult, _ output: inout Output) {
         turn.isTaken = false
         switch (result, outgoing.isOfServer) {
@@ -60,7 +61,7 @@ extension LinkMachine {
         block(after: result, since: outgoing.rooms)
     }
 
-    /// Full, or over: in both cases the radio calls when there is something to do, unless it has called meanwhile.
+    /// If the radio is full or has ended, it calls when there is something to do, unless it has called meanwhile.
     private mutating func block(after result: SendResult, since rooms: Int) {
         switch result {
         case .sent: break
@@ -77,11 +78,11 @@ extension LinkMachine {
 
     // MARK: - The short way
 
-    /// Takes the turn for a command that needs no answer and no waiting, where nothing else has to leave first and nobody
-    /// holds the link; ``handedOver(_:since:)`` gives it back.
+    /// Takes the turn for a command that needs no answer and no wait, if nothing else must leave first and nobody else
+    /// holds the link; ``handedOver(_:since:)`` releases it.
     ///
-    /// - Parameter count: the octets of the command.
-    /// - Returns: the count of rooms; `nil` where it has to be begun as an operation.
+    /// - Parameter count: the number of octets of the command.
+    /// - Returns: the value of `SendingTurn.rooms`; `nil` if the command must begin as an operation.
     mutating func takeTurn(forCommandOf count: Int, pass: Pass?) -> Int? {
         guard count <= GATTClient.maximumCommandSize(mtu: client.mtu), turn.isFree, !client.isHeld, end == nil,
             closeReason == nil, lane.beginInstant(pass: pass)
@@ -90,9 +91,9 @@ extension LinkMachine {
         return turn.rooms
     }
 
-    /// The radio has said what became of the command: the turn is free again.
+    /// The radio has accepted or refused the command: the turn is free again.
     ///
-    /// - Returns: whether that was all; ``endCommand(_:_:)`` does the rest, where somebody has waited for it.
+    /// - Returns: whether that was all; if not, somebody waits for it, and ``endCommand(_:_:)`` does the rest.
     mutating func handedOver(_ result: SendResult, since rooms: Int) -> Bool {
         turn.isTaken = false
         block(after: result, since: rooms)
@@ -101,7 +102,7 @@ extension LinkMachine {
         return true
     }
 
-    /// Lets those begin who have waited for the command.
+    /// Begins the operations that have waited for the command.
     mutating func endCommand(_ result: SendResult, _ output: inout Output) {
         admit(lane.endInstant(), &output)
         if result == .sent { settle(&output) }

@@ -1,13 +1,14 @@
 import BLEProtocol
 
-/// Who is sent which characteristic's values, from the wish to its end.
+/// The subscriptions of a link, from the wish to its end.
 extension LinkMachine {
-    /// Begins a subscription as soon as the lane lets it; the subscriber is in place before the peer is asked to send.
+    /// Begins a subscription as soon as the lane admits it; the subscriber is in place before the peer is asked to
+    /// send.
     ///
     /// - Parameters:
-    ///   - indications: whether indications are preferred where the characteristic has both.
+    ///   - indications: whether to prefer indications if the characteristic has both.
     ///   - pass: in whose name.
-    /// - Returns: what takes it back; `nil` where it has ended at once, since the link is over or being closed.
+    /// - Returns: the number that ends it; `nil` if it has ended at once, since the link has ended or is being closed.
     mutating func subscribe(
         _ selector: CharacteristicSelector,
         indications: Bool,
@@ -31,7 +32,7 @@ extension LinkMachine {
         return id
     }
 
-    /// Takes a subscription back; the consumer hears nothing more. One that has ended is ignored.
+    /// Ends a subscription; the consumer hears nothing more. One that has ended is ignored.
     mutating func unsubscribe(_ id: Subscription.ID, _ output: inout Output) {
         guard let entry = subscriptions.removeValue(forKey: id) else { return }
         guard let handle = entry.characteristic?.valueHandle else {
@@ -45,7 +46,7 @@ extension LinkMachine {
         _ = begin(.unsubscribe(id, handle), pass: entry.pass, &output)
     }
 
-    /// A subscriber that has left has its turn.
+    /// It is the turn of a subscriber that has left.
     mutating func unsubscribe(
         _ id: Subscription.ID,
         from handle: UInt16,
@@ -58,10 +59,10 @@ extension LinkMachine {
 
     // MARK: - Switching on and off
 
-    /// Has the peer send a subscriber the values of a characteristic, where the subscriber is still wanted.
+    /// Makes the peer send a characteristic's values to a subscriber, if it still wants them.
     ///
-    /// - Parameter place: the place in the lane that is left when that is done; `nil` where the services have changed,
-    ///   which waits for nobody.
+    /// - Parameter place: the place in the lane to release when that is done; `nil` after a change of services, which
+    ///   waits for nobody.
     mutating func arm(
         _ id: Subscription.ID,
         _ characteristic: Characteristic,
@@ -90,7 +91,7 @@ extension LinkMachine {
         settle(&output)
     }
 
-    /// Writes what the table asks for, and what it asks for then; when it asks for nothing more the place is left.
+    /// Writes what the table asks for, until it asks for nothing more; then releases the place.
     ///
     /// - Parameter hasRaised: whether the link was made more secure for it.
     mutating func carryOut(
@@ -108,7 +109,7 @@ extension LinkMachine {
         take(step, &output)
     }
 
-    /// Nothing more is to be done for now: lets others in, and tells who waits for the end.
+    /// There is nothing more to do for now: releases the place, and tells whoever waits for the end.
     mutating func rest(_ place: LaneOrder.ID?, _ output: inout Output) {
         leave(place, &output)
         tellQuiet(&output)
@@ -120,7 +121,7 @@ extension LinkMachine {
         output.add { $0.isQuiet = true }
     }
 
-    /// The peer has answered a write, or it was not made.
+    /// The peer has answered a write, or the write was not made.
     mutating func configured(
         _ configuration: Configuration,
         _ outcome: Result<GATTSuccess, GATTFailure>,
@@ -142,7 +143,7 @@ extension LinkMachine {
         answered(configuration, outcome.map { _ in }, &output)
     }
 
-    /// - Parameter error: why the link could not be made secure enough, where that is why it failed.
+    /// - Parameter error: why the link could not be made secure enough, if that was the cause.
     mutating func answered(
         _ configuration: Configuration,
         _ outcome: Result<Void, GATTFailure>,
@@ -159,7 +160,7 @@ extension LinkMachine {
         carryOut(next, configuration.place, &output)
     }
 
-    /// Tells the subscribers of a characteristic that their values are sent from now on; each once.
+    /// Tells the subscribers of a characteristic, each once, that the peer sends their values from now on.
     private mutating func tellArmed(_ valueHandle: UInt16, _ output: inout Output) {
         for (id, entry) in subscriptions.sorted(by: { $0.key < $1.key }) {
             guard entry.characteristic?.valueHandle == valueHandle, !entry.knowsThatArmed,
@@ -181,7 +182,7 @@ extension LinkMachine {
 
     // MARK: - The end
 
-    /// Ends all streams without an error and switches off what is on; ``Output/isQuiet`` tells when that is done.
+    /// Ends all streams without an error, and unsubscribes; ``Output/isQuiet`` tells when that is done.
     mutating func unsubscribeAll(_ output: inout Output) {
         if closedToSubscribers == nil { closedToSubscribers = DisconnectReason(.closedLocally) }
         for (id, entry) in subscriptions {
@@ -194,7 +195,7 @@ extension LinkMachine {
         tellQuiet(&output)
     }
 
-    /// The link is over: every stream ends with the reason.
+    /// The link has ended: every stream ends with the reason.
     mutating func endSubscriptions(_ reason: DisconnectReason, _ output: inout Output) {
         for entry in subscriptions.values {
             letGo(entry, &output)

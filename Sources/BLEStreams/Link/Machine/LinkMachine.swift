@@ -1,8 +1,8 @@
 import BLEProtocol
 import BLERadio
 
-/// All that there is to decide on one link, as a value without I/O: who may use it, what is known of the peer's attributes,
-/// what the program wants of them, who is sent which values, and what leaves when.
+/// All decisions on one link, as a value without I/O: who may use it, what is known about the peer's attributes, what
+/// the program wants of them, who gets which values, and which PDU leaves when.
 ///
 /// ```
 ///   the program                                        the peer
@@ -14,19 +14,20 @@ import BLERadio
 ///       │         ▼                                          ▼
 ///   subscriptions: one write for all who want a characteristic, a route for each
 /// ```
-/// Each part is a machine of its own; this one lets them meet. Calls, PDUs, timers and answers go in; what is to be done
-/// comes out in one ``Output``, in names and not in closures. Its driver is the ``Bearer``.
+/// Each part is a machine of its own; this one connects them. Calls, PDUs, timers and answers go in; what to do comes
+/// out in one ``Output``, as names and not as closures. Its driver is the ``Bearer``.
 struct LinkMachine: Sendable {
     /// An operation of the program, from its beginning to its end; later ones have greater numbers.
     typealias OperationID = Int
-    /// In whose name an operation is begun: that of the hold with this number.
+    /// The number of the hold to which an operation belongs.
     typealias Pass = LaneOrder.ID
 
     // The two halves of the Attribute Protocol, and the way out of both.
     var client: GATTClient
     var server: ATTServer
     var turn = SendingTurn()
-    /// What the client half's procedures are for, the oldest first: they end in about this order, so the search is short.
+    /// The purposes of the client half's procedures, the oldest first: they end in about this order, so the search is
+    /// short.
     var purposes: [(id: GATTClient.ProcedureID, purpose: Purpose)] = []
 
     // Operations, and who may use the link.
@@ -36,11 +37,11 @@ struct LinkMachine: Sendable {
 
     // What is known of the peer's attributes.
     var tracker: DatabaseTracker
-    /// What was discovered of chosen services, while nothing else is known.
+    /// What was discovered of chosen services, as long as nothing else is known.
     var chosen = ChosenServices()
-    /// The searches that are under way, by the tracker's number.
+    /// The searches in progress, by the tracker's number.
     var searches: SmallTable<Int, GATTClient.ProcedureID> = [:]
-    /// Whether something is to be remembered that was not known before this link.
+    /// Whether this link has changed what is remembered of the services.
     var hasChangedMemory = false
 
     // Who is sent which values.
@@ -50,42 +51,42 @@ struct LinkMachine: Sendable {
     var routes: SmallTable<UInt16, Route> = [:]
     var early = EarlyValues()
     var unclaimed = Unclaimed()
-    /// Where Service Changed was subscribed to, and whether that was after the last change.
+    /// The handle at which Service Changed was subscribed to, and whether that was after the last change.
     var serviceChanged: (handle: UInt16, isFresh: Bool)?
-    /// Subscribers that have left, and wait for the lane to say so.
+    /// The number of subscribers that have left, and wait for their turn in the lane.
     var leaving = 0
-    /// Whether to tell when nothing is under way for a subscription any more.
+    /// Whether to tell when nothing is in progress for a subscription any more.
     var wantsQuiet = false
 
     // How the link is protected.
-    /// What the program demands of the link before it uses these characteristics.
+    /// The security that the program demands before certain characteristics are used.
     var demands = SecurityDemands()
-    /// How often the link has been raised: what was refused before may be allowed now.
+    /// How often the link was raised: what was refused before may be allowed now.
     var rises = 0
     var lastRaise: RaiseID = 0
-    /// Writes of a configuration that wait for the link to be raised.
+    /// Writes of configurations that wait for the link to be raised.
     var raising: SmallTable<RaiseID, RefusedConfiguration> = [:]
 
     // The beginning and the end.
     /// The time, kept up while a value may be early.
     var now = Duration.zero
-    /// Whether anything has come over the link.
+    /// Whether anything has been received.
     var hasReceived = false
     var end: DisconnectReason?
-    /// Why this side gave the bearer up; the radio will only tell that it was closed locally.
+    /// Why this side gave up the bearer; the radio will only report that it was closed locally.
     var closeReason: DisconnectReason?
-    /// Why nobody can subscribe any more: the link is over, or is being closed by this side.
+    /// Why nobody can subscribe any more: the link has ended, or this side is closing it.
     var closedToSubscribers: DisconnectReason?
-    /// PDUs that the radio or the kernel has dropped.
+    /// The number of PDUs that the radio or the kernel has dropped.
     var drops = 0
-    /// PDUs of the peer that belonged to nothing.
+    /// The number of unexpected PDUs of the peer.
     var ignored = 0
 
     /// - Parameters:
     ///   - maximumMTU: what Exchange MTU proposes, in octets.
-    ///   - servedClient: what is known of the peer as a client of our own attributes.
-    ///   - remembered: what the peer offered when it was met last.
-    ///   - tellsLater: whether the peer tells of services that it changed while there was no link.
+    ///   - servedClient: what is known about the peer as a client of our own attributes.
+    ///   - remembered: the peer's services on the last link.
+    ///   - tellsLater: whether the peer reports services that it changed while there was no link.
     init(
         maximumMTU: Int,
         servedClient: ServerClient,
@@ -112,14 +113,14 @@ struct LinkMachine: Sendable {
         self.rises = rises
     }
 
-    /// This side gives the link up.
+    /// This side gives up the link.
     mutating func close(_ reason: DisconnectReason) {
         if closeReason == nil { closeReason = reason }
     }
 
-    /// The link is over: whatever is under way ends with the reason.
+    /// The link has ended: everything in progress ends with the reason.
     ///
-    /// - Returns: why it really is over.
+    /// - Returns: why it has really ended.
     mutating func ended(_ reason: DisconnectReason, _ output: inout Output) -> DisconnectReason {
         let final = closeReason ?? reason
         if let kept = keptSubscriptions() { output.add { $0.kept = kept } }

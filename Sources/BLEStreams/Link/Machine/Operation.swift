@@ -1,20 +1,20 @@
 import BLEProtocol
 
 extension LinkMachine {
-    /// Something that the program, or a subscription of it, does on the link.
+    /// Something that the program, or one of its subscriptions, does on the link.
     struct Operation: Sendable {
         let id: OperationID
-        /// Beside the target: to look at a part of that copies all of it.
+        /// Stored besides the target, since looking at a part of that copies all of it.
         let kind: Kind
         let target: Target
-        /// Its place in the lane; `nil` for what doesn't wait for it.
+        /// Its place in the lane; `nil` if it doesn't wait for one.
         let place: LaneOrder.ID?
         var stage = Stage.waiting
-        /// The procedure on what was found.
+        /// The procedure on the characteristic found.
         var procedure: (any GATTProcedure)?
-        /// What the handles meant when they were used; `nil`: nobody knows.
+        /// The database that the handles referred to when they were used; `nil` if it was unknown.
         var database: GATTDatabase?
-        /// Whether it is begun once more, since the services may have changed before the peer had done it.
+        /// Whether it was begun once more, since the services may have changed before the peer carried it out.
         var hasRepeated = false
         /// How often the link had been raised when it was begun.
         var rises = 0
@@ -24,7 +24,7 @@ extension LinkMachine {
 
     /// What an operation is for.
     enum Target: Sendable {
-        /// A procedure on a characteristic, which must have one of these properties; made when that has been found.
+        /// A procedure on a characteristic that must have one of these properties; created once that is found.
         case characteristic(
             CharacteristicSelector,
             anyOf: Characteristic.Properties,
@@ -32,11 +32,12 @@ extension LinkMachine {
         )
         /// A procedure whose handles the caller knows, or that needs none.
         case handles(any GATTProcedure)
-        /// Where a characteristic is; the success is a `Characteristic`.
+        /// The search for a characteristic; the success is a `Characteristic`.
         case find(CharacteristicSelector)
-        /// All that the peer offers; the success is a `GATTDatabase`.
+        /// All services of the peer; the success is a `GATTDatabase`.
         case database
-        /// The link for oneself; the success is the `Pass` of the hold, which ``LinkMachine/leave(_:_:)`` gives back.
+        /// Exclusive use of the link; the success is the `Pass` of the hold, which ``LinkMachine/leave(_:_:)``
+        /// releases.
         case hold
         /// A procedure of the link's own, which waits for nobody.
         case aside(any GATTProcedure)
@@ -44,7 +45,7 @@ extension LinkMachine {
         case subscribe(Subscription.ID)
         /// A subscriber of this value handle that has left.
         case unsubscribe(Subscription.ID, UInt16)
-        /// A characteristic that nobody wants and the peer sends, by value handle; where it is this one.
+        /// A characteristic that the peer sends though nobody wants it, by value handle; only if it has this type.
         case switchOff(UInt16, BluetoothUUID?)
 
         var kind: Kind {
@@ -58,7 +59,7 @@ extension LinkMachine {
 
         var isSwitchOff: Bool { if case .switchOff = self { true } else { false } }
 
-        /// Whether it names a characteristic that has to be found.
+        /// Whether it names a characteristic that must be found.
         var isFound: Bool {
             switch self {
             case .characteristic, .find: true
@@ -68,7 +69,7 @@ extension LinkMachine {
     }
 
     enum Kind: Sendable {
-        /// It names something of the peer's, or finds it.
+        /// It names attributes of the peer, or finds them.
         case attributes
         case hold
         case aside
@@ -83,24 +84,24 @@ extension LinkMachine {
     ///                └─────────────────────┘ the handles may mean something else: once
     /// ```
     enum Stage: Equatable, Sendable {
-        /// For its turn in the lane.
+        /// Waits for its turn in the lane.
         case waiting
-        /// For what the peer offers.
+        /// Waits for the peer's services to be known.
         case finding
-        /// For a more secure link.
+        /// Waits for a more secure link.
         case raising(RaiseID, Raising)
         case running(GATTClient.ProcedureID)
     }
 
     /// Why the link is raised for an operation.
     enum Raising: Equatable, Sendable {
-        /// The program demands it for this characteristic, or for what the procedure reads.
+        /// The program demands it for this characteristic, or for what the procedure uses.
         case demanded(LinkSecurity.Level, Characteristic?)
         /// The peer refused.
         case refused(GATTFailure)
     }
 
-    /// What a procedure of the client half is for.
+    /// The purpose of a procedure of the client half.
     enum Purpose: Sendable {
         case operation(OperationID)
         case configuration(Configuration)
@@ -109,10 +110,10 @@ extension LinkMachine {
         case discovery(Int)
     }
 
-    /// A write that has the peer send values, or send them no more.
+    /// A write that makes the peer send values, or stop sending them.
     struct Configuration: Sendable {
         let write: SubscriptionTable.Write
-        /// The place in the lane that is left when nothing more is to be written.
+        /// The place in the lane to release when there is nothing more to write.
         let place: LaneOrder.ID?
         /// How often the link had been raised when it was begun.
         let rises: Int

@@ -1,11 +1,11 @@
-/// Values by key, in one array: for the tables of a link, which have one or two entries.
+/// Values by key, in one array; for the tables of a link, which have one or two entries.
 ///
-/// A hash table for each of them would weigh more than all else that an idle link needs. Looking up takes time in
-/// proportion to the number of entries; their order is not kept.
+/// A hash table for each of them would take more memory than all else that an idle link needs. A lookup takes time in
+/// proportion to the number of entries, whose order is not kept.
 struct SmallTable<Key: Equatable, Value> {
     private var entries: [(key: Key, value: Value)] = []
 
-    /// The value of a key; `nil` where there is none. Setting `nil` takes the entry out.
+    /// The value of a key; `nil` if there is none. Setting `nil` removes the entry.
     subscript(key: Key) -> Value? {
         get { index(of: key).map { entries[$0].value } }
         set {
@@ -18,7 +18,7 @@ struct SmallTable<Key: Equatable, Value> {
         }
     }
 
-    /// The value of a key, which is put in where there is none.
+    /// The value of a key; the default value is added if there is none.
     subscript(key: Key, default value: @autoclosure () -> Value) -> Value {
         get { self[key] ?? value() }
         _modify {

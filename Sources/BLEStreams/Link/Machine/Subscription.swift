@@ -1,23 +1,23 @@
 import BLEProtocol
 
 extension LinkMachine {
-    /// The subscriber of this link's own: it wants Service Changed.
+    /// The link's own subscriber, for Service Changed.
     static let own: Subscription.ID = 0
 
-    /// Somebody who wants a characteristic's values.
+    /// A subscriber to a characteristic's values.
     struct Subscription: Sendable {
         typealias ID = Int
 
         let consumer: ValueConsumer
         let selector: CharacteristicSelector
         let prefersIndications: Bool
-        /// In whose name it subscribes.
+        /// The hold to which it belongs.
         let pass: Pass?
         /// The characteristic, once it is known.
         var characteristic: Characteristic?
         /// Whether it has been told that the peer sends its values.
         var knowsThatArmed = false
-        /// What can't be delivered now; `nil`: values go to the consumer as they come.
+        /// Values that can't be delivered now; `nil`: values go directly to the consumer.
         var held: HeldValues?
 
         func isWithin(_ range: ClosedRange<UInt16>) -> Bool {
@@ -25,17 +25,17 @@ extension LinkMachine {
         }
     }
 
-    /// Values of one consumer that wait: nobody knows whether the handle still means what it meant, or earlier ones are on
-    /// their way to the consumer.
+    /// Withheld values of one consumer: it is unknown whether the handle still has its meaning, or earlier values are
+    /// on their way to the consumer.
     struct HeldValues: Sendable {
-        /// How many are kept; what comes beyond is counted.
+        /// The maximum number of values; further ones are only counted.
         static let room = 1024
 
         var values: [CharacteristicValue] = []
         var lost = 0
-        /// Whether it isn't known whose they are.
+        /// Whether it is unknown whose values they are.
         var isInDoubt: Bool
-        /// Whether somebody hands them over now.
+        /// Whether their delivery is in progress.
         var isBeingTaken = false
 
         mutating func add(_ new: [CharacteristicValue]) {
@@ -47,11 +47,11 @@ extension LinkMachine {
 
     /// Where the values of one handle go.
     struct Route: Sendable {
-        /// Those who are given them at once.
+        /// The consumers that get them at once.
         var open: [ValueConsumer] = []
-        /// Those for whom they wait.
+        /// The subscriptions for which they are withheld.
         var held: [Subscription.ID] = []
-        /// Whether the link itself wants them: they are Service Changed.
+        /// Whether the link itself wants them: they are indications of Service Changed.
         var isOwn = false
 
         var isEmpty: Bool { open.isEmpty && held.isEmpty && !isOwn }

@@ -1,9 +1,8 @@
-/// Who wants which characteristic's values, and what has to be written so that the peer sends them; a value.
+/// Who wants which characteristic's values, and what must be written so that the peer sends them; a value.
 ///
-/// One Client Characteristic Configuration descriptor serves all subscribers of a characteristic: what is written is
-/// what they want together, and it is written only when that differs from what the peer has been told. While one
-/// write is under way no second one is sent: when it is answered, the table asks for
-/// another one if the wishes have changed meanwhile.
+/// One Client Characteristic Configuration descriptor serves all subscribers of a characteristic: their combined wish
+/// is written, and only if it differs from the peer's present configuration. While one write is in progress, no second
+/// one is sent: after its answer, the table asks for another one if the wishes have changed meanwhile.
 struct SubscriptionTable {
     typealias SubscriberID = Int
 
@@ -14,12 +13,12 @@ struct SubscriptionTable {
         static let indicate = Configuration(rawValue: 2)
     }
 
-    /// A write that has to be done now.
+    /// A write to carry out now.
     struct Write: Hashable {
         var valueHandle: UInt16
         var descriptorHandle: UInt16
         var configuration: Configuration
-        /// Tells it from other writes: an answer may come when its handle has come to mean something else.
+        /// Distinguishes it from other writes: when the answer comes, the handle may refer to something else.
         var number: Int
     }
 
@@ -29,7 +28,7 @@ struct SubscriptionTable {
         var subscribers: SmallTable<SubscriberID, Configuration> = [:]
         var actual: Configuration = []
         var inFlight: Write?
-        /// How often the peer has put the write off, one time after the other.
+        /// How often in a row the peer has postponed the write.
         var postponements = 0
 
         var wanted: Configuration { subscribers.values.reduce(into: []) { $0.formUnion($1) } }
@@ -40,10 +39,11 @@ struct SubscriptionTable {
     private var entries: SmallTable<UInt16, Entry> = [:]
     private var writes = 0
 
-    /// Whether any write is under way: a link that is about to be closed waits for it.
+    /// Whether any write is in progress: a link that is about to be closed waits for it.
     var isBusy: Bool { entries.values.contains { $0.inFlight != nil } }
 
-    /// Adds a subscriber; what is returned has to be written, unless somebody else has brought it about already.
+    /// Adds a subscriber; returns the write to carry out, or `nil` if the peer sends the values already, or a write is
+    /// in progress.
     mutating func add(
         _ id: SubscriberID,
         valueHandle: UInt16,
@@ -54,12 +54,12 @@ struct SubscriptionTable {
         return next(valueHandle)
     }
 
-    /// Has the peer told that nobody wants what it sends without having been asked here; `nil` where somebody does, or that
-    /// is under way.
+    /// The write that switches off a characteristic that the peer sends unasked; `nil` if somebody wants it, or that is
+    /// in progress.
     mutating func switchOff(valueHandle: UInt16, descriptorHandle: UInt16) -> Write? {
         guard entries[valueHandle] == nil else { return nil }
         var entry = Entry(descriptorHandle: descriptorHandle)
-        // Which of the two is on doesn't matter.
+        // It doesn't matter which of the two is on.
         entry.actual = [.notify, .indicate]
         entries[valueHandle] = entry
         return next(valueHandle)
@@ -77,20 +77,20 @@ struct SubscriptionTable {
     func isArmed(_ id: SubscriberID, valueHandle: UInt16) -> Bool {
         guard let entry = entries[valueHandle], let wanted = entry.subscribers[id] else { return false }
         guard entry.descriptorHandle != nil else { return true }
-        // What is being switched off is on still, and no beginning for anybody.
+        // What is being switched off is still on, but doesn't count for a new subscriber.
         return entry.actual.isSuperset(of: wanted) && (entry.inFlight?.configuration.isSuperset(of: wanted) ?? true)
     }
 
-    /// Takes a subscriber away.
+    /// Removes a subscriber.
     mutating func remove(_ id: SubscriberID, valueHandle: UInt16) -> Write? {
         guard entries[valueHandle]?.subscribers.removeValue(forKey: id) != nil else { return nil }
         return next(valueHandle)
     }
 
-    /// Whether a write is what was asked for last, and has not been answered.
+    /// Whether a write is the last one asked for, and not answered yet.
     func isUnderWay(_ write: Write) -> Bool { entries[write.valueHandle]?.inFlight == write }
 
-    /// A write was answered. Subscribers for whom it failed are returned, and taken away.
+    /// A write was answered: removes and returns the subscribers for whom it failed.
     mutating func written(_ write: Write, succeeded: Bool) -> (failed: [SubscriberID], next: Write?) {
         guard entries[write.valueHandle]?.inFlight == write else { return ([], nil) }
         entries[write.valueHandle]?.inFlight = nil
@@ -103,7 +103,7 @@ struct SubscriptionTable {
         let failed =
             entries[write.valueHandle]?.subscribers.filter { !actual.isSuperset(of: $0.value) }.map(\.key) ?? []
         for id in failed { entries[write.valueHandle]?.subscribers[id] = nil }
-        // Switching off that was refused isn't tried again: the peer goes on sending, and nobody listens.
+        // A refused switch-off isn't tried again: the peer continues to send, and nobody listens.
         if write.configuration.isEmpty { entries[write.valueHandle]?.actual = [] }
         return (failed.sorted(), next(write.valueHandle))
     }
@@ -133,7 +133,7 @@ struct SubscriptionTable {
 extension SubscriptionTable {
     /// A write was not carried out, since the peer's services may have changed; ``resume()`` tries it again.
     ///
-    /// - Returns: whether to wait for that: a peer that puts it off for ever refuses it.
+    /// - Returns: whether to wait for that: a peer that postpones it again and again counts as refusing it.
     mutating func postponed(_ write: Write) -> Bool {
         guard entries[write.valueHandle]?.inFlight == write else { return true }
         entries[write.valueHandle]?.postponements += 1
@@ -142,11 +142,11 @@ extension SubscriptionTable {
         return true
     }
 
-    /// The handles are what they were: what was put off is written now.
+    /// The handles are unchanged: the postponed writes are made now.
     mutating func resume() -> [Write] {
         entries.keys.sorted().compactMap { next($0) }
     }
 
-    /// The handle means something else now, and the peer knows of no subscription to it.
+    /// The handle refers to something else now, and the peer has no subscription to it.
     mutating func forget(_ valueHandle: UInt16) { entries[valueHandle] = nil }
 }

@@ -1,26 +1,26 @@
 import BLEProtocol
 
-/// One consumer of a characteristic's values. The machine names it, and never calls it.
+/// One consumer of a characteristic's values. The machine names it, but never calls it.
 final class ValueConsumer: Sendable {
-    /// What is subscribed to, for errors: `of 2A37 of C4:F2:17:1A:1D:BB`.
+    /// What it subscribes to, for errors: `of 2A37 of C4:F2:17:1A:1D:BB`.
     let object: String
     /// The same without the preposition.
     var target: String {
         let prefix = ["of ", "to "].first { object.hasPrefix($0) }
         return prefix.map { String(object.dropFirst($0.count)) } ?? object
     }
-    /// Takes values in order, as many as came at once; never none.
+    /// Takes values in order, as many as arrived at once; at least one.
     let deliver: @Sendable ([CharacteristicValue]) -> Void
-    /// Hears of values that were dropped before they came here.
+    /// Called with the number of values that were dropped before they arrived here.
     let lost: @Sendable (Int) -> Void
     /// Ends the consumer's stream; without an error when this side closed the link.
     let finish: @Sendable (BLEError?) -> Void
-    /// Called when the wish is queued, with the characteristic: what is begun now follows it on air. Once more when the
-    /// services have changed and the subscription was made anew.
+    /// Called when the subscription is queued, with the characteristic: what begins now follows it on air. Called again
+    /// when the services have changed and the subscription is made anew.
     let registered: @Sendable (Characteristic) -> Void
     /// Called once, when the peer has confirmed that it sends the values.
     let armed: @Sendable () -> Void
-    /// Who answers where the link isn't secure enough for it; `nil`: it fails then.
+    /// The pairing answers if the link isn't secure enough for it; `nil`: it fails then.
     let answers: @Sendable () -> PairingAnswers?
 
     init(
