@@ -7,18 +7,18 @@ public import BLEStreams
 /// The flow reads each setting, writes those that differ, in order, and reads each back to compare. If one fails, or on
 /// cancellation, it restores the values written before, the last one first.
 ///
-/// - Throws (when run): ``BLEError/Code/attributeError`` when the device refuses one; ``BLEError/Code/verificationFailed``
-///   when it says another value afterwards; ``BLEError/Code/disconnected``; `CancellationError`. Where the former values
-///   could not be written back, the cause says so.
+/// - Throws (when run): ``BLEError/Code/attributeError`` if the device refuses a setting;
+///   ``BLEError/Code/verificationFailed`` if it reports another value afterwards; ``BLEError/Code/disconnected``;
+///   `CancellationError`. If previous values could not be restored, the cause says so.
 public struct ConfigurationFlow: Command {
-    /// One setting of a device: a characteristic, and the value that it shall have.
+    /// One setting of a device: a characteristic and its desired value.
     public struct Setting: Hashable, Sendable {
-        /// The characteristic; it can be read and written.
+        /// The characteristic, which must be readable and writable.
         public var characteristic: CharacteristicReference
-        /// The value that it shall have.
+        /// The desired value.
         public var value: [UInt8]
 
-        /// Wishes for a value.
+        /// Creates a setting from a characteristic and its desired value.
         public init(_ characteristic: some CharacteristicKey, _ value: some Collection<UInt8>) {
             self.characteristic = characteristic.reference
             self.value = Array(value)
@@ -65,11 +65,12 @@ public struct ConfigurationFlow: Command {
         return changes.map(\.1)
     }
 
-    /// Writes former values back, whatever happens; those for which it wasn't possible.
+    /// Restores previous values, even on cancellation; returns the characteristics for which that failed.
     private func rollBack(_ settings: [Setting], in context: CommandContext) async -> [CharacteristicReference] {
         var lost: [CharacteristicReference] = []
         for (index, setting) in settings.reversed().enumerated() {
-            // The last one that was begun need not have changed: the device may refuse its old value as it did the new.
+            // The last setting begun need not have changed: the device may refuse its old value as it refused the new
+            // one.
             if await !context.restore(setting.value, of: setting.characteristic), index > 0 {
                 lost.append(setting.characteristic)
             }

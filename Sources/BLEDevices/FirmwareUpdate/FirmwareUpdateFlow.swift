@@ -19,13 +19,13 @@ public import BLEStreams
 /// The phases of its progress: `prepare`, `upload` (in octets), `verify`, and with MCUmgr `test`, `reset`, `restart`,
 /// `confirm`.
 ///
-/// - Throws (when run): ``BLEError/Code/invalidArgument`` before anything is sent, when the image is too large or not for
-///   the device; ``BLEError/Code/updateFailed`` with the device's words; ``BLEError/Code/timedOut`` when it stalls;
-///   ``BLEError/Code/protocolViolation`` when it says what can't be; ``BLEError/Code/disconnected`` when the link can't be
-///   made again; ``BLEError/Code/notSupported`` when the device can't be updated this way; `CancellationError`. After an
-///   error the device has its former firmware, and listens to nothing any more.
+/// - Throws (when run): ``BLEError/Code/invalidArgument`` before anything is sent, if the image is too large or not for
+///   the device; ``BLEError/Code/updateFailed`` with the device's reason; ``BLEError/Code/timedOut`` if the device
+///   stalls; ``BLEError/Code/protocolViolation`` if its reports are impossible; ``BLEError/Code/disconnected`` if the
+///   link can't be made again; ``BLEError/Code/notSupported`` if the device can't be updated this way;
+///   `CancellationError`. After an error the device has its previous firmware, and the flow has unsubscribed.
 public struct FirmwareUpdateFlow: Command {
-    /// How a device takes its firmware.
+    /// How a device receives its firmware.
     public struct Method: Sendable {
         enum Kind: Sendable {
             case automatic(FirmwareUpdateFlow.MCUmgrOptions)

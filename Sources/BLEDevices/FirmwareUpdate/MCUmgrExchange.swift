@@ -22,7 +22,7 @@ final class MCUmgrExchange {
     ///
     /// - Parameters:
     ///   - patience: how long an answer may take.
-    ///   - retry: how often a device that is busy or says nothing is asked again.
+    ///   - retry: how often to ask a device again that is busy or does not answer.
     init(in context: CommandContext, patience: Duration, retry: RetryPolicy) async throws {
         self.context = context
         self.patience = patience

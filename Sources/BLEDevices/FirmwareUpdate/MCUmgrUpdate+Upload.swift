@@ -40,7 +40,8 @@ extension MCUmgrUpdate {
 
     /// Handles an answer; one to an abandoned request is ignored.
     ///
-    /// - Throws: ``MCUmgrFailure`` where the device refuses a part; the upload knows of it where that may be sent again.
+    /// - Throws: ``MCUmgrFailure`` if the device refuses a part; if it may be sent again, the upload has recorded the
+    ///   refusal.
     private func take(_ answer: MCUmgrMessage, _ upload: inout MCUmgrUpload, _ context: CommandContext) throws {
         guard answer.command == .imageUpload else { return }
         let failure = MCUmgrFailure(answer.body)

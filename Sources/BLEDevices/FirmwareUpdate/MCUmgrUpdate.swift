@@ -104,7 +104,7 @@ struct MCUmgrUpdate: Sendable {
         defer { context.unsubscribe(from: MCUmgrExchange.characteristic) }
         var slots = try await slots(exchange)
         if let running = slots.first(where: { $0.isActive && $0.hash == hash }) {
-            // Since a reset that dropped the link, or since an earlier update.
+            // It runs since a reset that dropped the link, or since an earlier update.
             return running.isConfirmed ? .settled : .isOnTrial
         }
         if !slots.contains(where: { $0.hash == hash }) {
@@ -136,7 +136,7 @@ struct MCUmgrUpdate: Sendable {
         return .isRestarting
     }
 
-    /// Connects as soon as the device can be connected to again, looks whether it runs the image, and makes it stay.
+    /// Connects again as soon as the device can be connected to, checks that it runs the image, and confirms the image.
     private func confirm(_ hash: [UInt8], in context: CommandContext) async throws {
         if context.hasNextLink { try await reconnect(in: context) }
         try await context.resuming(resume) {
@@ -157,8 +157,8 @@ struct MCUmgrUpdate: Sendable {
         }
     }
 
-    /// Connects to the device once it can be connected to again; an attempt to connect takes its own time, so it is not by their
-    /// number that the device is given up.
+    /// Connects to the device once it accepts connections again. Attempts take different times, so the limit is a time
+    /// and not their number.
     private func reconnect(in context: CommandContext) async throws {
         let end = context.timeline.now + options.resetPatience
         while true {
@@ -170,7 +170,7 @@ struct MCUmgrUpdate: Sendable {
         }
     }
 
-    /// Waits until the device has taken its link down.
+    /// Waits until the device has dropped the link.
     private func waitForReset(_ context: CommandContext) async throws {
         guard context.isConnected else { return }
         while true {
@@ -181,7 +181,7 @@ struct MCUmgrUpdate: Sendable {
 
     // MARK: - Steps
 
-    /// What the device tells about itself: refuses an image that is too large, and finds the window.
+    /// Asks the device for its limits: refuses an image that is too large, and returns the window.
     private func negotiate(_ exchange: MCUmgrExchange, _ context: CommandContext) async throws -> Int {
         if let answer = try await optional({ try await exchange.request(.read, .slotInfo) }) {
             let images = answer["images"]?.array ?? []

@@ -63,7 +63,8 @@ struct PlainUpdate: Sendable {
         do {
             try await context.resuming(resume) { try await transfer(in: context) }
         } catch let error as BLEError where error.code != .disconnected && error.code != .invalidArgument {
-            // The device need not keep what will never be whole. Best effort: the error that is told is the first one.
+            // The device need not keep an image that will never be complete. Best effort: the first error is the one
+            // thrown.
             try? await context.write([2], to: profile.control)
             throw error
         }

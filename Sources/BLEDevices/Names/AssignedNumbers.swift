@@ -1,4 +1,4 @@
-/// The names that the Bluetooth SIG has assigned to the numbers of companies and of kinds of devices.
+/// The names that the Bluetooth SIG has assigned to company numbers and kinds of devices.
 ///
 /// ```swift
 /// for try await discovery in central.scan() {
@@ -7,20 +7,21 @@
 /// }
 /// ```
 ///
-/// Those of services, characteristics and descriptors are `BluetoothUUID.name`. Source: Bluetooth SIG, Assigned Numbers, 2.6
-/// and 7.
+/// For services, characteristics and descriptors, use `BluetoothUUID.name`. Source: Bluetooth SIG, Assigned Numbers,
+/// 2.6 and 7.
 public enum AssignedNumbers {
-    /// The company with an identifier, in its own spelling: `Nordic Semiconductor ASA`; `nil` where it isn't known here.
+    /// The name of the company with this identifier, in its own spelling: `Nordic Semiconductor ASA`; `nil` if it isn't
+    /// in the table.
     public static func company(_ identifier: UInt16) -> String? { companyNames[identifier].map { String($0) } }
 
-    /// The kind of device with an appearance: `Heart Rate Belt`; that of its category for a kind that isn't known here, and
-    /// `nil` where not even that is.
+    /// The kind of device with this appearance: `Heart Rate Belt`; the category if the kind isn't in the table, and
+    /// `nil` if that isn't either.
     public static func appearance(_ appearance: UInt16) -> String? {
         // The lowest six bits are the kind within a category.
         (appearanceNames[appearance] ?? appearanceNames[appearance & ~0x3F]).map { String($0) }
     }
 
-    // Read when the first name is asked for.
+    // Decoded at the first lookup.
     private static let companyNames = names(in: companies)
     private static let appearanceNames = names(in: appearances)
 

@@ -12,7 +12,7 @@ public struct PlainRecordTransport: RecordTransport {
     private let records: CharacteristicReference
     private let patience: Duration
 
-    /// Names the characteristics, and how long the device may say nothing.
+    /// Describes the characteristics, and how long the device may stay silent.
     public init(
         control: some CharacteristicKey,
         records: some CharacteristicKey,

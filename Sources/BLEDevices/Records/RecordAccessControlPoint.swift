@@ -1,7 +1,7 @@
 public import BLEProtocol
 public import BLEStreams
 
-/// Fetches records by the Record Access Control Point, of the Glucose Service and others.
+/// Fetches records with the Record Access Control Point of the Glucose Service and others.
 ///
 /// If the flow is cancelled or replaced, or can't store a record, it aborts the report, so that the next flow finds the
 /// device idle. It waits at most 5 s for the answer to the abort.
@@ -10,7 +10,7 @@ public import BLEStreams
 public struct RecordAccessControlPoint: RecordTransport {
     private let controlPoint: CharacteristicReference
     private let records: CharacteristicReference
-    /// Where in a record its number stands.
+    /// The offset of the number within a record.
     private let numberOffset: Int
     private let patience: Duration
 
@@ -56,7 +56,7 @@ public struct RecordAccessControlPoint: RecordTransport {
         in context: CommandContext,
         _ take: (DeviceRecord) async throws -> Void
     ) async throws {
-        // Numbers have two octets: none follows the last one.
+        // Numbers have two octets: no number follows the last one.
         if let last, last >= Int(UInt16.max) { return }
         try await context.subscribe(to: records)
         try await context.subscribe(to: controlPoint, indications: true)
@@ -67,7 +67,7 @@ public struct RecordAccessControlPoint: RecordTransport {
         do {
             try await context.write(request(after: last), to: controlPoint)
         } catch let error as CancellationError {
-            // It may have left all the same.
+            // The request may have been sent nevertheless.
             await abort(in: context)
             throw error
         }
@@ -89,14 +89,14 @@ public struct RecordAccessControlPoint: RecordTransport {
         }
     }
 
-    /// Has the device report no more, and waits until it says so.
+    /// Makes the device stop reporting, and waits for its answer.
     private func abort(in context: CommandContext) async {
         await context.conclude([Octet.abortOperation, Octet.null], on: controlPoint, limit: Self.abortLimit) { value in
             value.count >= 3 && value[0] == Octet.response && value[2] == Octet.abortOperation
         }
     }
 
-    /// The control point knows no acknowledgement: records stay until somebody deletes them.
+    /// Does nothing: the control point has no acknowledgement, and records stay until somebody deletes them.
     public func acknowledge(upTo last: Int, in context: CommandContext) async throws {}
 
     private func request(after last: Int?) -> [UInt8] {
@@ -116,7 +116,7 @@ public struct RecordAccessControlPoint: RecordTransport {
         return DeviceRecord(number: number, bytes: Array(value))
     }
 
-    /// Whether it says that the report is over, well or not.
+    /// Whether the value is the control point's answer that the report has ended, successfully or not.
     private func isAboutReport(_ value: CharacteristicValue, _ context: CommandContext) throws -> Bool {
         guard value.count >= 4, value[0] == Octet.response else {
             throw BLEError.record(context, value, "it is no answer of the control point")
@@ -133,7 +133,7 @@ public struct RecordAccessControlPoint: RecordTransport {
         return words[code].map { "\($0) (code \(code))" } ?? "code \(code)"
     }
 
-    /// Throws where the device says that it can't.
+    /// Throws if the device reports an error.
     private func check(_ code: UInt8, _ context: CommandContext) throws {
         guard code != Octet.success, code != Octet.noRecords else { return }
         throw BLEError(

@@ -2,7 +2,7 @@ public import BLEStreams
 
 /// One record stored on a device.
 public struct DeviceRecord: Hashable, Sendable {
-    /// Its number; later records have greater ones.
+    /// Its number; later records have greater numbers.
     public var number: Int
     /// Its content, as the device sent it.
     public var bytes: [UInt8]
@@ -19,12 +19,12 @@ public protocol RecordTransport: Sendable {
     /// Requests the records after a number, and passes each to the closure, in the order of arrival.
     ///
     /// - Parameters:
-    ///   - last: the number of the last one that is not wanted any more; `nil`: all are.
-    ///   - take: takes one; throwing ends the transport.
-    /// - Throws: ``BLEError/Code/disconnected`` when the link is lost: it is asked again on the next one.
+    ///   - last: the number of the last record not wanted any more; `nil`: all records are wanted.
+    ///   - take: takes one record; if it throws, the transport ends.
+    /// - Throws: ``BLEError/Code/disconnected`` when the link is lost: the flow then asks again on the next link.
     func fetch(after last: Int?, in context: CommandContext, _ take: (DeviceRecord) async throws -> Void) async throws
 
-    /// Tells the device that all records up to a number are safe.
+    /// Tells the device that all records up to this number are stored.
     func acknowledge(upTo last: Int, in context: CommandContext) async throws
 }
 

@@ -15,7 +15,7 @@ extension LocalService {
     /// }
     /// ```
     ///
-    /// What a central writes before it is iterated is refused, so iterate from the beginning, as here.
+    /// Values that a central writes before the iteration are refused, so iterate from the beginning, as here.
     ///
     /// - Parameters:
     ///   - serial: the service and its two characteristics.
@@ -36,7 +36,7 @@ extension PeripheralServer {
     ///
     /// - Parameters:
     ///   - serial: the service and its two characteristics, as ``LocalService/serialLine(_:access:)`` describes them.
-    ///   - central: who writes, and is written to.
+    ///   - central: the central at the other end.
     public func bytes(of serial: SerialService, with central: ConnectedCentral) -> CentralBytes {
         CentralBytes(server: self, central: central, serial: serial)
     }
@@ -44,10 +44,10 @@ extension PeripheralServer {
 
 /// A serial line with a central: received octets, and octets to write. See ``PeripheralServer/bytes(of:with:)``.
 ///
-/// What comes is taken while it is iterated, and refused before: a central that writes as soon as it has subscribed may be
-/// faster than a program that begins then. Where that matters, iterate
+/// Octets are accepted while the line is iterated, and refused before: a central that writes as soon as it has
+/// subscribed may be faster than a program that begins then. If that matters, iterate
 /// ``PeripheralServer/messages(to:endingWith:maximumSize:)`` from the beginning. The names of a ``SerialService`` are
-/// those of the other end: what is `outgoing` there comes here.
+/// those of the other end: what is `outgoing` there arrives here.
 public struct CentralBytes: AsyncSequence, Sendable {
     public typealias Element = UInt8
     public typealias Failure = any Error
@@ -87,9 +87,9 @@ public struct CentralBytes: AsyncSequence, Sendable {
     /// It returns when the last piece is queued for the radio. The pieces of concurrent calls may interleave: await one
     /// call before the next.
     ///
-    /// - Parameter octets: what to write; of none nothing is sent.
-    /// - Throws: as ``PeripheralServer/notify(_:of:to:)-(Collection<UInt8>,_,_)``; pieces before the one that failed have
-    ///   been sent. When the task is cancelled, `CancellationError`, after a whole piece.
+    /// - Parameter octets: what to write; nothing is sent if there are none.
+    /// - Throws: as ``PeripheralServer/notify(_:of:to:)-(Collection<UInt8>,_,_)``; pieces before the one that failed
+    ///   have been sent. When the task is cancelled, `CancellationError`, after a whole piece.
     public func write(_ octets: some Collection<UInt8>) async throws {
         var rest = octets[...]
         while !rest.isEmpty {

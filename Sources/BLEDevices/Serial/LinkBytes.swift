@@ -56,7 +56,7 @@ public struct LinkBytes: AsyncSequence, Sendable {
     /// one call before the next.
     ///
     /// - Parameters:
-    ///   - octets: what to write; of none nothing is sent.
+    ///   - octets: what to write; nothing is sent if there are none.
     ///   - timeout: how long each piece may take; without it each request has the 30 s of the specification.
     /// - Throws: as ``CharacteristicAccess/write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)``; pieces before the one
     ///   that failed have been written. When the task is cancelled, `CancellationError`, after a whole piece.

@@ -1,11 +1,11 @@
 public import BLEProtocol
 
-/// A service that emulates a serial line: the peripheral sends by one characteristic and receives by another.
+/// A service that emulates a serial line: the peripheral sends with one characteristic and receives with another.
 public struct SerialService: Hashable, Sendable {
     /// The service.
     public var service: BluetoothUUID
 
-    /// The characteristic by which the peripheral sends, as notifications or indications.
+    /// The characteristic with which the peripheral sends, as notifications or indications.
     public var incoming: BluetoothUUID
 
     /// The characteristic to write to.

@@ -6,7 +6,7 @@ import Synchronization
 /// The device's side of MCUmgr's image management, with two slots in memory where a device on Zephyr has flash.
 ///
 /// Use it to test update programs, or for a gateway that a phone updates. It supports image upload, image state, slot
-/// information, parameters and reset, and answers all else as not supported.
+/// information, parameters and reset, and answers all other requests with "not supported".
 public final class MCUmgrFirmwareReceiver: Sendable {
     private struct Slot {
         var octets: [UInt8]

@@ -1,19 +1,19 @@
 public import BLEStreams
 
-/// What a cross trainer measures (Fitness Machine Service 1.0, 4.5).
+/// A measurement of a cross trainer (Fitness Machine Service 1.0, 4.5).
 ///
-/// A machine with more to say than one notification holds sends several, each with some of the fields; the last one of a
+/// A machine with more fields than fit in one notification sends several, each with some of them; the last one of a
 /// record has the speed.
 public struct CrossTrainerData: Hashable, Sendable {
-    /// Kilometres an hour; `nil` in all parts of a record but the last one.
+    /// Kilometres per hour; `nil` in all notifications of a record but the last.
     public var speed: Double?
-    /// The average of the speed, in kilometres an hour.
+    /// The average speed, in kilometres per hour.
     public var averageSpeed: Double?
     /// Metres, since the session began.
     public var distance: Int?
-    /// Steps a minute.
+    /// Steps per minute.
     public var stepRate: Int?
-    /// The average of the step rate.
+    /// The average step rate.
     public var averageStepRate: Int?
     /// Pairs of steps since the session began, in steps of 0.1.
     public var strideCount: Double?
@@ -29,11 +29,11 @@ public struct CrossTrainerData: Hashable, Sendable {
     public var resistance: Double?
     /// Watts.
     public var power: Int?
-    /// The average of the power, in watts.
+    /// The average power, in watts.
     public var averagePower: Int?
-    /// What was spent.
+    /// The energy spent.
     public var energy: ExpendedEnergy?
-    /// Beats a minute.
+    /// Beats per minute.
     public var heartRate: Int?
     /// Metabolic equivalents.
     public var metabolicEquivalent: Double?
@@ -44,7 +44,7 @@ public struct CrossTrainerData: Hashable, Sendable {
     /// Whether the user moves backwards.
     public var isBackward = false
 
-    /// A record without fields, to be filled.
+    /// Creates an empty record, for fields to be set.
     public init() {}
 }
 
@@ -61,10 +61,10 @@ extension CharacteristicKey where Self == TypedCharacteristic<CrossTrainerData> 
 
 extension CrossTrainerData {
     fileprivate init(reading reader: inout ValueReader) throws(MalformedValue) {
-        // The only one of the machines' records with flags of three octets.
+        // The only record of a fitness machine with three octets of flags.
         let flags = Flags(try reader.uint24())
         func known(_ value: Int?) -> Int? { value == Int(Int16.max) ? nil : value }
-        // The bit is "more data": the speed is there when it is not set.
+        // The bit is "more data": the speed is present if it is not set.
         speed = try reader.uint16(if: !flags[0]).map { Double($0) / 100 }
         averageSpeed = try reader.uint16(if: flags[1]).map { Double($0) / 100 }
         distance = try reader.uint24(if: flags[2])

@@ -1,6 +1,6 @@
 public import BLEStreams
 
-/// What a fitness machine is told to do, and what it answers (Fitness Machine Service 1.0, 4.16).
+/// The commands to a fitness machine, and its answers (Fitness Machine Service 1.0, 4.16).
 ///
 /// ```swift
 /// let answers = link.notifications(of: .fitnessMachineControlPoint)
@@ -8,10 +8,10 @@ public import BLEStreams
 /// try await link.write(.setPower(180), to: .fitnessMachineControlPoint)
 /// ```
 ///
-/// A machine takes nothing else before ``requestControl``, and answers each command by an indication:
+/// A machine accepts no other command before ``requestControl``, and answers each command with an indication:
 /// ``response(to:_:)``.
 public enum FitnessMachineControl: Hashable, Sendable {
-    /// How a command has ended; unknown numbers survive.
+    /// How a command has ended; unknown numbers are preserved.
     public struct Outcome: RawRepresentable, Hashable, Sendable {
         /// The number on air.
         public let rawValue: UInt8
@@ -19,44 +19,44 @@ public enum FitnessMachineControl: Hashable, Sendable {
         /// Makes an outcome from its number.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// It was done.
+        /// It succeeded.
         public static let success = Outcome(rawValue: 1)
-        /// The machine doesn't know the command.
+        /// The machine doesn't support the command.
         public static let notSupported = Outcome(rawValue: 2)
         /// Its parameter is out of range.
         public static let invalidParameter = Outcome(rawValue: 3)
         /// It failed.
         public static let failed = Outcome(rawValue: 4)
-        /// Control was not requested, or is another device's.
+        /// Control was not requested, or another device has it.
         public static let notPermitted = Outcome(rawValue: 5)
     }
 
-    /// Asks to be the one that commands.
+    /// Requests control of the machine.
     case requestControl
-    /// Sets everything back, and gives up control.
+    /// Resets all settings, and gives up control.
     case reset
-    /// Kilometres an hour.
+    /// Sets the target speed, in kilometres per hour.
     case setSpeed(Double)
-    /// Percent.
+    /// Sets the target inclination, in percent.
     case setInclination(Double)
-    /// Without a unit, 0 to 25.5.
+    /// Sets the target resistance, without a unit, 0 to 25.5.
     case setResistance(Double)
-    /// Watts.
+    /// Sets the target power, in watts.
     case setPower(Int)
-    /// Beats a minute.
+    /// Sets the target heart rate, in beats per minute.
     case setHeartRate(Int)
-    /// Begins, or goes on.
+    /// Starts or resumes the session.
     case start
     /// Ends the session.
     case stop
-    /// Halts until ``start``.
+    /// Pauses until ``start``.
     case pause
-    /// Metres, to go until the session ends.
+    /// Sets the distance to the end of the session, in metres.
     case setDistance(Int)
-    /// Seconds, until the session ends.
+    /// Sets the time to the end of the session, in seconds.
     case setDuration(Int)
-    /// What an indoor bike makes the rider feel: wind in metres a second, the slope in percent, the resistance of rolling,
-    /// and that of the wind in kilograms a metre.
+    /// Simulates a ride on an indoor bike: the wind in metres per second, the slope in percent, the rolling resistance,
+    /// and the wind resistance in kilograms per metre.
     case simulate(wind: Double, slope: Double, rolling: Double, windResistance: Double)
     /// The machine's answer to the command with a number.
     case response(to: UInt8, Outcome)

@@ -1,31 +1,31 @@
 public import BLEStreams
 
-/// What a rowing machine measures (Fitness Machine Service 1.0, 4.8).
+/// A measurement of a rowing machine (Fitness Machine Service 1.0, 4.8).
 ///
-/// A machine with more to say than one notification holds sends several, each with some of the fields; the last one of a
+/// A machine with more fields than fit in one notification sends several, each with some of them; the last one of a
 /// record has the strokes.
 public struct RowerData: Hashable, Sendable {
-    /// Strokes a minute, in steps of 0.5; `nil` in all parts of a record but the last one.
+    /// Strokes per minute, in steps of 0.5; `nil` in all notifications of a record but the last.
     public var strokeRate: Double?
-    /// Strokes since the session began; as ``strokeRate``.
+    /// Strokes since the session began; `nil` as ``strokeRate``.
     public var strokeCount: Int?
-    /// The average of the stroke rate.
+    /// The average stroke rate.
     public var averageStrokeRate: Double?
     /// Metres, since the session began.
     public var distance: Int?
-    /// Seconds for 500 metres.
+    /// Seconds per 500 metres.
     public var pace: Int?
-    /// The average of the pace.
+    /// The average pace.
     public var averagePace: Int?
     /// Watts.
     public var power: Int?
-    /// The average of the power, in watts.
+    /// The average power, in watts.
     public var averagePower: Int?
     /// The resistance, without a unit.
     public var resistance: Int?
-    /// What was spent.
+    /// The energy spent.
     public var energy: ExpendedEnergy?
-    /// Beats a minute.
+    /// Beats per minute.
     public var heartRate: Int?
     /// Metabolic equivalents.
     public var metabolicEquivalent: Double?
@@ -34,7 +34,7 @@ public struct RowerData: Hashable, Sendable {
     /// Until the session ends, in seconds.
     public var remaining: Int?
 
-    /// A record without fields, to be filled.
+    /// Creates an empty record, for fields to be set.
     public init() {}
 }
 
@@ -52,7 +52,7 @@ extension CharacteristicKey where Self == TypedCharacteristic<RowerData> {
 extension RowerData {
     fileprivate init(reading reader: inout ValueReader) throws(MalformedValue) {
         let flags = Flags(try reader.uint16())
-        // The bit is "more data": the strokes are there when it is not set.
+        // The bit is "more data": the strokes are present if it is not set.
         strokeRate = try reader.uint8(if: !flags[0]).map { Double($0) / 2 }
         strokeCount = try reader.uint16(if: !flags[0])
         averageStrokeRate = try reader.uint8(if: flags[1]).map { Double($0) / 2 }
