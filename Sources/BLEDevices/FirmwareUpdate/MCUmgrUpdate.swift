@@ -70,7 +70,7 @@ struct MCUmgrUpdate: Sendable {
             throw BLEError.update(
                 .invalidArgument,
                 context,
-                "the file is no whole image for the boot loader MCUboot",
+                "the file is not a complete image for the boot loader MCUboot",
                 "Choose the signed binary of the build: zephyr.signed.bin, or app_update.bin."
             )
         }
@@ -191,7 +191,7 @@ struct MCUmgrUpdate: Sendable {
                 throw BLEError.update(
                     .invalidArgument,
                     context,
-                    "the image has \(image.bytes.count) octets, and the device takes \(room) at most",
+                    "the image has \(image.bytes.count) octets, but the device accepts \(room) at most",
                     "Choose the image that is built for this device."
                 )
             }

@@ -169,7 +169,7 @@ struct PlainUpdate: Sendable {
             throw BLEError.update(
                 .invalidArgument,
                 context,
-                "the image has \(size) octets, and the device takes \(status.capacity) at most",
+                "the image has \(size) octets, but the device accepts \(status.capacity) at most",
                 "Choose the image that is built for this device."
             )
         }
@@ -177,7 +177,7 @@ struct PlainUpdate: Sendable {
             throw BLEError.update(
                 .invalidArgument,
                 context,
-                "the image is for model \(model ?? 0), and the device is model \(status.model)",
+                "the image is for model \(model ?? 0), but the device is model \(status.model)",
                 "Choose the image that is built for this device."
             )
         }

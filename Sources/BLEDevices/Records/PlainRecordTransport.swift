@@ -36,7 +36,7 @@ public struct PlainRecordTransport: RecordTransport {
             guard source == records else { continue }
             var reader = ByteReader(value.bytes)
             guard let number = reader.uint32() else {
-                throw BLEError.record(context, value, "it has \(value.count) octets, and needs four at least")
+                throw BLEError.record(context, value, "it has \(value.count) octets, and needs at least four")
             }
             if number == .max { return }
             try await take(DeviceRecord(number: Int(number), bytes: Array(reader.rest())))

@@ -119,7 +119,7 @@ public struct RecordAccessControlPoint: RecordTransport {
     /// Whether the value is the control point's answer that the report has ended, successfully or not.
     private func isAboutReport(_ value: CharacteristicValue, _ context: CommandContext) throws -> Bool {
         guard value.count >= 4, value[0] == Octet.response else {
-            throw BLEError.record(context, value, "it is no answer of the control point")
+            throw BLEError.record(context, value, "it is not an answer of the control point")
         }
         return value[2] == Octet.reportRecords
     }

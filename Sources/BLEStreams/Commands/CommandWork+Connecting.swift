@@ -91,7 +91,7 @@ extension CommandWork {
     var noLink: BLEError {
         let remedy =
             switch connection.source {
-            case .link: "Run it on a link that stands, or use `peripheral.withQueue` and `queue.connecting()`."
+            case .link: "Run it on a link that is up, or use `peripheral.withQueue` and `queue.connecting()`."
             case .peripheral: "Run `.connect` first, or use `queue.connecting()`."
             case .session: "Run it in `session.queue`, which waits for the session's link."
             }
@@ -118,7 +118,7 @@ extension CommandWork {
         let (cause, remedy) =
             if case .session = connection.source {
                 (
-                    "the link is its session's, which makes and ends it",
+                    "the link belongs to a session, which makes and ends it",
                     "Leave the command out: a command of `session.queue` finds a link."
                 )
             } else {

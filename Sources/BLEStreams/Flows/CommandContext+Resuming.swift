@@ -84,7 +84,7 @@ extension CommandContext {
                 guard hasNextLink else {
                     error.remedy =
                         "Run the command in `session.queue`, or in `peripheral.withQueue` with "
-                        + "`queue.connecting()`: there it goes on on the next link."
+                        + "`queue.connecting()`: there it continues on the next link."
                     throw error
                 }
                 let achievements = scope.achievements

@@ -203,7 +203,7 @@ extension BLEError {
             operation: "session",
             cause: isWanted ? "the program has disconnected the session" : "\(trigger)",
             remedy: isWanted
-                ? "Call `Session.connect()` to go on." : "The session connects again as soon as it can."
+                ? "Call `Session.connect()` to continue." : "The session connects again as soon as it can."
         )
     }
 }
