@@ -1,7 +1,7 @@
 """Boots one guest per kernel and bench, and judges what each brings out. Exit status 1 where anything is wrong.
 
-A bench is a folder of scenarios, run in a guest of its own so that it finds a fresh kernel; `kernel-tests/SUITE` is a
-suite of the package's own test binary instead.
+A bench is a folder of scenarios, run in a guest of its own so that it finds a fresh kernel; `kernel-tests` are the suites
+of the package's own test binary instead.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ ON_REQUEST = {"speed": "LAB_SPEED", "deployment": "LAB_DEPLOYMENT"}
 # The guest's own deadline: far beyond what a busy machine needs, since it only ever ends what hangs.
 # A variable sets another one, to try the lab itself.
 SECONDS = int(os.environ.get("BLESTREAMS_LAB_SECONDS", "1200"))
-# Guests spend much of their time waiting for the kernel's own timers, so three share two processors well. With four the
-# longest ones come near their deadline.
-GUESTS_AT_ONCE = 3
+# Guests spend much of their time waiting for the kernel's own timers, so four share two processors well.
+GUESTS_AT_ONCE = 4
+# What takes longest comes first, so that none is left to run alone in the end.
+LONGEST = ("sessions", "hour", "ble", "field", "bonds", "serve", KERNEL_TESTS, "bluetoothd")
 # Into how many guests a bench goes that is run whole: each has to be done long before its deadline.
-PARTS = {ZOO: GUESTS_AT_ONCE, MATRIX: 2 * GUESTS_AT_ONCE}
+PARTS = {ZOO: 3, MATRIX: 6}
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,12 @@ class Guest:
     @property
     def folder(self) -> str:
         return f"{self.line}-{self.title.replace('/', '-').replace(' ', '-')}"
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Of whole benches the long ones, then by how many scenarios there are."""
+        is_long = self.bench in LONGEST and not self.mark
+        return LONGEST.index(self.bench) if is_long else len(LONGEST), -len(self.expected)
 
     @property
     def title(self) -> str:
@@ -92,7 +99,7 @@ def benches(only: str | None, self_test: bool, mark: str) -> dict[str, list[str]
     """What to run: the names of the tests to be seen, by bench. Not known beforehand for the kernel tests."""
     chosen: dict[str, list[str]] = {}
     if only and only.split("/")[0] == KERNEL_TESTS:
-        return {only: []} if "/" in only else {suite: [] for suite in kernel_suites()}
+        return {only: []}
     for folder in sorted(path.name for path in (ROOT / "scenarios").iterdir() if path.is_dir()):
         if folder.startswith("_") or (self_test and folder != SELF_TEST):
             continue
@@ -101,19 +108,13 @@ def benches(only: str | None, self_test: bool, mark: str) -> dict[str, list[str]
         if tests := collect(folder, only, mark or mark_of(folder, only)):
             chosen[folder] = tests
     if not only and not self_test and not mark:
-        chosen |= {suite: [] for suite in kernel_suites()}
+        chosen[KERNEL_TESTS] = []
     return chosen
 
 
 def mark_of(folder: str, only: str | None) -> str:
     """Of the zoo, of the matrix, of hardships and of threats a part is enough for every run."""
     return ESSENTIAL if folder in (ZOO, MATRIX, HARDSHIPS, THREATS) and not only else ""
-
-
-def kernel_suites() -> list[str]:
-    """The suites of the package's kernel tests: each has a guest of its own."""
-    tests = sorted((PACKAGE / "Tests" / "BLELinuxTests" / "Kernel").glob("Kernel*Tests.swift"))
-    return [f"{KERNEL_TESTS}/{path.stem}" for path in tests]
 
 
 def collect(folder: str, only: str | None, mark: str, part: str = "") -> list[str]:
@@ -232,8 +233,7 @@ def main() -> int:
         print(f"lab: no scenario matches '{options.only}'", file=sys.stderr)
         return 1
     results = new_results(options.cache)
-    # The longest first, so that none is left to run alone in the end.
-    guests.sort(key=lambda guest: -len(guest.expected))
+    guests.sort(key=lambda guest: guest.rank)
     is_live = len(guests) == 1
     with concurrent.futures.ThreadPoolExecutor(GUESTS_AT_ONCE) as pool:
         waiting = [
