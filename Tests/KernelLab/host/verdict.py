@@ -46,7 +46,9 @@ class Verdict:
 
 def judge(out: Path, line: str, bench: str, expected: list[str], seconds: float) -> Verdict:
     verdict = Verdict(line, bench, seconds, busy(read(out / "times")))
-    outcomes = read_events(out / "events.jsonl") or read_junit(out / "results.xml")
+    outcomes = read_junit(out / "results.xml")
+    for events in sorted(out.glob("*.events.jsonl")):
+        outcomes |= read_events(events)
     for name, (outcome, why) in outcomes.items():
         verdict.counts[outcome] += 1
         if outcome == SKIPPED:

@@ -2,6 +2,8 @@
 
     python -m lab.kernel_tests [kernel-tests[/REGEX]]
 
+Each suite is a process of its own, on adapters that are powered, without links and with nothing left on air.
+
 The tests find in their environment
     BLESTREAMS_KERNEL_LAB          1
     BLESTREAMS_LAB_PAIR            two powered adapters on one air (btvirt), with their addresses: hci0=...,hci1=...
@@ -13,16 +15,25 @@ The tests find in their environment
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 from lab import names
 from lab.nursery import open_nursery
 from lab.world import OUT, RUN, BumbleWorld, VirtualPair
 
+TESTS = Path(__file__).resolve().parents[2] / "BLELinuxTests" / "Kernel"
+
+
+def suites() -> list[str]:
+    """The suites of the package's kernel tests."""
+    return sorted(path.stem for path in TESTS.glob("Kernel*Tests.swift"))
+
 
 def main(pattern: str) -> int:
-    expression = pattern.partition("/")[2] or "Kernel"
+    chosen = pattern.partition("/")[2]
     open_nursery()  # before there is any thread
     pair = VirtualPair()
     bumble = BumbleWorld()
@@ -35,12 +46,31 @@ def main(pattern: str) -> int:
         "BLESTREAMS_LAB_SOCKET": str(RUN / "peripheral.sock"),
         "NO_COLOR": "1",
     }
-    command = [f"{os.environ['LAB_PRODUCTS']}/BLEStreamsPackageTests.xctest", "--testing-library", "swift-testing"]
-    # One at a time: the kernel and its adapters are one shared state.
-    command += ["--no-parallel", "--filter", expression, "--event-stream-output-path", str(OUT / "events.jsonl")]
-    status = subprocess.run(command, env=environment).returncode
+    status = 0
+    for expression in [chosen] if chosen else suites():
+        make_fresh(pair, bumble)
+        status = run(expression, environment) or status
     bumble.stop()
     pair.stop()
+    return status
+
+
+def make_fresh(pair: VirtualPair, bumble: BumbleWorld) -> None:
+    for index in (pair.client, pair.server, bumble.index):
+        bumble.management.power(index, True)
+        bumble.management.disconnect_all(index)
+    bumble.peer.command("reset")
+    bumble.management.forget_events()
+
+
+def run(expression: str, environment: dict[str, str]) -> int:
+    """Runs the tests that match; their status."""
+    command = [f"{os.environ['LAB_PRODUCTS']}/BLEStreamsPackageTests.xctest", "--testing-library", "swift-testing"]
+    # One at a time: the kernel and its adapters are one shared state.
+    command += ["--no-parallel", "--filter", expression]
+    name = re.sub(r"\W", "-", expression)
+    command += ["--event-stream-output-path", str(OUT / f"{name}.events.jsonl")]
+    status = subprocess.run(command, env=environment).returncode
     return status if status >= 0 else 128 - status
 
 

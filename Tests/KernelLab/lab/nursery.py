@@ -1,7 +1,7 @@
 """Starts the lab's own peers as forks of one process that has loaded what they need.
 
-Loading Bumble takes an emulated processor some ten seconds, and a fork takes none. `open_nursery` comes first of all: a
-process with threads should not fork.
+Loading Bumble takes an emulated processor some ten seconds, and a fork takes none: so who opens the nursery, and needs a
+part of Bumble himself, loads it for both. `open_nursery` comes first of all: a process with threads should not fork.
 """
 
 from __future__ import annotations
@@ -19,7 +19,17 @@ import sys
 import traceback
 
 # What most of them need. None is started by itself: that would load it twice.
-LOADED = ("bumble.controller", "bumble.device", "bumble.host", "bumble.link", "bumble.transport", "peers.air")
+LOADED = (
+    "bumble.controller",
+    "bumble.device",
+    "bumble.host",
+    "bumble.link",
+    "bumble.transport",
+    "peers.ailments",
+    "peers.person",
+    "peers.services",
+    "peers.zoo",
+)
 LONGEST = 65_536  # octets of a request
 
 
@@ -60,6 +70,8 @@ class Nursery:
     """The process that forks, and the way to it."""
 
     def __init__(self):
+        for name in LOADED:
+            importlib.import_module(name)
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         if os.fork() == 0:
             self.socket.close()
@@ -78,15 +90,10 @@ def serve(requests: socket.socket) -> None:
     """Forks for each request, until nobody is left to ask."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for whoever asks
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel sees to those that have ended
-    is_ready = False
     while True:
         request, descriptors, _, _ = socket.recv_fds(requests, LONGEST, 1)
         if not request:
             os._exit(0)
-        if not is_ready:
-            for name in LOADED:
-                importlib.import_module(name)
-            is_ready = True
         pid = os.fork()
         if pid == 0:
             requests.close()
