@@ -158,7 +158,7 @@ struct ProxyClient: Sendable {
             host.log.say("\(peripheral): all \(host.slots.limit) connections are in use; see --connections")
             return try await outbox.send(.noConnection(address, error: BLEError.noResources))
         }
-        let link = ProxyLink(peripheral, outbox, host.log)
+        let link = ProxyLink(peripheral, outbox, of: host)
         activity.links = activity.links.filter { $0.value.phase != .over }
         activity.links[address] = link
         group.addTask { [slots = host.slots] in try await link.run(after: former) { slots.free(address) } }
@@ -256,5 +256,6 @@ struct ProxyHost: Sendable {
     let identity: ProxyIdentity
     let encryption: ProxyChannel.Encryption?
     let slots: ProxySlots
+    let followers = ProxyFollowers()
     let log: Log
 }

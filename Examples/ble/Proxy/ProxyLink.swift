@@ -19,17 +19,19 @@ struct ProxyLink: Sendable {
     private let address: UInt64
     private let peripheral: Peripheral
     private let outbox: ProxyOutbox
+    private let followers: ProxyFollowers
     private let log: Log
     private let wish = Switch()
     private let progress = ProxyPhase.Progress()
     private let requests: AsyncStream<Request>
     private let inlet: AsyncStream<Request>.Continuation
 
-    init(_ peripheral: Peripheral, _ outbox: ProxyOutbox, _ log: Log) {
+    init(_ peripheral: Peripheral, _ outbox: ProxyOutbox, of host: ProxyHost) {
         address = peripheral.address.rawValue
         self.peripheral = peripheral
         self.outbox = outbox
-        self.log = log
+        followers = host.followers
+        log = host.log
         (requests, inlet) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.room))
     }
 
@@ -168,7 +170,7 @@ struct ProxyLink: Sendable {
             try await link.write(octets, to: .handle(handle), isAnswered ? .withResponse : .withoutResponse)
             if isAnswered { try await outbox.send(.written(address, handle)) }
         case .writeDescriptor(let handle, let octets):
-            if try await !isInForce(octets, handle, of: link, notified) {
+            if try await !needsNoWriting(octets, handle, of: link, notified) {
                 try await link.write(octets, to: .handle(handle))
             }
             try await outbox.send(.written(address, handle))
@@ -185,18 +187,25 @@ struct ProxyLink: Sendable {
         }
     }
 
-    /// Whether a client would write what the device has already: behind an ESP32 it writes the Client Characteristic
-    /// Configuration itself, here the subscription has done it, and some devices begin anew at a second one.
-    private func isInForce(
+    /// Whether a client would write a Client Characteristic Configuration that needs no writing.
+    ///
+    /// - What the device has already: behind an ESP32 a client writes it itself, here the subscription has done it, and
+    ///   some devices begin anew at a second one.
+    /// - What would take the notifications from other clients, which share the link. The last subscription to end switches
+    ///   them off.
+    private func needsNoWriting(
         _ octets: [UInt8],
         _ handle: UInt16,
         of link: Link,
         _ notified: Set<UInt16>
     ) async throws -> Bool {
-        guard !notified.isEmpty, let characteristic = try await link.discover().characteristic(containing: handle),
-            characteristic.clientConfiguration?.handle == handle, notified.contains(characteristic.valueHandle)
+        guard let value = try await link.discover().characteristic(containing: handle),
+            value.clientConfiguration?.handle == handle
         else { return false }
-        return try await link.read(.handle(handle)).elementsEqual(octets)
+        let isOwn = notified.contains(value.valueHandle)
+        let others = followers.count(of: .init(device: address, handle: value.valueHandle)) - (isOwn ? 1 : 0)
+        if others > 0, octets.allSatisfy({ $0 == 0 }) { return true }
+        return try await isOwn && link.read(.handle(handle)).elementsEqual(octets)
     }
 
     /// Tells the client that an operation was not to be done.
@@ -211,6 +220,9 @@ struct ProxyLink: Sendable {
 
     /// Passes notifications on, until the client has enough, or there are no more.
     private func passOn(_ handle: UInt16, of link: Link, until end: Switch) async throws {
+        let characteristic = ProxyFollowers.Characteristic(device: address, handle: handle)
+        followers.add(characteristic)
+        defer { followers.remove(characteristic) }
         let values = link.notifications(of: .handle(handle)).take(until: end.off)
         do {
             // What has come together leaves together.

@@ -142,8 +142,8 @@ extension PlainClient {
         return try message.number(2) == 1 ? .there : .none(error: message.number(4))
     }
 
-    func read(_ handle: UInt16) async throws -> [UInt8] {
-        try send(73) { message in
+    func read(_ handle: UInt16, descriptor isDescriptor: Bool = false) async throws -> [UInt8] {
+        try send(isDescriptor ? 76 : 73) { message in
             message.field(1, ProxyBench.device.rawValue)
             message.field(2, UInt64(handle))
         }
@@ -160,6 +160,25 @@ extension PlainClient {
         _ = try await message(84)
         // Behind it, in the queue of the link.
         _ = try await read(handle)
+    }
+
+    /// Subscribes no longer.
+    func unsubscribe(_ handle: UInt16) throws {
+        try send(78) { message in
+            message.field(1, ProxyBench.device.rawValue)
+            message.field(2, UInt64(handle))
+            message.field(3, false)
+        }
+    }
+
+    /// Writes a descriptor; it is done when this has returned.
+    func write(_ octets: [UInt8], toDescriptor handle: UInt16) async throws {
+        try send(77) { message in
+            message.field(1, ProxyBench.device.rawValue)
+            message.field(2, UInt64(handle))
+            message.field(3, octets)
+        }
+        _ = try await message(83)
     }
 
     /// What the proxy says of its places, with the devices that have one as they are encoded.

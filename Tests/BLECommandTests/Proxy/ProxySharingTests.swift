@@ -52,6 +52,30 @@ import Testing
         }
     }
 
+    @Test func `a client that switches notifications off leaves those of another one on`() async throws {
+        try await ProxyBench.run { bench in
+            let (first, second) = (try bench.client(), try bench.client())
+            for client in [first, second] {
+                try client.connect()
+                #expect(try await client.connection() == .there)
+                try await client.subscribe(bench.handle)
+            }
+            // As clients of an ESP32 do: the descriptor, then the subscription.
+            let configuration = bench.handle + 1
+            try await first.write([0, 0], toDescriptor: configuration)
+            #expect(try await second.read(configuration, descriptor: true) == [1, 0])
+            try first.unsubscribe(bench.handle)
+            _ = try await first.read(bench.handle)
+            try await first.write([0, 0], toDescriptor: configuration)
+            try await bench.server.notify([1], of: ProxyBench.value)
+            #expect(try await second.message(79).octets(3) == [1])
+
+            // The last one's goes to the device.
+            try await second.write([0, 0], toDescriptor: configuration)
+            #expect(try await second.read(configuration, descriptor: true) == [0, 0])
+        }
+    }
+
     @Test func `a client that asks for what it has is told so, and keeps it`() async throws {
         try await ProxyBench.run(connections: 1) { bench in
             let client = try bench.client()
