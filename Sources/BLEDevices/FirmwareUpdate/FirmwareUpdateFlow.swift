@@ -23,7 +23,8 @@ public import BLEStreams
 ///   the device; ``BLEError/Code/updateFailed`` with the device's reason; ``BLEError/Code/timedOut`` if the device
 ///   stalls; ``BLEError/Code/protocolViolation`` if its reports are impossible; ``BLEError/Code/disconnected`` if the
 ///   link can't be made again; ``BLEError/Code/notSupported`` if the device can't be updated this way;
-///   `CancellationError`. After an error the device has its previous firmware, and the flow has unsubscribed.
+///   `CancellationError`. After an error the flow has unsubscribed, and the device has its previous firmware; behind the
+///   phase `reset` it may run the new one on trial, and returns to the previous one at its next restart.
 public struct FirmwareUpdateFlow: Command {
     /// How a device receives its firmware.
     public struct Method: Sendable {

@@ -10,8 +10,8 @@ extension CommandContext {
     /// that time. Events are kept until they are taken. A replaced command hears nothing more.
     ///
     /// - Parameter timeout: how long to wait; `nil`: without limit.
-    /// - Throws: ``BLEError/Code/timedOut``; `CancellationError`; ``BLEError/Code/ended`` or `CancellationError` if
-    ///   another command has replaced this one.
+    /// - Throws: ``BLEError/Code/timedOut``; ``BLEError/Code/overflow`` behind 65,536 events that were not taken;
+    ///   `CancellationError`; ``BLEError/Code/ended`` or `CancellationError` if another command has replaced this one.
     public func next(timeout: Duration? = nil) async throws -> Event {
         let (inbox, phase, object) = (scope.listen(), scope.phase, "on \(peripheral)")
         return try await inbox.next(

@@ -67,8 +67,9 @@ extension CommandQueue {
     /// The name of the active flow; `nil` if there is none. See ``run(_:replacing:priority:deadline:onProgress:)``.
     public var activeFlow: String? { core.activeFlow.withLock { $0?.name } }
 
-    /// The progress of each command that runs from now on, with its ``CommandProgress/command``. The stream never ends
-    /// by itself; a slow consumer gets the newest 256 reports.
+    /// The progress of each command that runs from now on, with its ``CommandProgress/command``.
+    ///
+    /// The stream ends when the queue closes, like ``contents``. A slow consumer gets the newest 256 reports.
     public var progress: BLEStream<CommandProgress> { core.progress }
 }
 

@@ -62,7 +62,7 @@ extension Bearer: ATTLinkReceiver {
     func linkEncryptionFailed(_ error: BLEError) { surroundings.securityFailed(error) }
 
     func linkEnded(_ reason: DisconnectReason) {
-        // The link may have been encrypted after the peer's last PDU. That of a dead link is not asked for more.
+        // The link may have been encrypted after the peer's last PDU. Where it was not, there is nothing more to ask.
         if radioLink.security.isEncrypted { refreshSecurity() }
         let final = step { machine, output in machine.ended(reason, &output) }
         let (waits, raiser) = state.withLock { state in

@@ -137,7 +137,8 @@ extension Peripheral {
     /// Runs the closure with a queue whose commands make and end the link to this peripheral. Nothing is sent until the
     /// first command runs.
     ///
-    /// When the closure returns or throws, commands that are still in the queue are cancelled, and the link is ended.
+    /// When the closure returns or throws, commands that are still in the queue fail with ``BLEError/Code/ended``, and
+    /// the link is ended.
     ///
     /// - Returns: what the closure returns.
     /// - Throws: what the closure throws.
@@ -149,8 +150,8 @@ extension Peripheral {
 extension Link {
     /// Runs the closure with a queue on this link. Its commands use the link; they neither make nor end it.
     ///
-    /// When the closure returns or throws, commands that are still in the queue are cancelled. Once the link is lost,
-    /// commands fail with ``BLEError/Code/disconnected``: for work that continues on the next link, use
+    /// When the closure returns or throws, commands that are still in the queue fail with ``BLEError/Code/ended``. Once
+    /// the link is lost, commands fail with ``BLEError/Code/disconnected``: for work that continues on the next link, use
     /// ``Peripheral/withQueue(_:)`` with ``CommandQueue/connecting(timeout:then:)``, or ``Session/queue``.
     ///
     /// ```swift

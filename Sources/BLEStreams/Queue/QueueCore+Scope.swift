@@ -70,8 +70,11 @@ extension QueueCore {
         jobs.finish()
         await connection.take()?.close()
         state.withLock { state in
-            let watchers = state.watchers.all
-            news.add { for watcher in watchers { watcher.finish() } }
+            state.isOver = true
+            news.add { [watchers = state.watchers.all, followers = state.progressWatchers.all] in
+                for watcher in watchers { watcher.finish() }
+                for follower in followers { follower.finish() }
+            }
         }
         news.make()
     }

@@ -38,7 +38,11 @@ extension QueueCore {
     var progress: BLEStream<CommandProgress> {
         let subject = StreamSubject(operation: "queue progress", object: "of \(connection.object)")
         return BLEStream(subject, timeline: timeline, buffer: .newest(256)) { mailbox in
-            let id = self.state.withLock { $0.progressWatchers.add(mailbox) }
+            let id = self.state.withLock { state in
+                if state.isOver { self.news.add { mailbox.finish() } }
+                return state.progressWatchers.add(mailbox)
+            }
+            self.news.make()
             return { _ = self.state.withLock { $0.progressWatchers.remove(id) } }
         }
     }
@@ -48,7 +52,10 @@ extension QueueCore {
         return BLEStream(subject, timeline: timeline, buffer: .newest(256)) { mailbox in
             let id = self.state.withLock { state in
                 let now = self.snapshot(state)
-                self.news.add { mailbox.send(now) }
+                self.news.add { [isOver = state.isOver] in
+                    mailbox.send(now)
+                    if isOver { mailbox.finish() }
+                }
                 return state.watchers.add(mailbox)
             }
             self.news.make()

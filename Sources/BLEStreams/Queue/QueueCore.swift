@@ -17,6 +17,8 @@ final class QueueCore: Sendable {
         var watchers = Observers<Mailbox<Contents>>()
         var progressWatchers = Observers<Mailbox<CommandProgress>>()
         var isClosed = false
+        /// Whether it has closed, and those who watched it were told.
+        var isOver = false
         var whenEmpty: (@Sendable () -> Void)?
         /// Ends an idle link. A timer with an old number does nothing.
         var idleTimer: (number: Int, activity: RadioActivity?) = (0, nil)

@@ -193,6 +193,33 @@ import Testing
         }
     }
 
+    @Test func `what is seen of a queue ends with it, also for who comes later`() async throws {
+        try await Bench.run { bench in
+            let log = Recorder<String>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                let queue = try await bench.peripheral.withQueue { queue in
+                    group.addTask {
+                        for try await contents in queue.contents where contents.running != nil {
+                            log.add("\(contents)")
+                        }
+                        log.add("contents end")
+                    }
+                    group.addTask {
+                        for try await progress in queue.progress { log.add("\(progress.phase)") }
+                        log.add("progress ends")
+                    }
+                    try await bench.time.sleep(for: .seconds(1))
+                    try await queue.run(CommandBlock("a") { $0.report(CommandProgress(phase: "half")) })
+                    return queue
+                }
+                try await group.waitForAll()
+                #expect(log.all.sorted() == ["a", "a (half)", "contents end", "half", "progress ends"])
+                for try await _ in queue.progress {}
+                #expect(try await queue.contents.map { "\($0)" }.collect() == ["nothing"])
+            }
+        }
+    }
+
     @Test func `the end of the queue ends what is in it, and the link`() async throws {
         try await Bench.run { bench in
             let log = Recorder<String>()

@@ -182,7 +182,7 @@ extension LinkMachine {
 
     // MARK: - The end
 
-    /// Ends all streams without an error, and unsubscribes; ``Output/isQuiet`` tells when that is done.
+    /// Ends all streams without an error, and unsubscribes; ``Rest/isQuiet`` tells when that is done.
     mutating func unsubscribeAll(_ output: inout Output) {
         if closedToSubscribers == nil { closedToSubscribers = DisconnectReason(.closedLocally) }
         for (id, entry) in subscriptions {
