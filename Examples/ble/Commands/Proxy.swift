@@ -1,5 +1,5 @@
 import BLEStreams
-import Foundation
+import FoundationEssentials
 
 /// Lends the adapter to Home Assistant, as an ESP32 with ESPHome does.
 struct Proxy: Command {
@@ -111,8 +111,8 @@ struct Proxy: Command {
         } else {
             words = text
         }
-        let trimmed = words.trimmingCharacters(in: .whitespacesAndNewlines)
-        guard let data = Data(base64Encoded: trimmed), data.count == Sodium.size else {
+        let parts = words.split(whereSeparator: \.isWhitespace)
+        guard parts.count == 1, let data = Data(base64Encoded: String(parts[0])), data.count == Sodium.size else {
             // Not with the text: it may be nearly a key.
             throw UsageError("--key: a key is 32 octets in Base64, 44 characters; `ble proxy --make-key` makes one")
         }
@@ -128,8 +128,10 @@ struct Proxy: Command {
         guard let colon, let port = UInt16(text[text.index(after: colon)...]) else {
             throw UsageError("--listen '\(text)': write HOST:PORT like 192.168.1.5:6053, or *:6053")
         }
-        let host = text[..<colon].trimmingCharacters(in: ["[", "]"])
-        return (host.isEmpty || host == "*" ? nil : host, port)
+        let host = text[..<colon]
+        guard !host.isEmpty, host != "*" else { return (nil, port) }
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        return (String(isBracketed ? host.dropFirst().dropLast() : host), port)
     }
 
     private static func name(_ arguments: Arguments) throws(UsageError) -> String {

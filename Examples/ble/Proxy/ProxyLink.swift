@@ -205,7 +205,8 @@ struct ProxyLink: Sendable {
         let isOwn = notified.contains(value.valueHandle)
         let others = followers.count(of: .init(device: address, handle: value.valueHandle)) - (isOwn ? 1 : 0)
         if others > 0, octets.allSatisfy({ $0 == 0 }) { return true }
-        return try await isOwn && link.read(.handle(handle)).elementsEqual(octets)
+        guard isOwn else { return false }
+        return try await link.read(.handle(handle)).elementsEqual(octets)
     }
 
     /// Tells the client that an operation was not to be done.
