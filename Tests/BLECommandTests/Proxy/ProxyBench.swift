@@ -172,7 +172,7 @@ extension PlainClient {
     }
 
     /// Writes a descriptor; it is done when this has returned.
-    func write(_ octets: [UInt8], toDescriptor handle: UInt16) async throws {
+    func writeDescriptor(_ handle: UInt16, _ octets: [UInt8]) async throws {
         try send(77) { message in
             message.field(1, ProxyBench.device.rawValue)
             message.field(2, UInt64(handle))

@@ -62,16 +62,16 @@ import Testing
             }
             // As clients of an ESP32 do: the descriptor, then the subscription.
             let configuration = bench.handle + 1
-            try await first.write([0, 0], toDescriptor: configuration)
+            try await first.writeDescriptor(configuration, [0, 0])
             #expect(try await second.read(configuration, descriptor: true) == [1, 0])
             try first.unsubscribe(bench.handle)
             _ = try await first.read(bench.handle)
-            try await first.write([0, 0], toDescriptor: configuration)
+            try await first.writeDescriptor(configuration, [0, 0])
             try await bench.server.notify([1], of: ProxyBench.value)
             #expect(try await second.message(79).octets(3) == [1])
 
             // The last one's goes to the device.
-            try await second.write([0, 0], toDescriptor: configuration)
+            try await second.writeDescriptor(configuration, [0, 0])
             #expect(try await second.read(configuration, descriptor: true) == [0, 0])
         }
     }

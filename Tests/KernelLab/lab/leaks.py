@@ -8,11 +8,13 @@ In the lab the kernel itself tells which secrets there are: `Witness`.
 from __future__ import annotations
 
 import base64
+import bisect
 import re
 import select
 import struct
 import sys
 
+from collections.abc import Callable
 from pathlib import Path
 
 # What every key begins with that the simulator makes, `SimulatedKey.mark`, or that a test plants, `Planted.mark`; and
@@ -26,57 +28,85 @@ KEYS = (
 PASSKEYS = (62_481, 730_914, 624_813, 654_321)
 
 
-def joined(octets: bytes) -> str:
-    """Hexadecimal digits with any separator, and decimal numbers in a list or a dump."""
-    hexadecimal = r"[\s,:._-]{0,2}".join(map(hexadecimal_form, octets))
-    decimal = r"\b" + r"[\s,-]+".join(str(octet) for octet in octets) + r"\b"
-    return f"{hexadecimal}|{decimal}"
+class Printed:
+    """What was printed, in the forms in which octets are looked for in it: no expression has to be made for each key."""
+
+    def __init__(self, text: str):
+        self.text = text
+        digits = re.sub(r"(?:0x|\\x)([0-9a-f])(?![0-9a-f])", r"0\1", text.lower())
+        digits = re.sub(r"(?:0x|\\x)(?=[0-9a-f])", "", digits)
+        self.hexadecimal = re.sub(r"[\s,:._-]+", "", digits)
+        self.decimal = re.sub(r"[\s,-]+", ",", text)
+
+    def has_octets(self, octets: bytes) -> bool:
+        """In either order: as digits with any separator, as numbers in a list or a dump, in Base64."""
+        return any(map(self.has_in_order, (octets, octets[::-1])))
+
+    def has_in_order(self, octets: bytes) -> bool:
+        return (
+            octets.hex() in self.hexadecimal
+            or any(str(number) in self.text for number in halves(octets))
+            or any(form in self.text for form in base64_forms(octets))
+            or self.has_numbers(",".join(map(str, octets)))
+        )
+
+    def has_numbers(self, numbers: str) -> bool:
+        start = self.decimal.find(numbers)
+        while start >= 0:
+            around = self.decimal[max(0, start - 1) : start] + self.decimal[start + len(numbers) :][:1]
+            if not re.search(r"\w", around):
+                return True
+            start = self.decimal.find(numbers, start + 1)
+        return False
+
+    def has_passkey(self, passkey: int) -> bool:
+        """With its six digits, or as a number; not as a part of something longer."""
+        forms = rf"(?<![0-9A-Za-z.:-])(?:{passkey:06}|{passkey}|{passkey:_}|{passkey:,})(?![0-9A-Za-z:-])"
+        return re.search(forms, self.text) is not None
 
 
-def hexadecimal_form(octet: int) -> str:
-    return rf"(?:0x|\\x)?{octet:02x}" if octet > 15 else rf"(?:(?:0x|\\x)?0|0x){octet:x}"
-
-
-def halves(octets: bytes) -> list[str]:
+def halves(octets: bytes) -> list[int]:
     """Eight octets as one number."""
-    return [rf"\b{int.from_bytes(octets[start : start + 8], 'big')}\b" for start in range(0, len(octets), 8)]
+    return [int.from_bytes(octets[start : start + 8], "big") for start in range(0, len(octets), 8)]
 
 
-def base64_forms(octets: bytes) -> list[str]:
+def base64_forms(octets: bytes) -> set[str]:
     """However many octets stand before them: the characters that are theirs alone."""
-    forms = []
+    forms = set()
     for before in range(3):
         text = base64.b64encode(bytes(before) + octets).decode()
         start = -(-before * 8 // 6)
         form = text[start : (before + len(octets)) * 8 // 6]
-        forms += [form, form.replace("+", "-").replace("/", "_")]
-    return [re.escape(form) for form in dict.fromkeys(forms)]
+        forms |= {form, form.replace("+", "-").replace("/", "_")}
+    return forms
 
 
-def key_pattern(octets: bytes) -> re.Pattern:
-    """Finds octets in either order; the case of hexadecimal digits doesn't matter, that of Base64 does."""
-    backwards = octets[::-1]
-    forms = [f"(?i:{joined(octets)}|{joined(backwards)})", *halves(octets), *halves(backwards)]
-    return re.compile("|".join(forms + base64_forms(octets) + base64_forms(backwards)))
+Wanted = dict[str, Callable[[Printed], bool]]
 
 
-def passkey_pattern(passkey: int) -> re.Pattern:
-    """With its six digits, or as a number; not as a part of something longer."""
-    return re.compile(rf"(?<![0-9A-Za-z.:-])(?:{passkey:06}|{passkey}|{passkey:_}|{passkey:,})(?![0-9A-Za-z:-])")
-
-
-def patterns(keys, passkeys) -> dict[str, re.Pattern]:
+def secrets(keys, passkeys) -> Wanted:
     """By what they are called where they are found: without the secret."""
-    found = {f"the key that begins with {key[:2].hex()}": key_pattern(key) for key in keys}
-    return found | {f"the passkey that begins with {passkey // 10000:02}": passkey_pattern(passkey) for passkey in passkeys}
+    found: Wanted = {}
+    for key in keys:
+        found[f"the key that begins with {key[:2].hex()}"] = lambda printed, key=key: printed.has_octets(key)
+    for passkey in passkeys:
+        name = f"the passkey that begins with {passkey // 10000:02}"
+        found[name] = lambda printed, passkey=passkey: printed.has_passkey(passkey)
+    return found
 
 
-def leaks(text: str, wanted: dict[str, re.Pattern]) -> list[str]:
-    """Where a secret stands, line by line; a key may go over several."""
+def leaks(text: str, wanted: Wanted) -> list[str]:
+    """Which secrets a text has, each with the line where the first one ends; a key may go over several."""
+    printed = Printed(text)
+    found = [(name, is_in) for name, is_in in wanted.items() if is_in(printed)]
+    if not found:
+        return []
+    lines = text.splitlines(keepends=True)
+    # The shortest beginning that has it.
+    numbers = range(1, len(lines) + 1)
     return [
-        f"line {text.count(chr(10), 0, match.start()) + 1}: {name}"
-        for name, pattern in wanted.items()
-        for match in pattern.finditer(text)
+        f"line {bisect.bisect_left(numbers, True, key=lambda count: is_in(Printed(''.join(lines[:count])))) + 1}: {name}"
+        for name, is_in in found
     ]
 
 
@@ -111,10 +141,10 @@ class Witness:
     def expect_silence(self, runs) -> None:
         """None of them was printed; a person at a terminal is shown the passkey, and was to be."""
         self.hear()
-        keys = patterns([key for key in self.keys if any(key)], [])
+        keys = secrets([key for key in self.keys if any(key)], [])
         for run in runs:
             given = {int(word) for name, word in zip(run.arguments, run.arguments[1:]) if name == "--passkey"}
-            wanted = keys | patterns([], (given if run.terminal else given | self.passkeys) - {0})
+            wanted = keys | secrets([], (given if run.terminal else given | self.passkeys) - {0})
             for name, text in run.output.items():
                 found = leaks(text, wanted)
                 assert not found, f"ble {run.arguments[0]} printed a secret on {name}: {found}"
@@ -123,13 +153,14 @@ class Witness:
         self.management.close()
 
 
-def prove(wanted: dict[str, re.Pattern]) -> None:
+def prove(wanted: Wanted) -> None:
     """Whoever looks and finds nothing has to be able to find something."""
     key = KEYS[0] + bytes(8)
     for octets in (key, key[::-1]):
         texts = [octets.hex(), octets.hex().upper(), octets.hex(":"), octets.hex(" "), str(list(octets))]
         texts += [base64.b64encode(bytes(before) + octets).decode() for before in range(3)]
-        texts += [", ".join(map(hex, octets)), str(int.from_bytes(key[:8], "big"))]
+        texts += [", ".join(map(hex, octets)), str(int.from_bytes(key[:8], "big")), " ".join(map(str, octets))]
+        texts += ["".join(f"\\x{octet:02x}" for octet in octets), octets.hex("-", 2), octets.hex(":")[:24] + "\n" + octets.hex(":")[24:]]
         for text in texts:
             assert leaks(f"word\n{text}", wanted), f"{text} is not found"
     for text in ("passkey 062481", "(62481)", "[62481, 0]", "62_481"):
@@ -138,7 +169,7 @@ def prove(wanted: dict[str, re.Pattern]) -> None:
 
 
 def main() -> int:
-    wanted = patterns(KEYS, PASSKEYS)
+    wanted = secrets(KEYS, PASSKEYS)
     prove(wanted)
     status = 0
     for name in sys.argv[1:]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lab import names
-from lab.leaks import Witness, leaks, patterns
+from lab.leaks import Witness, leaks, secrets
 from lab.peer import Peer
 from lab.world import RUN, Process, start_bluetoothd
 
@@ -157,5 +157,5 @@ def test_a_capture_of_a_pairing_has_no_key(ble, bumble, strangers):
     assert values
     for key in map(base64.b64decode, values):
         assert key not in octets and key[::-1] not in octets
-        assert not leaks(octets.decode("latin-1"), patterns([key], []))
+        assert not leaks(octets.decode("latin-1"), secrets([key], []))
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
