@@ -281,7 +281,10 @@ class CentralController(AirController):
 
 
 class KernelHost:
-    """The kernel as a host: HCI packets to and from /dev/vhci, one per read and write. Can be unplugged."""
+    """The kernel as a host: HCI packets to and from /dev/vhci, one per read and write. Can be unplugged.
+
+    The adapter's number, `index`, is there as soon as the kernel has told it.
+    """
 
     def __init__(self):
         self.sink = None
@@ -290,7 +293,7 @@ class KernelHost:
     def plug(self, options=0):
         """With options for /dev/vhci (drivers/bluetooth/hci_vhci.c, __vhci_create_device)."""
         self.file = os.open("/dev/vhci", os.O_RDWR | os.O_NONBLOCK)
-        self.index = None
+        self.index = asyncio.get_running_loop().create_future()
         asyncio.get_running_loop().add_reader(self.file, self.on_readable)
         os.write(self.file, bytes([VENDOR_PACKET, options]))
 
@@ -310,7 +313,7 @@ class KernelHost:
     def on_readable(self):
         packet = os.read(self.file, 4096)
         if packet[0] == VENDOR_PACKET:
-            self.index = packet[2] | packet[3] << 8
+            self.index.set_result(packet[2] | packet[3] << 8)
         else:
             self.sink.on_packet(packet)
 

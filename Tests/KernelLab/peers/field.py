@@ -173,7 +173,7 @@ async def main(socket: str) -> None:
     field = Field(link, control)
     await field.start()
     await control.serve(socket)
-    control.say("ready", adapter=f"hci{central.kernel.index}")
+    control.say("ready", adapter=f"hci{await central.kernel.index}")
     await field.beat()
 
 

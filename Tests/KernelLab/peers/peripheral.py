@@ -451,7 +451,7 @@ async def main(socket: str, profile_name: str = zoo.PLAIN.name) -> None:
     far = await run_far(link)
     await profile.begin(stage)
     await control.serve(socket)
-    control.say("ready", adapter=f"hci{central.kernel.index}")
+    control.say("ready", adapter=f"hci{await central.kernel.index}")
     await near.beat()
     del far, others
 
