@@ -8,35 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import importlib.util
 import struct
-import sys
 from collections.abc import Callable
-from types import ModuleType
 
 import cbor2
 from bumble import att
 from bumble.device import Connection, Device
 from bumble.gatt import Characteristic, CharacteristicValue, Service
+from smp import image_management, os_management
+from smp.error import MGMT_ERR
 
 from lab import names
 from peers.control import Control
-
-
-def lazily(name: str) -> ModuleType:
-    """A module that is loaded with the first use of something in it."""
-    spec = importlib.util.find_spec(name)
-    spec.loader = importlib.util.LazyLoader(spec.loader)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-# They take an emulated processor four seconds, and one scenario in a hundred needs them.
-error = lazily("smp.error")
-image_management = lazily("smp.image_management")
-os_management = lazily("smp.os_management")
 
 Properties = Characteristic.Properties
 READABLE = Characteristic.READABLE
@@ -129,7 +112,7 @@ class MCUmgr:
         operation, _flags, _length, group, sequence, command = struct.unpack(">BBHHBB", value[:8])
         key = (operation & 7, group, command)
         if key not in self.handlers:
-            body = cbor2.dumps({"rc": int(error.MGMT_ERR.ENOTSUP)})
+            body = cbor2.dumps({"rc": int(MGMT_ERR.ENOTSUP)})
             answer = struct.pack(">BBHHBB", operation + 1, 0, len(body), group, sequence, command) + body
         else:
             request_type, handle = self.handlers[key]
