@@ -31,6 +31,8 @@ SELF_TEST = "peers"
 # Debian 13's, on its kernel, before everything that meets one.
 NEWER_BLUETOOTHD, LINE_OF_NEWER_BLUETOOTHD, BLUETOOTHD_MARK = "5.82", "6.12", "bluetoothd"
 ZOO, MATRIX, HARDSHIPS, THREATS, ESSENTIAL = "zoo", "matrix", "hardships", "threats", "essential"
+# All that a kernel takes part in, where the rest has run on another one.
+KERNEL_TAKES_PART = "not program"
 # By themselves, and only where the variable is set: whatever else runs would be measured too, or it changes the toolchain.
 ON_REQUEST = {"speed": "LAB_SPEED", "deployment": "LAB_DEPLOYMENT"}
 # The guest's own deadline: far beyond what a busy machine needs, since it only ever ends what hangs.
@@ -49,7 +51,7 @@ class Guest:
     """One guest to be booted: a kernel, and a bench or the marked tests of one."""
 
     line: str
-    mark: str  # only tests with this mark; empty: all
+    mark: str  # only tests with this mark, as pytest's -m takes it; empty: all
     bench: str
     expected: list[str]
     bluetoothd: str = ""  # the release where it isn't this machine's
@@ -62,7 +64,7 @@ class Guest:
     @property
     def rank(self) -> tuple[int, int]:
         """Of whole benches the long ones, then by how many scenarios there are."""
-        is_long = self.bench in LONGEST and not self.mark
+        is_long = self.bench in LONGEST and self.mark in ("", KERNEL_TAKES_PART) and not self.bluetoothd
         return LONGEST.index(self.bench) if is_long else len(LONGEST), -len(self.expected)
 
     @property
@@ -78,7 +80,7 @@ def guests_of(line: str, only: str | None, self_test: bool) -> list[Guest]:
     if only or self_test:
         mark = ""
     chosen = benches(only, self_test, mark)
-    guests = [Guest(line, mark or mark_of(bench, only), bench, tests) for bench, tests in chosen.items()]
+    guests = [Guest(line, mark_of(bench, only, mark), bench, tests) for bench, tests in chosen.items()]
     if line == LINE_OF_NEWER_BLUETOOTHD and not (only or self_test or mark or os.environ.get("LAB_BLUETOOTHD")):
         guests += [
             Guest(line, BLUETOOTHD_MARK, bench, tests, NEWER_BLUETOOTHD)
@@ -105,16 +107,17 @@ def benches(only: str | None, self_test: bool, mark: str) -> dict[str, list[str]
             continue
         if folder in ON_REQUEST and not os.environ.get(ON_REQUEST[folder]):
             continue
-        if tests := collect(folder, only, mark or mark_of(folder, only)):
+        if tests := collect(folder, only, mark_of(folder, only, mark)):
             chosen[folder] = tests
-    if not only and not self_test and not mark:
+    if not only and not self_test and mark in ("", KERNEL_TAKES_PART):
         chosen[KERNEL_TESTS] = []
     return chosen
 
 
-def mark_of(folder: str, only: str | None) -> str:
-    """Of the zoo, of the matrix, of hardships and of threats a part is enough for every run."""
-    return ESSENTIAL if folder in (ZOO, MATRIX, HARDSHIPS, THREATS) and not only else ""
+def mark_of(folder: str, only: str | None, mark: str) -> str:
+    """What the run has chosen; of the zoo, of the matrix, of hardships and of threats a part is enough for every run."""
+    is_part = folder in (ZOO, MATRIX, HARDSHIPS, THREATS) and not only and mark in ("", KERNEL_TAKES_PART)
+    return " and ".join(filter(None, [ESSENTIAL if is_part else "", mark]))
 
 
 def collect(folder: str, only: str | None, mark: str, part: str = "") -> list[str]:

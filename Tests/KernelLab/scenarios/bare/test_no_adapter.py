@@ -5,6 +5,8 @@ import pytest
 from lab import names
 from lab.mgmt import Management
 
+pytestmark = pytest.mark.program
+
 
 @pytest.fixture(autouse=True)
 def no_adapter():

@@ -13,6 +13,7 @@ from aioesphomeapi.core import BluetoothConnectionDroppedError, BluetoothGATTAPI
 from lab import names
 from lab.home import at_home, number
 
+pytestmark = pytest.mark.program
 VALUE = names.full(names.VALUE)
 NO_RESOURCES = 0x80
 

@@ -4,7 +4,11 @@ import hashlib
 import random
 import struct
 
+import pytest
+
 from lab import names
+
+pytestmark = pytest.mark.program
 
 SIZE = 256_000
 # An emulated machine takes a minute or so.

@@ -7,6 +7,8 @@ import pytest
 from lab import names
 from lab.world import BumbleWorld
 
+pytestmark = pytest.mark.program
+
 
 @pytest.fixture(scope="module")
 def bumble_world():

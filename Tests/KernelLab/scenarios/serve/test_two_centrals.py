@@ -1,5 +1,7 @@
 """Two Bumble centrals at once against `ble serve`: the kernel is asked to go on advertising while one is connected."""
 
+import pytest
+
 from lab.peer import PATIENCE
 
 ECHO = "7A1C0021-5F2B-4C8E-9D3A-6B70E14F2C55"
@@ -24,6 +26,7 @@ def test_two_centrals_at_once(bumble_centrals, ble):
         assert len([event for event in served.events if event["event"] == "connected"]) == 2
 
 
+@pytest.mark.program
 def test_a_flood_of_one_central_costs_it_its_own_writes_and_nobody_else(bumble_centrals, ble):
     peer = bumble_centrals.peer
     with bumble_centrals.serving(ble, "--profile", "echo") as served:
