@@ -78,10 +78,14 @@ final class CommandRun: Sendable {
 
     /// Leaves it so many descriptors beside those that it has open.
     func limitDescriptors(toMore count: Int) throws {
-        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count
+        try limitDescriptors(to: FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count + count)
+    }
+
+    /// Leaves it the descriptors below this number, beside those that it has open.
+    func limitDescriptors(to count: Int) throws {
         let program = Process()
         program.executableURL = URL(filePath: "/usr/bin/prlimit")
-        program.arguments = ["--pid=\(process)", "--nofile=\(open + count)"]
+        program.arguments = ["--pid=\(process)", "--nofile=\(count):"]
         try program.run()
         program.waitUntilExit()
         guard program.terminationStatus == 0 else { throw POSIXError(.EPERM) }

@@ -71,7 +71,7 @@ struct Proxy: Command {
             throw adapter.state.error(operation: "proxy", object: "on \(adapter.name)")
                 ?? BLEError.noAddress(adapter.name)
         }
-        let listener = try TCPListener(host: endpoint.host, port: endpoint.port)
+        let listener = try TCPListener(host: endpoint.host, port: endpoint.port, environment.log)
         let host = ProxyHost(
             central: environment.central,
             identity: ProxyIdentity(name: proxyName, address: address, isEncrypted: encryption != nil),

@@ -7,9 +7,16 @@ import Synchronization
 final class TCPListener: Sendable {
     private let descriptor: Int32
 
-    /// Closed for a moment when no descriptor is left, so that a connection can be accepted and turned away: as long as it
-    /// waits, the event handler is called again and again.
-    private let spare = Mutex(TCPListener.openSpare())
+    private struct Spare {
+        /// Closed for a moment when no descriptor is left, so that a connection can be accepted and turned away: as long as
+        /// it waits, the event handler is called again and again.
+        var descriptor = TCPListener.openSpare()
+        /// Whether it was told that there is none left, and none has come in since.
+        var isTold = false
+    }
+
+    private let spare = Mutex(Spare())
+    private let log: Log
 
     /// Where it listens: `127.0.0.1:6053`.
     let endpoint: String
@@ -19,8 +26,10 @@ final class TCPListener: Sendable {
     /// - Parameters:
     ///   - host: an address or a name of this machine; `nil`: all its addresses.
     ///   - port: 0 for any that is free.
+    ///   - log: where it is told that there is no descriptor left for a connection.
     /// - Throws: a `BLEError` with the system's reason.
-    init(host: String?, port: UInt16) throws {
+    init(host: String?, port: UInt16, _ log: Log) throws {
+        self.log = log
         let (descriptor, failure) = Self.open(host, port)
         guard descriptor >= 0 else { throw BLEError.cannotListen("\(host ?? "*"):\(port)", failure) }
         self.descriptor = descriptor
@@ -29,7 +38,7 @@ final class TCPListener: Sendable {
 
     deinit {
         close(descriptor)
-        spare.withLock { _ = close($0) }
+        spare.withLock { _ = close($0.descriptor) }
     }
 
     /// The connections, as they come; it never ends by itself.
@@ -38,9 +47,16 @@ final class TCPListener: Sendable {
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())
             source.setEventHandler { [self] in
                 let accepted = accept(descriptor, nil, nil)
-                if accepted >= 0 { return feed.send(TCPConnection(accepted)) }
+                if accepted >= 0 {
+                    spare.withLock { $0.isTold = false }
+                    return feed.send(TCPConnection(accepted))
+                }
                 let failure = errno
-                if [EMFILE, ENFILE].contains(failure), turnAway() { return }
+                if [EMFILE, ENFILE].contains(failure) {
+                    tell(failure)
+                    if !turnAway() { Self.pause(source) }
+                    return
+                }
                 // Of these the next one may be better off; the others stay.
                 guard [EAGAIN, EINTR, ECONNABORTED, EPROTO, ENETDOWN, EHOSTUNREACH].contains(failure) else {
                     return feed.finish(throwing: BLEError.cannotListen("for connections", failure))
@@ -51,16 +67,31 @@ final class TCPListener: Sendable {
         }
     }
 
+    private func tell(_ failure: Int32) {
+        let isKnown = spare.withLock { spare in
+            defer { spare.isTold = true }
+            return spare.isTold
+        }
+        if !isKnown { log.say(BLEError.cannotListen("for more connections", failure).messageText) }
+    }
+
     /// Closes a connection that there is no descriptor for; whether it could.
     private func turnAway() -> Bool {
         spare.withLock { spare in
-            guard spare >= 0 else { return false }
-            close(spare)
+            if spare.descriptor < 0 { spare.descriptor = Self.openSpare() }
+            guard spare.descriptor >= 0 else { return false }
+            close(spare.descriptor)
             let unwanted = accept(descriptor, nil, nil)
             if unwanted >= 0 { close(unwanted) }
-            spare = Self.openSpare()
-            return spare >= 0
+            spare.descriptor = Self.openSpare()
+            return spare.descriptor >= 0
         }
+    }
+
+    /// Has connections wait for a second: there may be descriptors then.
+    private static func pause(_ source: any DispatchSourceRead) {
+        source.suspend()
+        DispatchQueue.global().asyncAfter(deadline: .now() + 1) { source.resume() }
     }
 
     private static func openSpare() -> Int32 { Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC) }

@@ -62,6 +62,7 @@ import Testing
         try run.limitDescriptors(toMore: 2)
         await #expect(throws: (any Error).self) { for _ in 0..<8 { try await come() } }
         #expect(!clients.isEmpty && clients.count < 8)
+        for _ in 0..<2 { await #expect(throws: (any Error).self) { try await come() } }
         for client in clients {
             try await client.send(ping)
             #expect(try await client.types(until: 8) == [8])
@@ -71,6 +72,29 @@ import Testing
         _ = try await last.types(until: 6)
         #expect(try await last.hasLeft())
         try await come()
+        run.signal(SIGINT)
+        let end = try await run.end()
+        #expect(end.status == 130)
+        // Once, however many were turned away.
+        #expect(end.errors.filter { $0.contains("ulimit -n") }.count == 1, "\(end.complaint)")
+    }
+
+    @Test func `one that no descriptor is left for at all waits for it, and the others are served`() async throws {
+        let run = try CommandRun(["proxy", "--listen", "127.0.0.1:0", "--json"])
+        let endpoint = try #require(object(await run.line())["endpoint"] as? String)
+        let port = try #require(endpoint.split(separator: ":").last.flatMap { UInt16($0) })
+        let first = try PlainClient(port: port)
+        try await first.send("00 00 01")
+        #expect(try await first.types(until: 2) == [2])
+        try run.limitDescriptors(to: 3)
+        let second = try PlainClient(port: port)
+        try await second.send("00 00 01")
+        for _ in 0..<3 {
+            try await first.send("00 00 07")
+            #expect(try await first.types(until: 8) == [8])
+        }
+        try run.limitDescriptors(to: 1024)
+        #expect(try await second.types(until: 2) == [2])
         run.signal(SIGINT)
         #expect(try await run.end().status == 130)
     }
