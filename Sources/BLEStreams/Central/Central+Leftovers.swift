@@ -1,9 +1,9 @@
 import BLERadio
 import Synchronization
 
-/// What tests ask of a central, and of a link, when nobody uses it any more.
+/// What tests check on a central, and on a link, once nobody uses it.
 extension Central {
-    /// What is still kept of connections, in words; nothing once everybody has left and all links are down.
+    /// What is still kept of connections, in words; nothing once every user has left and all links are down.
     package var leftovers: [String] {
         var left: [String] = []
         let entries = core.connector.state.withLock { $0.entries.count + $0.current.count + $0.outbox.count }
@@ -16,7 +16,7 @@ extension Central {
         return left
     }
 
-    /// Whether as many peripherals as ever can have the radio side by side.
+    /// Whether the radio still has a turn for as many peripherals as it had at first.
     private var areTurnsFree: Bool {
         let width = Connector.width
         let granted = Mutex(0)
@@ -27,7 +27,7 @@ extension Central {
 }
 
 extension Link {
-    /// What is still kept of operations and subscriptions, in words; nothing once all of them are over.
+    /// What is still kept of operations and subscriptions, in words; nothing once all of them have ended.
     package var leftovers: [String] {
         bearer.state.withLock { state in
             var left: [String] = []

@@ -68,10 +68,10 @@ extension Central {
 }
 
 extension CentralCore {
-    /// How long a link may take to go down, and the radio to be done, before it is not waited for any more.
+    /// How long to wait for a link to go down, and for the radio to finish.
     private static let patience = Duration.seconds(5)
 
-    /// Waits until no link is up, the radio is done and the files are written; not disturbed by cancellation.
+    /// Waits until no link is up, the radio has finished and the files are written; cancellation doesn't interrupt it.
     fileprivate func becomeQuiet() async {
         await undisturbedReply(on: timeline, limit: (Self.patience, ())) { finish in
             states.whenQuiet { finish(()) }

@@ -189,12 +189,12 @@ extension Central {
 
 /// The adapter to use.
 public struct AdapterChoice: Sendable {
-    /// Whether it is one of this machine's: what is learned of its peers is worth keeping.
+    /// Whether it belongs to this machine: what is learned of its peers is then worth keeping.
     let isOfThisMachine: Bool
-    /// Who hears what happens.
+    /// The handlers that are told of events.
     let events: [any EventHandler]
     let makeRadio: @Sendable () throws -> any Radio
-    /// Makes a radio whose adapter need not be there yet.
+    /// Makes a radio whose adapter may be absent.
     let awaitRadio: @Sendable () throws -> any Radio
 
     init(
@@ -242,12 +242,12 @@ extension Central {
     }
 }
 
-/// The addresses that a scan has handed out, at most so many: a scan may run for months among changing addresses.
+/// The addresses that a scan has reported, up to a limit: a scan may run for months while addresses change.
 struct SeenAddresses {
     private static let limit = 65_536
     private var addresses: Set<BluetoothAddress> = []
 
-    /// Whether the address is new. When the limit is reached all are forgotten, and may come once more.
+    /// Returns whether the address is new. At the limit all addresses are forgotten, and may be reported once more.
     mutating func insert(_ address: BluetoothAddress) -> Bool {
         if addresses.count >= Self.limit { addresses.removeAll(keepingCapacity: true) }
         return addresses.insert(address).inserted

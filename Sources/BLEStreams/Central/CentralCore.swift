@@ -12,9 +12,9 @@ final class CentralCore: Sendable {
     let preferences: LinkPreferences
     let identities = KnownIdentities()
     private let recovery: RecoveryDriver
-    /// Where the radio is several: each recovers by itself.
+    /// The joined radio, if there are several adapters: each recovers by itself.
     let joined: JoinedRadio?
-    /// Who hears what happens; `nil`: nobody, and nothing is spent on it.
+    /// Tells the handlers of events; `nil` if there are none, and then events cost nothing.
     let events: EventBoard?
 
     init(
@@ -41,12 +41,12 @@ final class CentralCore: Sendable {
         _ = watchTroubles { events.tell(.adapter($0)) }
     }
 
-    /// Tells what goes wrong with the adapter, or with each of those that are joined; what is returned ends that.
+    /// Reports the troubles of the adapter, or of each joined one, until the returned closure is called.
     func watchTroubles(_ events: @escaping @Sendable (AdapterTrouble) -> Void) -> @Sendable () -> Void {
         joined?.watchTroubles(events) ?? recovery.watch(events)
     }
 
-    /// Notes an attempt to connect; what is returned notes its end, and whether it has led to a link.
+    /// Records an attempt to connect; the returned closure records its end, and whether there is a link.
     func began(
         _ attempt: RecoveryDriver.Attempt,
         to peer: BluetoothAddress
@@ -54,7 +54,7 @@ final class CentralCore: Sendable {
         joined?.began(attemptTo: peer) ?? recovery.began(attempt, to: peer)
     }
 
-    /// Whether it is the adapter that can't be used, and may yet return.
+    /// Whether the cause is that the adapter can't be used, and it may return.
     func isOfAdapter(_ error: BLEError) -> Bool {
         guard !error.isFinal else { return false }
         switch error.code {

@@ -2,18 +2,18 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// What was said of the links of one central: the connection parameters that they are made with, how secure they have to be
-/// for the use of single characteristics, and who answers when one has to be made more secure.
+/// The preferences for the links of one central: their connection parameters, the security that single characteristics
+/// require, and who answers when a link must be made more secure.
 final class LinkPreferences: Sendable {
-    /// Those of every link without any of its own; `nil`: the radio's own.
+    /// The parameters of each link that has none of its own; `nil`: the radio's default.
     private let common: ConnectionParameters?
-    /// Those of single peripherals, by the octets of their addresses.
+    /// The parameters of single peripherals, by the octets of their addresses.
     private let own = Mutex<[UInt64: ConnectionParameters]>([:])
 
     private let commonAnswers: PairingAnswers?
     private let ownAnswers = Mutex<[UInt64: PairingAnswers]>([:])
 
-    /// Whether anything was ever demanded: nearly no program does, and each operation asks.
+    /// Whether there ever was a demand: hardly any program makes one, and each operation asks.
     private let isDemanding = Atomic(false)
     private let demanded = Mutex<[UInt64: SecurityDemands]>([:])
 
@@ -28,12 +28,12 @@ final class LinkPreferences: Sendable {
     }
 
     func set(_ answers: PairingAnswers?, for peripheral: BluetoothAddress) {
-        // Let go of outside the lock.
+        // Released outside the lock.
         var answers = answers
         ownAnswers.withLock { swap(&$0[peripheral.rawValue], &answers) }
     }
 
-    /// How secure a link to a peripheral has to be for the use of which characteristics.
+    /// The security that characteristics of a peripheral require of a link.
     func demands(on peripheral: BluetoothAddress) -> SecurityDemands {
         guard isDemanding.load(ordering: .acquiring) else { return SecurityDemands() }
         return demanded.withLock { $0[peripheral.rawValue] ?? SecurityDemands() }
@@ -44,7 +44,7 @@ final class LinkPreferences: Sendable {
         isDemanding.store(true, ordering: .releasing)
     }
 
-    /// What a link to a peripheral is to be like.
+    /// The preferred parameters of a link to a peripheral.
     subscript(peripheral: BluetoothAddress) -> ConnectionParameters? {
         own.withLock { $0[peripheral.rawValue] } ?? common
     }

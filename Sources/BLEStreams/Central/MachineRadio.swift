@@ -5,28 +5,28 @@ import BLERadio
     import BLELinux
 #endif
 
-/// The radio of this machine's adapters: the one place that knows which system this is.
+/// The radio of this machine's adapters; only this type knows the operating system.
 enum MachineRadio {
     #if KERNEL_RADIO
-        /// The adapter with this name, or else the first one that is switched on.
+        /// The adapter with this name; without a name, the first one that is switched on.
         static func open(_ name: String?) throws -> any Radio { try LinuxRadio(adapter: name) }
 
-        /// The same, for an adapter that need not be there yet.
+        /// The same, for an adapter that may be absent.
         static func await(_ name: String?) throws -> any Radio { try LinuxRadio(awaiting: name) }
 
-        /// The adapter with this address, which need not be there yet.
+        /// The adapter with this address; it may be absent.
         static func open(_ address: BluetoothAddress) throws -> any Radio { try LinuxRadio(address: address) }
 
-        /// All of them as one; those that are plugged in later are added.
+        /// All adapters as one radio; those plugged in later are added.
         static func all(mayBeMissing: Bool) throws -> any Radio {
             let roster = try AdapterRoster(mayBeMissing: mayBeMissing)
             return JoinedRadio([], timeline: roster.timeline) { add in roster.observe { add($0) } }
         }
 
-        /// All there are, whether they can be used or not.
+        /// All adapters, whether they can be used or not.
         static func adapters() throws -> [AdapterInfo] { try LinuxRadio.adapters() }
 
-        /// What is found at the adapter with this name, or at all.
+        /// Examines the adapter with this name, or all of them.
         static func diagnose(_ adapter: String?, result: @escaping @Sendable (Diagnosis) -> Void) {
             Examination.run(adapter, result: result)
         }
@@ -44,7 +44,7 @@ enum MachineRadio {
 }
 
 extension BLEError {
-    /// What opening an adapter ends with where the package was built without a radio for it.
+    /// The error of opening an adapter if the package was built without a radio for this system.
     fileprivate static func leftOut(_ name: String?) -> BLEError {
         BLEError(
             .unsupportedSystem,

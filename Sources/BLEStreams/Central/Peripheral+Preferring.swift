@@ -20,7 +20,7 @@ extension Peripheral {
     public func prefer(_ parameters: ConnectionParameters?) async throws {
         core.preferences.set(parameters, for: address)
         guard let parameters, let link = core.connector.link(to: self) else { return }
-        // What it was kept to so far would undo the change.
+        // The limits that applied so far would undo the change.
         let former = link.conditionWatch.letGo()
         do {
             try await link.request(parameters)

@@ -5,7 +5,7 @@ import BLERadio
 public struct Peripheral: Sendable {
     let core: CentralCore
 
-    /// Its address; if its kind is not known yet, with the likelier kind.
+    /// Its address; while its kind is unknown, with the likelier kind.
     public let address: BluetoothAddress
 
     /// Other addresses that it may have instead: the same octets with the other kind.

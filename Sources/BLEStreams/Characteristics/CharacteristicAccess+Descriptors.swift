@@ -2,8 +2,7 @@ public import BLEProtocol
 import BLERadio
 
 extension CharacteristicAccess {
-    /// Reads the first descriptor of a type of a characteristic, and decodes it where its type is one of the Generic
-    /// Attribute Profile's.
+    /// Reads a characteristic's first descriptor of a type; descriptors of the Generic Attribute Profile are decoded.
     ///
     /// ```swift
     /// let text = try await link.read(descriptor: .characteristicUserDescription, of: .batteryLevel)
@@ -12,9 +11,9 @@ extension CharacteristicAccess {
     /// - Parameters:
     ///   - uuid: the descriptor's type.
     ///   - key: the characteristic.
-    ///   - timeout: how long to wait; without it each request has the 30 s of the specification. A session waits as
-    ///     long, first, until it is ready.
-    /// - Throws: as ``read(_:timeout:)``, and ``BLEError/Code/notFound`` where there is no such characteristic or
+    ///   - timeout: how long to wait; without it each request has the 30 s of the specification. A session first waits
+    ///     up to this long until it is ready.
+    /// - Throws: as ``read(_:timeout:)``, and ``BLEError/Code/notFound`` if there is no such characteristic or
     ///   descriptor.
     public func read(
         descriptor uuid: BluetoothUUID,
@@ -29,18 +28,18 @@ extension CharacteristicAccess {
         }
     }
 
-    /// Writes the first descriptor of a type of a characteristic, such as a user description.
+    /// Writes a characteristic's first descriptor of a type, such as a user description.
     ///
-    /// The Client Characteristic Configuration is written by the streams:
+    /// The streams write the Client Characteristic Configuration:
     /// ``notifications(of:indications:buffer:)->BLEStream<Key.Value>``.
     ///
     /// - Parameters:
-    ///   - octets: 0 to 512 of them.
+    ///   - octets: 0 to 512 octets.
     ///   - uuid: the descriptor's type.
     ///   - key: the characteristic.
     ///   - timeout: how long to wait; as for ``read(descriptor:of:timeout:)``.
-    /// - Throws: as ``write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)``, and ``BLEError/Code/notFound`` where there is
-    ///   no such characteristic or descriptor.
+    /// - Throws: as ``write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)``, and ``BLEError/Code/notFound`` if there is no
+    ///   such characteristic or descriptor.
     public func write(
         _ octets: some Collection<UInt8>,
         toDescriptor uuid: BluetoothUUID,

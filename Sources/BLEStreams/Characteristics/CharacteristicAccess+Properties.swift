@@ -1,14 +1,15 @@
 public import BLEProtocol
 
 extension CharacteristicAccess {
-    /// What a characteristic can do: be read, be written in which ways, notify, indicate.
+    /// The properties of a characteristic: whether it can be read, in which ways it can be written, whether it notifies
+    /// or indicates.
     ///
-    /// Services are discovered first where they aren't known yet.
+    /// If the services are not known yet, they are discovered first.
     ///
     /// - Parameters:
-    ///   - key: the characteristic; where the peripheral has several of a type, the first one is meant.
-    ///   - timeout: how long to wait; without it each request has the 30 s of the specification. A session waits as long,
-    ///     first, until it is ready.
+    ///   - key: the characteristic; if the peripheral has several of a type, the first one.
+    ///   - timeout: how long to wait; without it each request has the 30 s of the specification. A session first waits
+    ///     up to this long until it is ready.
     /// - Throws: as ``read(_:timeout:)``.
     public func properties(
         of key: some CharacteristicKey,

@@ -1,5 +1,5 @@
 extension CharacteristicAccess {
-    /// Reads a characteristic; a long value is read to its end (512 octets at most).
+    /// Reads a characteristic; a long value is read to its end, at most 512 octets.
     ///
     /// ```swift
     /// let charge = try await link.read(.batteryLevel)
@@ -7,15 +7,15 @@ extension CharacteristicAccess {
     /// ```
     ///
     /// - Parameters:
-    ///   - key: the characteristic; where the peripheral has several of a type, the first one is meant.
-    ///   - timeout: how long to wait; without it each request has the 30 s of the specification. A session waits as long,
-    ///     first, until it is ready.
-    /// - Returns: what its octets stand for.
+    ///   - key: the characteristic; if the peripheral has several of a type, the first one.
+    ///   - timeout: how long to wait; without it each request has the 30 s of the specification. A session first waits
+    ///     up to this long until it is ready.
+    /// - Returns: the value, decoded if the key has a type.
     /// - Throws: ``BLEError/Code/notFound``, ``BLEError/Code/attributeError``, ``BLEError/Code/disconnected``,
-    ///   ``BLEError/Code/timedOut``; ``BLEError/Code/malformedValue`` where the key has a type;
-    ///   ``BLEError/Code/servicesChanged`` for a discovered characteristic that the peripheral doesn't have like this any
-    ///   more; why a session failed, as far as it has; `CancellationError`. When the link is lost nothing is read a second
-    ///   time by itself.
+    ///   ``BLEError/Code/timedOut``; ``BLEError/Code/malformedValue`` if the key has a type;
+    ///   ``BLEError/Code/servicesChanged`` for a discovered characteristic that the peripheral no longer has in this
+    ///   form; the error of a session that has failed; `CancellationError`. If the link is lost, the read isn't
+    ///   repeated.
     @inlinable
     public func read<Key: CharacteristicKey>(_ key: Key, timeout: Duration? = nil) async throws -> Key.Value {
         let selector = key.reference.selector

@@ -2,18 +2,18 @@ import BLEProtocol
 import BLERadio
 
 extension CharacteristicAccess {
-    /// Writes a request and waits for the answer, which a characteristic notifies.
+    /// Writes a request and waits for the answer, which a characteristic notifies or indicates.
     ///
-    /// The answer is subscribed to, and the peer has confirmed that, before the request leaves: an answer that comes at
-    /// once isn't lost. Afterwards it is switched off, unless somebody else subscribes to it.
+    /// The answer is subscribed to before the request is sent, and the peer has confirmed the subscription, so an
+    /// immediate answer isn't lost. Afterwards the subscription is switched off, unless another consumer has it too.
     ///
     /// - Parameters:
-    ///   - request: what is written; with response where the characteristic can, else without.
+    ///   - request: what to write; with response if the characteristic allows it, otherwise without.
     ///   - key: the characteristic that takes the request.
     ///   - answer: the characteristic that notifies or indicates the answer; it may be the same one.
-    ///   - timeout: how long all of it may take: waiting for the link, switching on, the request and the answer. A session
-    ///     waits as long, first, until it is ready.
-    ///   - isWanted: whether a value is the answer; the first one unless said otherwise.
+    ///   - timeout: the limit for all of it: waiting for the link, subscribing, the request and the answer. A session
+    ///     first waits up to this long until it is ready.
+    ///   - isWanted: whether a value is the answer; by default the first one is.
     /// - Throws: as ``write(_:to:_:timeout:)-(Collection<UInt8>,_,_,_)`` and
     ///   ``notifications(of:indications:buffer:)->BLEStream<Key.Value>``; ``BLEError/Code/timedOut``.
     public func request<Answer: CharacteristicKey>(

@@ -1,27 +1,27 @@
 extension CharacteristicAccess {
     /// The notifications or indications of a characteristic, for as long as the stream is iterated.
     ///
-    /// The first iteration switches them on, the end of the last one switches them off; several iterations at once
-    /// share one subscription. The consumer is in place before the peer is asked to send, so nothing that comes early
-    /// is lost. Services are discovered first where they aren't known yet.
+    /// The first iteration switches them on, and the end of the last one switches them off; iterations at the same time
+    /// share one subscription. The consumer is in place before the peer is asked to send, so early values aren't lost.
+    /// If the services are not known yet, they are discovered first.
     ///
-    /// A session's stream goes over all its links: the subscription is made on each link before the session is ready, and
-    /// while there is none the stream waits; ``BLEStream/withGaps()`` shows for how long nothing could be received, and why.
-    /// What the plan names stays on when the last iteration ends.
+    /// A session's stream continues over all its links: the subscription is made on each link before the session is
+    /// ready, and the stream waits while there is no link; ``BLEStream/withGaps()`` shows for how long nothing could be
+    /// received, and why. Subscriptions of the session's plan stay on when the last iteration ends.
     ///
     /// ```swift
     /// for try await beat in session.notifications(of: .heartRateMeasurement) { print(beat.beatsPerMinute) }
     /// ```
     ///
     /// - Parameters:
-    ///   - key: the characteristic; where the peripheral has several of a type, the first one is meant.
-    ///   - indications: whether indications are preferred where the characteristic has both.
-    ///   - buffer: what happens when values come faster than they are taken.
-    /// - Returns: a stream that ends when this side closes the link meanwhile; a session's ends with the session.
-    /// - Throws (in the loop): ``BLEError/Code/disconnected`` with the reason when a link is lost, after everything
-    ///   that was received, and where the link is over already; why a session failed; ``BLEError/Code/notFound``;
-    ///   ``BLEError/Code/notSupported``; ``BLEError/Code/attributeError`` when the peer refuses;
-    ///   ``BLEError/Code/malformedValue`` where the key has a type.
+    ///   - key: the characteristic; if the peripheral has several of a type, the first one.
+    ///   - indications: whether to prefer indications if the characteristic has both.
+    ///   - buffer: what happens when values arrive faster than they are consumed.
+    /// - Returns: a stream that ends when this side closes the link; a session's stream ends with the session.
+    /// - Throws (in the loop): ``BLEError/Code/disconnected`` with the reason when the link is lost, after everything
+    ///   that was received, or if it was down already; the error of a session that has failed;
+    ///   ``BLEError/Code/notFound``; ``BLEError/Code/notSupported``; ``BLEError/Code/attributeError`` if the peer
+    ///   refuses; ``BLEError/Code/malformedValue`` if the key has a type.
     public func notifications<Key: CharacteristicKey>(
         of key: Key,
         indications: Bool = false,
@@ -40,10 +40,11 @@ extension CharacteristicAccess {
         octets(of: key.reference, readingFirst: false, indications: indications, buffer: buffer)
     }
 
-    /// The value of a characteristic: as it is read now, then each change that the peer notifies.
+    /// The value of a characteristic: first the value that is read, then each change that the peer notifies.
     ///
-    /// Notifications are switched on before the value is read, so no change falls between the two; what is notified
-    /// before the value has been read is contained in it, and not handed out. A session reads it again on each link.
+    /// Notifications are switched on before the value is read, so no change is missed between the two; what is notified
+    /// before the read has completed is contained in the value, and not delivered. A session reads the value again on
+    /// each link.
     /// Parameters, end and errors are those of ``notifications(of:indications:buffer:)->BLEStream<Key.Value>``.
     public func values<Key: CharacteristicKey>(
         of key: Key,

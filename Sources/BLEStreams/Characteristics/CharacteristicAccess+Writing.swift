@@ -1,21 +1,22 @@
 extension CharacteristicAccess {
-    /// Writes octets to a characteristic, whatever type its value has.
+    /// Writes octets to a characteristic, whatever the type of its value.
     ///
     /// ```swift
     /// try await link.write([0x01], to: BluetoothUUID(0xFFF1), .withoutResponse)
     /// ```
     ///
     /// - Parameters:
-    ///   - octets: 0 to 512 of them; without response at most ``Link/maximumWriteLength(for:)``.
-    ///   - key: the characteristic; where the peripheral has several of a type, the first one is meant.
-    ///   - kind: with response unless said otherwise. Without, it returns when the radio has taken the octets, so a loop keeps
-    ///     the link full and no fuller.
-    ///   - timeout: how long to wait; without it each request has the 30 s of the specification. A session waits as long,
-    ///     first, until it is ready.
-    /// - Throws: ``BLEError/Code/notFound``, ``BLEError/Code/notSupported`` when the characteristic can't be written
-    ///   that way, ``BLEError/Code/overflow`` when the value is too long, ``BLEError/Code/attributeError``,
-    ///   ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, `CancellationError`; why a session failed, as far as it
-    ///   has. Whether a value was written whose link was lost meanwhile nobody knows; nothing is written a second time by itself.
+    ///   - octets: 0 to 512 octets; without response, at most ``Link/maximumWriteLength(for:)``.
+    ///   - key: the characteristic; if the peripheral has several of a type, the first one.
+    ///   - kind: with response by default. A write without response returns when the radio has taken the octets, so a
+    ///     loop keeps the link full but never overfills it.
+    ///   - timeout: how long to wait; without it each request has the 30 s of the specification. A session first waits
+    ///     up to this long until it is ready.
+    /// - Throws: ``BLEError/Code/notFound``, ``BLEError/Code/notSupported`` if the characteristic can't be written in
+    ///   this way, ``BLEError/Code/overflow`` if the value is too long, ``BLEError/Code/attributeError``,
+    ///   ``BLEError/Code/disconnected``, ``BLEError/Code/timedOut``, `CancellationError`; the error of a session that
+    ///   has failed. If the link is lost meanwhile, it is unknown whether the value was written; the write isn't
+    ///   repeated.
     @inlinable
     public func write(
         _ octets: some Collection<UInt8>,
@@ -29,7 +30,7 @@ extension CharacteristicAccess {
         }
     }
 
-    /// Writes a value to a characteristic whose value has that type. See ``write(_:to:_:timeout:)``.
+    /// Writes a value of the characteristic's type. See ``write(_:to:_:timeout:)``.
     ///
     /// - Throws: as there, and as ``CharacteristicKey/octets(of:)``.
     @inlinable
@@ -42,7 +43,8 @@ extension CharacteristicAccess {
         try await write(try key.octets(of: value, during: "write"), to: key.reference, kind, timeout: timeout)
     }
 
-    /// Writes a value that is octets itself, as a value of the characteristic's type. See ``write(_:to:_:timeout:)``.
+    /// Writes a value that itself consists of octets, as a value of the characteristic's type. See
+    /// ``write(_:to:_:timeout:)``.
     @inlinable
     public func write<Key: CharacteristicKey>(
         _ value: Key.Value,

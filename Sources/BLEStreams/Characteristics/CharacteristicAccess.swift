@@ -1,16 +1,16 @@
-/// What characteristics are read, written and subscribed to through: a ``Link``, a ``Session``, a command's context.
+/// Reads, writes and subscribes to characteristics: a ``Link``, a ``Session``, or a command's context.
 ///
-/// All operations are written once, for all of them, in extensions of this protocol. They differ in the link that they are
-/// carried out on: a ``Link`` is one, a ``Session`` waits until it is ready and its streams survive lost links, a command
-/// has the link for itself.
+/// Extensions of this protocol implement each operation once, for all of them. They differ in the link that the
+/// operations use: a ``Link`` is one; a ``Session`` waits until it is ready, and its streams survive lost links; a
+/// command has the link to itself.
 public protocol CharacteristicAccess: Sendable {
     /// Runs the closure with the link, for one operation.
     ///
     /// - Parameters:
-    ///   - operation: what the closure does; a session's state tells it meanwhile.
+    ///   - operation: what the closure does; a session's state shows it meanwhile.
     ///   - timeout: how long to wait for a link; `nil`: for as long as it takes.
-    ///   - body: the operation. A closure that fails isn't run again.
-    /// - Throws: what the closure throws; why there is no link.
+    ///   - body: the operation. If it fails, it isn't repeated.
+    /// - Throws: what the closure throws; the reason why there is no link.
     func withLink<Output: Sendable>(
         for operation: CharacteristicOperation,
         timeout: Duration?,
@@ -20,10 +20,10 @@ public protocol CharacteristicAccess: Sendable {
     /// The octets that a characteristic notifies or indicates.
     ///
     /// - Parameters:
-    ///   - characteristic: which one.
-    ///   - readsFirst: whether the stream begins with the value as it is read.
-    ///   - indications: whether indications are preferred where the characteristic has both.
-    ///   - buffer: what happens when values come faster than they are taken.
+    ///   - characteristic: the characteristic.
+    ///   - readsFirst: whether the stream begins with the value that is read.
+    ///   - indications: whether to prefer indications if the characteristic has both.
+    ///   - buffer: what happens when values arrive faster than they are consumed.
     func octets(
         of characteristic: CharacteristicReference,
         readingFirst readsFirst: Bool,
@@ -32,10 +32,10 @@ public protocol CharacteristicAccess: Sendable {
     ) -> BLEStream<CharacteristicValue>
 }
 
-/// What is done with a characteristic.
+/// An operation on a characteristic.
 public enum CharacteristicOperation: Hashable, Sendable {
-    /// It is read.
+    /// Reading it.
     case read
-    /// It is written.
+    /// Writing it.
     case write
 }

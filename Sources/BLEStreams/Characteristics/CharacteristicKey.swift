@@ -1,6 +1,6 @@
 public import BLEProtocol
 
-/// What names a characteristic, and what its value is: everything that reads, writes or subscribes takes one.
+/// Names a characteristic and determines the type of its value; all reads, writes and subscriptions take a key.
 ///
 /// ```swift
 /// let charge = try await link.read(.batteryLevel)                                  // 97, an `Int`
@@ -9,8 +9,8 @@ public import BLEProtocol
 /// let third = try await link.read(.handle(0x0012))                                 // without discovery
 /// ```
 ///
-/// A `BluetoothUUID`, a ``CharacteristicReference`` and a discovered `Characteristic` stand for octets, a
-/// ``TypedCharacteristic`` for values of its type. A program gives its own keys short names in the same way:
+/// The value of a `BluetoothUUID`, a ``CharacteristicReference`` or a discovered `Characteristic` is octets, that of a
+/// ``TypedCharacteristic`` has its type. A program names its own keys in the same way:
 ///
 /// ```swift
 /// extension CharacteristicKey where Self == BluetoothUUID {
@@ -18,21 +18,21 @@ public import BLEProtocol
 /// }
 /// ```
 public protocol CharacteristicKey<Value>: Sendable {
-    /// What the characteristic's octets stand for; ``CharacteristicValue`` where they stand for themselves.
+    /// The type of the value; ``CharacteristicValue`` if it is plain octets.
     associatedtype Value: Sendable = CharacteristicValue
 
-    /// How the characteristic is found.
+    /// How to find the characteristic.
     var reference: CharacteristicReference { get }
 
-    /// What octets that were received stand for.
+    /// Decodes a received value.
     ///
     /// - Throws: ``BLEError/Code/malformedValue``.
     func value(of octets: CharacteristicValue) throws -> Value
 
-    /// The octets that stand for a value.
+    /// Encodes a value.
     ///
-    /// - Throws: ``BLEError/Code/notSupported`` where values are only read; ``BLEError/Code/invalidArgument`` for a value
-    ///   that has no octets.
+    /// - Throws: ``BLEError/Code/notSupported`` if values can only be read; ``BLEError/Code/invalidArgument`` for a
+    ///   value that can't be encoded.
     func octets(of value: Value) throws -> [UInt8]
 }
 
@@ -47,7 +47,7 @@ extension CharacteristicKey where Value == CharacteristicValue {
 }
 
 extension CharacteristicKey {
-    /// The same, for an error that tells what was being done.
+    /// The same, with the operation in the error.
     @inlinable
     func value(of octets: CharacteristicValue, during operation: String) throws -> Value {
         do {
@@ -68,7 +68,7 @@ extension CharacteristicKey {
 }
 
 extension BLEError {
-    /// The error as that of another operation.
+    /// The error, attributed to another operation.
     @usableFromInline
     static func renamed(_ error: any Error, _ operation: String) -> any Error {
         guard var renamed = error as? BLEError else { return error }
@@ -80,14 +80,14 @@ extension BLEError {
 extension BluetoothUUID: CharacteristicKey {
     public typealias Value = CharacteristicValue
 
-    /// The first characteristic of this type, in whichever service.
+    /// The first characteristic of this type, in any service.
     public var reference: CharacteristicReference { CharacteristicReference(.uuid(self, service: nil)) }
 }
 
 extension Characteristic: CharacteristicKey {
     public typealias Value = CharacteristicValue
 
-    /// This one, as it was discovered: an operation fails with ``BLEError/Code/servicesChanged`` when the peripheral doesn't
-    /// have it like this any more.
+    /// This characteristic, as it was discovered: an operation fails with ``BLEError/Code/servicesChanged`` if the
+    /// peripheral no longer has it in this form.
     public var reference: CharacteristicReference { CharacteristicReference(.exactly(self)) }
 }

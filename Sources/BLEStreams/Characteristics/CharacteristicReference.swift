@@ -1,15 +1,16 @@
 public import BLEProtocol
 
-/// How a characteristic is found: by its UUID, perhaps in a service, by its handle, as it was discovered, or by the name
-/// that this program has given its own.
+/// Identifies a characteristic: by its UUID and optionally its service, by its handle, as it was discovered, or by the
+/// identifier that this program gave its own.
 ///
-/// It is a key as well, whose value is octets: `link.read(.uuid(uuid, in: service))`, `link.notifications(of: .handle(0x12))`.
+/// It is also a key whose value is octets: `link.read(.uuid(uuid, in: service))`,
+/// `link.notifications(of: .handle(0x12))`.
 public struct CharacteristicReference: Hashable, Sendable {
     @usableFromInline let selector: CharacteristicSelector
 
     init(_ selector: CharacteristicSelector) { self.selector = selector }
 
-    /// The characteristic's type; `nil` where it is named by its handle or its ``LocalCharacteristic/id``.
+    /// The characteristic's type; `nil` if it is identified by its handle or its ``LocalCharacteristic/id``.
     public var uuid: BluetoothUUID? {
         switch selector {
         case .uuid(let uuid, _): uuid
@@ -18,7 +19,7 @@ public struct CharacteristicReference: Hashable, Sendable {
         }
     }
 
-    /// The handle of the characteristic's value; `nil` where it is named otherwise.
+    /// The handle of the characteristic's value; `nil` if it is identified otherwise.
     public var handle: UInt16? {
         switch selector {
         case .uuid, .id: nil
@@ -40,16 +41,16 @@ extension CharacteristicReference: CharacteristicKey {
 }
 
 extension CharacteristicKey where Self == CharacteristicReference {
-    /// The first characteristic of a type, in a service or in all.
+    /// The first characteristic of a type, in the given service or in any.
     public static func uuid(_ uuid: BluetoothUUID, in service: BluetoothUUID? = nil) -> Self {
         CharacteristicReference(.uuid(uuid, service: service))
     }
 
-    /// The characteristic whose value has this handle. It is read and written without discovery and without a look at its
-    /// properties, so that any attribute can be named like this, a descriptor too.
+    /// The characteristic whose value has this handle. It is read and written without discovery and without checking
+    /// its properties, so this can name any attribute, including a descriptor.
     public static func handle(_ handle: UInt16) -> Self { CharacteristicReference(.handle(handle)) }
 
-    /// The characteristic of this program's own peripheral with this ``LocalCharacteristic/id``, for a ``PeripheralServer``:
-    /// `server.notify([1], of: .id("left level"))`. A link finds no such characteristic in the peripheral at its other end.
+    /// The characteristic of this program's own peripheral with this ``LocalCharacteristic/id``, for a
+    /// ``PeripheralServer``: `server.notify([1], of: .id("left level"))`. On a link, no characteristic is found by it.
     public static func id(_ id: String) -> Self { CharacteristicReference(.id(id)) }
 }
