@@ -1,12 +1,12 @@
 import Synchronization
 
-/// How much of what centrals send may wait for one consumer: so much of each, whatever the others do, and so much of all.
+/// Limits what centrals have sent and one consumer has not taken: a share for each central, and a total.
 ///
-/// One that floods the program fills its own part, and not the memory, nor the place of the others.
+/// A central that floods the program fills only its own share, not the memory or the share of the others.
 final class Allowance: Sendable {
-    /// What may wait of one central.
+    /// How much of one central may wait.
     static let ofEach = 4096
-    /// What may wait of all; also of those who come back again and again under other addresses.
+    /// How much of all centrals may wait; this also bounds centrals that keep returning under other addresses.
     static let ofAll = 65_536
 
     private struct State {
@@ -16,7 +16,7 @@ final class Allowance: Sendable {
 
     private let state = Mutex(State())
 
-    /// A place for something that a central has sent; `nil` where there is none. It is free again when nobody holds it.
+    /// A place for something that a central has sent; `nil` if there is none. It is free again once it is released.
     func place(for central: Int) -> Place? {
         let isFree = state.withLock { state in
             guard state.total < Self.ofAll, state.waiting[central, default: 0] < Self.ofEach else { return false }
@@ -49,7 +49,7 @@ final class Allowance: Sendable {
     }
 }
 
-/// Something that waits for a consumer, in its place.
+/// Something that waits for a consumer, with its place.
 struct Waiting<Element: Sendable>: Sendable {
     let element: Element
     let place: Allowance.Place

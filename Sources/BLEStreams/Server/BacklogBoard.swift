@@ -2,22 +2,22 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// The centrals that are behind with their notifications, and the watchers of that.
+/// The centrals that are behind with their notifications, and the watchers.
 ///
 /// A central's queue numbers its changes: two of them may arrive here in any order, on any thread, and are reported in
-/// their own order.
+/// the order of their numbers.
 final class BacklogBoard: Sendable {
     private struct State {
         var behind: [Int: PeripheralServer.CentralBacklog] = [:]
         var watchers = Observers<Mailbox<PeripheralServer.CentralBacklog>>()
-        /// What all has ended with.
+        /// How the server ended.
         var end: Result<Void, BLEError>?
     }
 
     private let state = Mutex(State())
     private let announcements = Announcements()
 
-    /// Takes note of what has become of a central's notifications.
+    /// Records the notification counts of a central.
     func note(_ central: ConnectedCentral, _ counts: ATTServer.NotificationCounts) {
         state.withLock { state in
             let told = central.state.withLock { told in
@@ -50,7 +50,8 @@ final class BacklogBoard: Sendable {
         announcements.make()
     }
 
-    /// Those who are behind now go into the mailbox at once, then each change, until what is returned is called.
+    /// Puts the centrals that are behind now into the mailbox immediately, then each change, until the returned closure
+    /// is called.
     func watch(_ mailbox: Mailbox<PeripheralServer.CentralBacklog>) -> @Sendable () -> Void {
         let id: Int? = state.withLock { state in
             let (behind, end) = (state.behind.sorted { $0.key < $1.key }.map(\.value), state.end)

@@ -2,12 +2,12 @@ import BLERadio
 import Synchronization
 
 /// Calls the program's closures to answer centrals: the requests of each central one after the other, in a task of its
-/// own, so that a slow one delays no other central.
+/// own, so that a slow closure delays no other central.
 final class ClosureCalls: Sendable {
-    /// How long one may take: a central gives the link up after 30 s without an answer.
+    /// How long a call may take: a central drops the link after 30 s without an answer.
     static let patience = Duration.seconds(20)
 
-    /// One closure to be called; it is told how to learn that the central has left.
+    /// A closure to call; `end` tells it when the central has left.
     typealias Call = @Sendable (_ end: Ending<any Error>) async -> Void
 
     /// The calls of one central.
@@ -31,7 +31,7 @@ final class ClosureCalls: Sendable {
         (lanes, bell) = AsyncStream.makeStream()
     }
 
-    /// Has a closure called, after those that the same central has asked for before; whether there is room for it.
+    /// Queues a call behind the earlier ones of the same central; returns whether there is room for it.
     func add(_ central: Int, _ call: @escaping Call) -> Bool {
         guard let place = allowance.place(for: central) else { return false }
         let (lane, isNew) = open.withLock { open in
@@ -45,15 +45,15 @@ final class ClosureCalls: Sendable {
         return true
     }
 
-    /// The central has left: closures that it waits for are cancelled. Writes without response still run to their end
-    /// or limit.
+    /// The central has left: calls that it waits for are cancelled. Writes without response still run to their end or
+    /// limit.
     func end(_ central: Int) {
         guard let lane = open.withLock({ $0.removeValue(forKey: central) }) else { return }
         lane.bell.finish()
         lane.end.end(CancellationError())
     }
 
-    /// Calls until the task is cancelled.
+    /// Makes the calls until the task is cancelled.
     func run() async {
         await withDiscardingTaskGroup { group in
             for await lane in lanes {
@@ -61,7 +61,7 @@ final class ClosureCalls: Sendable {
             }
             group.cancelAll()
         }
-        // Nobody calls what comes now: it is not kept.
+        // Nothing makes later calls: they are not kept.
         bell.finish()
     }
 

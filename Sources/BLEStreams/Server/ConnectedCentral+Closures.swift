@@ -2,23 +2,24 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-// What a central asks is answered by closures that were given with the characteristic.
+// Answers a central's requests with the closures that were declared with the characteristic.
 extension ConnectedCentral {
-    /// Values that a central reads in parts.
+    /// Values that a central is reading in parts.
     struct LongReads {
         private struct Kept {
             var value: [UInt8]
             var deadline: Duration
         }
 
-        /// Of so many characteristics at once; a central that reads more in turns gets what is computed anew.
+        /// At most this many characteristics at a time; if a central alternates between more, values are computed
+        /// again.
         private static let most = 4
-        /// As long as one request of the same reading may take.
+        /// As long as one request of the same read may take.
         private static let patience = Duration.seconds(30)
 
         private var kept: [UInt16: Kept] = [:]
 
-        /// The value that a part is asked of, where the part before was of it.
+        /// The value for the next part, if the previous part was read from it.
         func value(at handle: UInt16, offset: Int, now: Duration) -> [UInt8]? {
             guard offset > 0, let kept = kept[handle], now < kept.deadline, offset <= kept.value.count else {
                 return nil
@@ -26,7 +27,7 @@ extension ConnectedCentral {
             return kept.value
         }
 
-        /// Keeps a value of which a part is sent, unless that reaches its end.
+        /// Keeps a value of which a part is sent, unless that part reaches its end.
         mutating func sent(_ value: [UInt8], at handle: UInt16, offset: Int, mtu: Int, now: Duration) {
             guard value.count - offset >= mtu - 1 else { return forget(handle) }
             if kept.count >= Self.most, kept[handle] == nil {
@@ -39,7 +40,7 @@ extension ConnectedCentral {
         mutating func forget(_ handle: UInt16) { kept[handle] = nil }
     }
 
-    /// Answers a read with what the closure computes, or has computed for the part before.
+    /// Answers a read with the value from the closure, or with the one computed for the previous part.
     func compute(
         _ read: ATTServer.PendingRead,
         by closure: @escaping @Sendable (ConnectedCentral) async throws -> [UInt8],
@@ -75,7 +76,7 @@ extension ConnectedCentral {
         state.withLock { $0.longReads.sent(value, at: read.handle, offset: read.offset, mtu: mtu, now: now) }
     }
 
-    /// Has closures judge a write, and takes it or refuses it.
+    /// Lets closures check a write, then takes or refuses it.
     func judge(
         _ write: ATTServer.ServerWrite,
         by closures: ValueClosures,
@@ -106,7 +107,7 @@ extension ConnectedCentral {
         answer?.give(.failure(.insufficientResources))
     }
 
-    /// The whole value that a write makes.
+    /// The whole value that results from a write.
     private func whole(
         _ write: ATTServer.ServerWrite,
         _ read: (@Sendable (ConnectedCentral) async throws -> [UInt8])?,
@@ -121,7 +122,7 @@ extension ConnectedCentral {
         return current.prefix(write.offset) + write.value + current.dropFirst(end)
     }
 
-    /// Calls a closure, for as long as somebody waits for it and no longer than is patient.
+    /// Calls a closure, for as long as the central waits and within the time limit.
     private func call<Output: Sendable>(
         _ answer: PendingAnswer?,
         by end: Ending<any Error>,
@@ -147,7 +148,7 @@ extension ConnectedCentral {
         } catch let error as ATTError {
             answer?.give(.failure(error))
         } catch {
-            // Who has left, or the server's end, has cancelled it.
+            // Cancelled because the central has left or the server has ended.
             let isOver = Task.isCancelled || end.hasEnded || bearer.end != nil
             answer?.give(.failure(.unlikely))
             guard !isOver else { return }
@@ -156,7 +157,7 @@ extension ConnectedCentral {
     }
 }
 
-/// A closure has taken longer than a central waits.
+/// A closure has taken longer than a central may wait.
 private struct TooSlow: Error {}
 
 extension BLEError {

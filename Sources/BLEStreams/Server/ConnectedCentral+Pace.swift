@@ -1,13 +1,13 @@
 import BLEProtocol
 
 extension ConnectedCentral {
-    /// The counts of its notifications since it connected: each was sent, was dropped or is waiting. After it has left,
-    /// none is waiting.
+    /// The counts of its notifications since it connected: each was sent, was dropped or is waiting. After the central
+    /// has left, none is waiting.
     public var notifications: PeripheralServer.NotificationCounters {
         PeripheralServer.NotificationCounters(bearer.serve { server, _ in server.notificationCounts })
     }
 
-    /// Queues a notification where the policy has room for it.
+    /// Queues a notification if the policy has room for it.
     func notify(
         _ handle: UInt16,
         _ value: [UInt8],
@@ -29,10 +29,10 @@ extension ConnectedCentral {
         }
     }
 
-    /// Counts a value that it was given up to queue.
+    /// Counts a value that was never queued as dropped.
     func countDropped() { counting { server, _ in server.countDropped() } }
 
-    /// Does something with the server half, and tells whoever watches where it fell behind by that.
+    /// Changes the server half, and tells the watchers if the central fell behind because of it.
     func counting<Output>(_ action: (inout ATTServer, AttributeDatabase) -> Output) -> Output {
         let (output, counts) = bearer.serve { server, database in
             let changes = server.notificationCounts.changes
@@ -44,12 +44,12 @@ extension ConnectedCentral {
         return output
     }
 
-    /// Tells whoever watches whether it is behind.
+    /// Tells the watchers whether it is behind.
     func tellBacklog() { backlogs.note(self, bearer.serve { server, _ in server.notificationCounts }) }
 }
 
 extension BufferPolicy {
-    /// The same for the machine; what is too much for `.fail` the program is told.
+    /// The same for the machine; with `.fail`, the program is told of a value that doesn't fit.
     fileprivate var bound: ATTServer.Bound {
         switch self {
         case .unbounded: .unbounded

@@ -3,10 +3,10 @@ import BLERadio
 import Synchronization
 
 extension ConnectedCentral {
-    /// How many octets of a value were, or are to be, sent.
+    /// How many octets of a value were sent, or will be.
     typealias Sent = Int
 
-    /// How long one central's full queue may hold up a value that goes to all.
+    /// How long one central's full queue may delay a value that is sent to all.
     private static let patience = Duration.seconds(10)
 
     /// Queues a notification; waits while the queue of this central is full.
@@ -17,7 +17,7 @@ extension ConnectedCentral {
         }
     }
 
-    /// Queues a notification where there is room; `full` where that has to be waited for.
+    /// Queues a notification if there is room; otherwise fails with `full`, and the caller waits.
     func notifyAtOnce(_ handle: UInt16, _ value: [UInt8]) -> Result<Sent, ATTServer.SendRefusal> {
         attempt { server, database throws(ATTServer.SendRefusal) in
             try server.notify(handle, value, database: database)
@@ -25,7 +25,7 @@ extension ConnectedCentral {
         }
     }
 
-    /// Queues a notification that goes to others too: waits while the queue is full, but not for ever, and not again
+    /// Queues a notification that is sent to others too: waits while the queue is full, up to a limit, and not again
     /// before there is room.
     func notifyAmongOthers(_ handle: UInt16, _ value: [UInt8], object: String) async throws -> Sent {
         let slow: @Sendable () -> any Error = {
@@ -65,9 +65,9 @@ extension ConnectedCentral {
         }
     }
 
-    /// Does something with the server half that may be refused.
+    /// Calls an action of the server half that may be refused.
     ///
-    /// The link may have been encrypted since the central's last PDU, and nobody has told: where it is not safe enough the
+    /// The link may have been encrypted since the central's last PDU without a report: if it isn't secure enough, the
     /// radio is asked.
     func attempt<Output>(
         _ action: (inout ATTServer, AttributeDatabase) throws(ATTServer.SendRefusal) -> Output
@@ -121,7 +121,7 @@ extension ConnectedCentral {
             switch outcome {
             case .success(true): return sent.withLock { $0 }
             case .success(false):
-                // The bearer knows first: the link may still be going down.
+                // The bearer knows first: the link may still be closing.
                 if let end = bearer.end {
                     throw BLEError.linkEnded(end, operation: "indicate", object: object)
                 }
@@ -151,12 +151,12 @@ extension ConnectedCentral {
         }
     }
 
-    /// A refusal in words.
+    /// The error of a refusal.
     func refused(_ refusal: ATTServer.SendRefusal, operation: String, object: String) -> BLEError {
         switch refusal {
         case .closed:
             BLEError.linkEnded(
-                // The bearer knows first: the link may still be going down.
+                // The bearer knows first: the link may still be closing.
                 bearer.end ?? state.withLock { $0.end } ?? DisconnectReason(.other),
                 operation: operation,
                 object: object
@@ -202,7 +202,7 @@ extension ConnectedCentral {
 }
 
 extension BLEError {
-    /// A value that no PDU may carry.
+    /// The error of a value that is too long for any PDU.
     static func valueTooLong(_ operation: String, _ object: String) -> BLEError {
         BLEError(
             .overflow,

@@ -10,8 +10,8 @@ public final class ConnectedCentral: Sendable {
     /// The largest PDU on this link, in octets.
     public var mtu: Int { bearer.mtu }
 
-    /// How many octets one notification or indication to it carries: three less than ``mtu``, and never more than 512,
-    /// the limit of an attribute value (Core Specification, Vol 3, Part F, 3.2.9).
+    /// How many octets one notification or indication to it carries: ``mtu`` less three, and at most 512, the limit of
+    /// an attribute value (Core Specification, Vol 3, Part F, 3.2.9).
     public var maximumValueLength: Int { bearer.serve { server, _ in server.maximumValueLength } }
 
     /// How many of its writes were dropped because it wrote faster than the program took them from
@@ -23,29 +23,29 @@ public final class ConnectedCentral: Sendable {
 
     struct State {
         var confirmations: [ATTServer.IndicationID: @Sendable (Bool) -> Void] = [:]
-        /// Who waits until a queue has room, notifications and indications each by themselves.
+        /// The callers that wait for room in a queue, one for notifications and one for indications.
         var notifications = RoomBoard()
         var indications = RoomBoard()
-        /// Who waits until no notification waits.
+        /// The callers that wait until no notification is waiting.
         var emptiness = RoomBoard()
         var droppedWrites = 0
-        /// How many of its changes between behind and not behind were told.
+        /// How many of its changes between behind and not behind were reported.
         var toldChanges = 0
         var longReads = LongReads()
         var end: DisconnectReason?
-        /// Under which address its bond is kept, where it has told that on this link.
+        /// The address under which its bond is kept, if it has sent it on this link.
         var identity: BluetoothAddress?
     }
 
-    /// Who waits for room in one queue.
+    /// The callers that wait for room in one queue.
     struct RoomBoard {
         var waiters = Observers<@Sendable () -> Void>()
-        /// Counts the news of room: who saw an older count need not wait.
+        /// Counts how often room was reported: a caller that saw an older count doesn't have to wait.
         var news = 0
-        /// Whether somebody has waited in vain for as long as is patient: nobody waits before there is room again.
+        /// Whether a caller has waited in vain up to the limit: nobody waits again before there is room.
         var isStuck = false
 
-        /// There is room: who is to be told.
+        /// There is room: returns the callers to wake.
         mutating func takeWaiters() -> [@Sendable () -> Void] {
             news += 1
             isStuck = false
@@ -59,8 +59,8 @@ public final class ConnectedCentral: Sendable {
     let state: Mutex<State>
 
     /// - Parameters:
-    ///   - client: what is kept of it from earlier links.
-    ///   - isBonded: whether there is a bond with it, as far as the program's files say.
+    ///   - client: the state that is kept of it from earlier links.
+    ///   - isBonded: whether there is a bond with it, according to the program's files.
     init(link: any ATTLink, server: PeripheralServer, id: Int, client: ServerClient, isBonded: Bool) {
         self.id = id
         backlogs = server.backlogBoard
@@ -89,7 +89,7 @@ public final class ConnectedCentral: Sendable {
         identity.central = self
     }
 
-    /// Holds the central for its own bearer, until the bearer has ended.
+    /// Retains the central for its bearer until the bearer has ended.
     private final class Reference: Sendable {
         private let reference = Mutex<ConnectedCentral?>(nil)
         var central: ConnectedCentral? {
@@ -105,7 +105,7 @@ public final class ConnectedCentral: Sendable {
         set { bearer.serve { server, _ in server.setAuthorized(newValue) } }
     }
 
-    /// The address under which it is kept: its identity, where it has told that.
+    /// The address under which its state is kept: its identity, if it has sent it.
     var identity: BluetoothAddress {
         get { state.withLock { $0.identity } ?? address }
         set { state.withLock { $0.identity = newValue } }
@@ -116,17 +116,17 @@ public final class ConnectedCentral: Sendable {
 
     // MARK: - Events
 
-    /// Tells of what a bonded central had subscribed to when it was here last: it holds without being written again.
+    /// Reports a bonded central's subscriptions from earlier links: they apply without being written again.
     func resume(_ client: ServerClient, _ server: PeripheralServer) {
         for (handle, subscription) in client.subscriptions.sorted(by: { $0.key < $1.key }) {
             tell(subscription, of: handle, server)
         }
-        // What it missed is indicated before it asks.
+        // What it missed is indicated before it asks for anything.
         bearer.synchronize()
     }
 
     private func tell(_ subscription: ServerClient.Subscription, of handle: UInt16, _ server: PeripheralServer) {
-        // What the server sends by itself is nobody else's business.
+        // The server sends Service Changed itself: the program isn't told.
         guard server.database.withLock({ $0.serviceChanged?.valueHandle }) != handle else { return }
         let kind: PeripheralServer.SubscriptionChange.Kind =
             switch subscription {
@@ -140,12 +140,12 @@ public final class ConnectedCentral: Sendable {
             kind: kind
         )
         guard server.tell(.subscription(change), of: handle) == .full, bearer.end == nil else { return }
-        // Half of its changes would be worse than none: the program would hold it for subscribed, or for not.
+        // Dropping only some of its changes would be worse: the program would take it for subscribed, or for not.
         server.warnings.tell(.subscriptionFlood(address)) { _ in .subscriptionFlood("by \(self)") }
         bearer.close(DisconnectReason(.protocolViolation))
     }
 
-    /// What is to be kept of it, and whether the link was encrypted.
+    /// The state to keep of it, and whether the link was encrypted.
     var served: (client: ServerClient, isEncrypted: Bool) {
         bearer.serve { server, _ in (server.client, server.security.isEncrypted) }
     }
@@ -178,7 +178,7 @@ public final class ConnectedCentral: Sendable {
         }
     }
 
-    /// Has closures judge a write where there are any for it, and tells of it where there are none.
+    /// Lets closures check a write if there are any for it; otherwise reports it.
     private func take(_ write: ATTServer.ServerWrite, _ server: PeripheralServer) {
         let object = Self.object("to", server.characteristic(at: write.handle), write.handle, address)
         var answer: PendingAnswer?
@@ -194,9 +194,9 @@ public final class ConnectedCentral: Sendable {
         tell(write, answer, server)
     }
 
-    /// Tells the streams of a write.
+    /// Reports a write to the streams.
     ///
-    /// - Parameter answer: what the central waits for; `nil`: nothing.
+    /// - Parameter answer: the answer that the central waits for; `nil`: none.
     func tell(_ write: ATTServer.ServerWrite, _ answer: PendingAnswer?, _ server: PeripheralServer) {
         let name = server.characteristic(at: write.handle)
         let object = Self.object("to", name, write.handle, address)
@@ -221,7 +221,7 @@ public final class ConnectedCentral: Sendable {
         }
     }
 
-    /// One of its writes is dropped, since the program doesn't take them as fast as they come.
+    /// Drops one of its writes, since they arrive faster than the program takes them.
     func dropped(_ server: PeripheralServer) {
         let count = state.withLock { state in
             state.droppedWrites += 1
@@ -230,7 +230,7 @@ public final class ConnectedCentral: Sendable {
         server.warnings.tell(.flood(address)) { _ in .flood("by \(self)", dropped: count) }
     }
 
-    /// What a request is about, in words that are made when they are needed.
+    /// What a request is about; the text is made only when it is needed.
     private static func object(
         _ preposition: String,
         _ name: String,

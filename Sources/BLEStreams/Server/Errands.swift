@@ -1,7 +1,6 @@
 import Synchronization
 
-/// What the radio's thread leaves to be done elsewhere, since it may block: words for the program.
-/// Done one after the other.
+/// Calls to the program that the radio's thread leaves to a task, since they may block; made one after the other.
 final class Errands: Sendable {
     private let waiting = Mutex<[@Sendable () -> Void]>([])
     private let bells: AsyncStream<Void>
@@ -9,19 +8,19 @@ final class Errands: Sendable {
 
     init() { (bells, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1)) }
 
-    /// Leaves something to be done; never waits.
+    /// Leaves an errand; never waits.
     func leave(_ errand: @escaping @Sendable () -> Void) {
         waiting.withLock { $0.append(errand) }
         bell.yield()
     }
 
-    /// Does what there is, and what comes, until the task is cancelled.
+    /// Runs all errands, present and future, until the task is cancelled.
     func run() async {
         doAll()
         for await _ in bells { doAll() }
     }
 
-    /// Does what there is.
+    /// Runs the errands that are present.
     func doAll() {
         while true {
             let errands = waiting.withLock { waiting in

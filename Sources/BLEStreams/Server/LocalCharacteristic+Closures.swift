@@ -103,14 +103,14 @@ extension LocalCharacteristic {
     }
 }
 
-/// What a program answers with.
+/// The closures that compute and take a value.
 struct ValueClosures: Sendable {
     let read: (@Sendable (ConnectedCentral) async throws -> [UInt8])?
     let write: (@Sendable ([UInt8], ConnectedCentral) async throws -> Void)?
 }
 
 extension LocalCharacteristic {
-    /// The closures that were given with it.
+    /// The closures that were declared with it.
     var closures: ValueClosures? {
         get { answers?.closures as? ValueClosures }
         set {
@@ -126,7 +126,7 @@ extension LocalCharacteristic {
 }
 
 extension [LocalService] {
-    /// The closures of all characteristics, by their names.
+    /// The closures of all characteristics, by their identifiers.
     var closures: [String: ValueClosures] {
         var closures: [String: ValueClosures] = [:]
         for characteristic in lazy.flatMap(\.characteristics) { closures[characteristic.id] = characteristic.closures }

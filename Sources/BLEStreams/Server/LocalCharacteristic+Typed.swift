@@ -71,7 +71,7 @@ extension LocalCharacteristic {
 }
 
 extension TypedCharacteristic {
-    /// The octets that a central writes, as a value that is judged.
+    /// Decodes the octets that a central writes, and passes the value to the closure.
     fileprivate func judging(
         _ write: (@Sendable (Value, ConnectedCentral) async throws -> Void)?
     ) -> @Sendable ([UInt8], ConnectedCentral) async throws -> Void {

@@ -1,7 +1,7 @@
 import BLEProtocol
 
 extension LocalPeripheral {
-    /// Services with the mandatory ones added, where they can be served.
+    /// The services with the mandatory ones added, if they can be served.
     func allServices(_ services: [LocalService], operation: String) throws -> [LocalService] {
         let all = services.addingMandatoryServices(name: name, appearance: appearance)
         if let fault = AttributeDatabase.fault(in: all) {
@@ -48,7 +48,7 @@ extension LocalPeripheral {
 }
 
 extension LocalCharacteristic {
-    /// Whether a central may write it with a signature and in no other way.
+    /// Whether a central may write it only with a signature.
     fileprivate var takesSignedWritesOnly: Bool {
         properties.contains(.authenticatedSignedWrites) && properties.isDisjoint(with: [.write, .writeWithoutResponse])
     }

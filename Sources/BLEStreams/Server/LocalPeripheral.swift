@@ -44,7 +44,7 @@ public struct LocalPeripheral: Sendable {
     /// Its services.
     public var services: [LocalService]
 
-    /// Who answers the pairings of centrals; `nil` refuses every pairing.
+    /// Answers the pairings of centrals; `nil` refuses every pairing.
     ///
     /// With the default, Just Works, this device claims that it can neither show nor take a number: any central may
     /// pair, and encrypted data is safe from eavesdroppers but not from a man in the middle of the pairing. Attributes

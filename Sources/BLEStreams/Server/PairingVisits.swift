@@ -2,9 +2,9 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Answers the pairings of centrals: each in a task of its own, which is cancelled when that pairing has ended.
+/// Answers the pairings of centrals: each in a task of its own, which is cancelled when that pairing ends.
 final class PairingVisits: Sendable {
-    /// One central that pairs.
+    /// A central that is pairing.
     private struct Visit: Sendable {
         let questions = PairingMailbox()
         let end = Ending<Void>()
@@ -15,7 +15,7 @@ final class PairingVisits: Sendable {
     private let visits: AsyncStream<Visit>
     private let bell: AsyncStream<Visit>.Continuation
     private let open = Mutex<[BluetoothAddress: Visit]>([:])
-    /// Whether the radio tells of each pairing that fails.
+    /// Whether the radio reports each failed pairing.
     private let isReceiving = Mutex(false)
 
     init(_ answers: PairingAnswers?, on timeline: any Timeline) {
@@ -30,7 +30,7 @@ final class PairingVisits: Sendable {
         set { isReceiving.withLock { $0 = newValue } }
     }
 
-    /// What the radio is given.
+    /// The callbacks for the radio.
     var reception: PairingReception {
         guard let answers else { return .refused }
         return PairingReception(answers.capability, outOfBand: answers.outOfBand) { [self] central in
@@ -45,7 +45,7 @@ final class PairingVisits: Sendable {
         }
     }
 
-    /// The pairing of a central has ended: nobody is asked any more.
+    /// A central's pairing has ended: its questions are withdrawn.
     func end(_ central: BluetoothAddress) {
         let visit = open.withLock { $0.removeValue(forKey: central) }
         visit?.end.end()

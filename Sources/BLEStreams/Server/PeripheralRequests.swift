@@ -5,7 +5,7 @@ import Synchronization
 extension PeripheralServer {
     /// A central has subscribed to a characteristic or unsubscribed from it.
     public struct SubscriptionChange: Sendable {
-        /// What the central has subscribed to.
+        /// The kind of the subscription.
         public enum Kind: Hashable, Sendable {
             /// Nothing: it has unsubscribed.
             case none
@@ -21,7 +21,7 @@ extension PeripheralServer {
         /// The ``LocalCharacteristic/id`` of the characteristic.
         public let characteristic: String
 
-        /// What the central has subscribed to.
+        /// The kind of the subscription.
         public let kind: Kind
 
         /// Whether the central is subscribed.
@@ -78,22 +78,22 @@ extension PeripheralServer {
         /// Whether the central waits for an answer.
         public var awaitsAnswer: Bool { answer != nil }
 
-        /// Takes the value.
+        /// Accepts the value.
         public func accept() { answer?.give(.success([])) }
 
-        /// Refuses the value.
+        /// Rejects the value.
         public func reject(_ error: ATTError) { answer?.give(.failure(error)) }
     }
 }
 
-/// An answer that a central waits for; given at most once, and at the latest when nobody can give it any more.
+/// An answer that a central waits for; given at most once, and at the latest when nothing can give it any more.
 final class PendingAnswer: Sendable {
     private let bearer: Mutex<(bearer: Bearer, timer: RadioActivity?)?>
     private let token: ATTServer.RequestToken
     private let onUnanswered: @Sendable (Duration?) -> Void
 
-    /// - Parameter onUnanswered: called where the program has not answered: after so long, or, without a time, when it let
-    ///   the request go.
+    /// - Parameter onUnanswered: called if the program has not answered: with the time after which that was noticed, or
+    ///   with `nil` if the program released the request.
     init(
         _ bearer: Bearer,
         _ token: ATTServer.RequestToken,
@@ -108,10 +108,10 @@ final class PendingAnswer: Sendable {
         self.bearer.withLock { $0?.timer = timer }
     }
 
-    /// Whether nobody has answered yet, and the link stands.
+    /// Whether there is no answer yet, and the link is up.
     var isOpen: Bool { bearer.withLock { $0?.bearer }.map { $0.end == nil } ?? false }
 
-    /// - Parameter before: is called before the central gets the answer, where nobody has answered before.
+    /// - Parameter before: called before the central gets the answer, if this is the first answer.
     func give(_ result: Result<[UInt8], ATTError>, before: (Bearer) -> Void = { _ in }) {
         guard let (bearer, timer) = bearer.withLock({ $0.take() }) else { return }
         timer?.cancel()
@@ -121,7 +121,7 @@ final class PendingAnswer: Sendable {
 
     func refuse(after patience: Duration?) {
         give(.failure(.unlikely)) { bearer in
-            // Nobody waits for an answer on a link that is over.
+            // On a link that has ended, nobody waits for an answer.
             if bearer.end == nil { onUnanswered(patience) }
         }
     }

@@ -38,13 +38,13 @@ extension PeripheralServer {
                 try await change(activity, to: request)
                 return advertised.isOnAir(request)
             } catch let error as BLEError where error.code == .ended {
-                // It was interrupted meanwhile; or it is all over, which is said above.
+                // It was interrupted meanwhile, or it has ended, which the check above reports.
                 advertised.ended(activity)
             }
         }
     }
 
-    /// Advertises what is declared, the last that is.
+    /// Advertises the latest declaration.
     func advertise() async throws {
         var request = advertised.request
         try await begin { finish in
@@ -59,7 +59,7 @@ extension PeripheralServer {
             self.advertised.began(activity)
             return activity
         }
-        // Declared while the radio began.
+        // Declared while the radio was beginning.
         while let (activity, newer) = advertised.newer(than: request) {
             try await change(activity, to: newer)
             request = newer
@@ -74,7 +74,7 @@ extension PeripheralServer {
     }
 }
 
-/// What a server advertises, and the radio's activity that does it.
+/// What a server advertises, and the radio's activity for it.
 final class ServedAdvertisement: Sendable {
     private struct State {
         var request: AdvertiseRequest
@@ -94,7 +94,7 @@ final class ServedAdvertisement: Sendable {
         }
     }
 
-    /// The activity that is to be changed; `nil` where there is none now: the request holds for the next.
+    /// The activity to change; `nil` if there is none now: the request then applies to the next one.
     func replace(by request: AdvertiseRequest, _ name: String) throws -> RadioActivity? {
         let (activity, isOver) = state.withLock { state in
             if state.activity == nil { state.request = request }
@@ -118,7 +118,7 @@ final class ServedAdvertisement: Sendable {
         }
     }
 
-    /// The radio does it no more; it may begin again.
+    /// The radio's activity has ended; it may begin again.
     func ended(_ activity: RadioActivity? = nil) {
         state.withLock { state in
             if activity == nil || state.activity === activity { state.activity = nil }
@@ -129,8 +129,8 @@ final class ServedAdvertisement: Sendable {
 }
 
 extension AdvertiseRequest {
-    /// With the flags that one who can be connected to has (Core Specification, Vol 3, Part C, 9.2.4); a broadcaster has
-    /// none but its own.
+    /// The request with the flags that a connectable device has (Core Specification, Vol 3, Part C, 9.2.4); a
+    /// broadcaster has only its own.
     fileprivate var withFlags: AdvertiseRequest {
         guard isConnectable, !fields.contains(where: \.isFlags) else { return self }
         var request = self
@@ -140,10 +140,11 @@ extension AdvertiseRequest {
 }
 
 extension LocalPeripheral {
-    /// Whether it only advertises: there is nothing to connect to.
+    /// Whether it only advertises: centrals can't connect.
     var isBeacon: Bool { services.isEmpty && advertisement?.isConnectable == false }
 
-    /// What is on air: as declared, or its services and its name, the name in the scan response for want of room.
+    /// The advertisement on air: as declared, otherwise the services and the name, which goes into the scan response if
+    /// there is no room.
     var declaration: AdvertiseRequest {
         if let advertisement { return advertisement.withFlags }
         let uuids = advertisedServices ?? services.filter(\.isPrimary).map(\.uuid)

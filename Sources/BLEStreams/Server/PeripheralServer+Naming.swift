@@ -1,7 +1,7 @@
 import BLEProtocol
 
 extension CharacteristicSelector {
-    /// Whether this names an own characteristic.
+    /// Whether this names a characteristic of this program.
     func names(_ characteristic: DatabaseCharacteristic) -> Bool {
         switch self {
         case .uuid(let uuid, service: nil): characteristic.uuid == uuid
@@ -15,7 +15,7 @@ extension CharacteristicSelector {
 }
 
 extension SharedDatabase {
-    /// The first characteristic that this names, and how many there are.
+    /// The first characteristic that this names, and their number.
     fileprivate func characteristics(named name: CharacteristicSelector) -> (first: DatabaseCharacteristic?, count: Int)
     {
         withLock { database in
@@ -61,7 +61,7 @@ extension PeripheralServer {
         )
     }
 
-    /// The same, for a value that is sent: what no central could get is refused, whoever is subscribed.
+    /// The same, for a value to send: it throws if no central could get the value, whoever is subscribed.
     func handle(
         of name: CharacteristicSelector,
         _ count: Int,

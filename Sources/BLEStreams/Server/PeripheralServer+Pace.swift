@@ -42,8 +42,8 @@ extension PeripheralServer {
     /// counts dropped values, and ``backlogs`` reports which centrals are behind.
     ///
     /// - Parameters:
-    ///   - octets: 0 to 512 of them; if there are too many for a central's MTU, that central gets the beginning, and its
-    ///     outcome says so.
+    ///   - octets: 0 to 512 octets; if they exceed a central's MTU, that central gets the beginning, and its outcome
+    ///     says so.
     ///   - key: the characteristic.
     ///   - buffer: what happens when that many values of the characteristic are waiting for a central: `.newest` drops
     ///     the oldest of them; `.oldest` and `.fail` drop this one, and the outcome has ``BLEError/Code/overflow``;
@@ -59,7 +59,7 @@ extension PeripheralServer {
         buffer: BufferPolicy
     ) throws -> [PeripheralServer.NotificationOutcome] { try notify(Array(octets), key.reference.selector, buffer) }
 
-    /// Sends a notification of a value that has a type to all subscribed centrals, without waiting for any of them.
+    /// Sends a typed value as a notification to all subscribed centrals, without waiting for any of them.
     ///
     /// - Returns: an outcome for each subscribed central; may be empty.
     /// - Throws: as for octets, and as ``TypedCharacteristic/octets(of:)``.
@@ -87,7 +87,7 @@ extension PeripheralServer {
         try notify(Array(octets), key.reference.selector, to: central, buffer)
     }
 
-    /// Sends a notification of a value that has a type to one central, without waiting for it.
+    /// Sends a typed value as a notification to one central, without waiting for it.
     ///
     /// - Returns: what is sent, and how many values were dropped for it.
     /// - Throws: as for octets, and as ``TypedCharacteristic/octets(of:)``.

@@ -2,20 +2,21 @@ import BLEProtocol
 import BLERadio
 
 extension PeripheralServer {
-    /// Gives the adapter the keys of the bonds, so that a bonded central's link is encrypted without another pairing. An
-    /// adapter that was given none, not even an empty list, doesn't take the identity of a central with a private address.
+    /// Loads the keys of the bonds into the adapter, so that a bonded central's link is encrypted without another
+    /// pairing. An adapter that was never given a list, not even an empty one, doesn't accept the identity of a central
+    /// with a private address.
     func restoreBonds() async throws {
         let outcome: ([Bond], BLEError?) = try await reply(on: radio.timeline) { finish in
             self.served.store.restoreAllBonds(to: self.radio) { finish(.success(($0, $1))) }
         }
         guard let error = outcome.1 else { return }
         let local = radio.adapterInfo.address
-        // Who serves may do without them: somebody else may have given the adapter its keys.
+        // A server can do without them: another program may have given the adapter its keys.
         guard outcome.0.contains(where: { local == nil || $0.adapter == local }) else { return }
         warnings.tell(.bondsNotRestored) { _ in error }
     }
 
-    /// Answers the pairings of centrals from now on; a radio that can't pair is served without.
+    /// Answers the pairings of centrals from now on; a radio that can't pair is served without that.
     func receivePairings() async throws {
         do {
             try await begin { finish in
@@ -35,16 +36,16 @@ extension PeripheralServer {
         } catch let error as BLEError where error.code == .notSupported {}
     }
 
-    /// Those who wait for the first answer are told by its failure.
+    /// Warns that pairings are no longer answered; if the reception never began, its caller gets the failure instead.
     private func pairingsEnded(_ error: BLEError) {
         guard visits.areReceived else { return }
         visits.areReceived = false
-        // One that has lost its adapter ends with that.
+        // If the adapter is lost, the server ends for that reason.
         guard radio.adapterInfo.state == .poweredOn else { return }
         warnings.tell(.pairingsNotAnswered) { _ in .pairingsNotAnswered(because: error) }
     }
 
-    /// A link could not be encrypted, as the link tells it: where pairings are received those tell more.
+    /// A link reports that it could not be encrypted; if pairings are received, they report more.
     func encryptionFailed(_ central: BluetoothAddress, _ error: BLEError) {
         guard !visits.areReceived else { return }
         warnings.tell(.encryptionFailed(central)) { _ in error }

@@ -1,9 +1,9 @@
 import BLEProtocol
 import BLERadio
 
-// A peripheral that outlives interruptions of its radio.
+// Serves again after interruptions of the radio.
 extension PeripheralServer {
-    /// Serves for the first time; where that fails for a reason that may pass, as the policy has it.
+    /// Serves for the first time; if that fails for a reason that may pass, tries again as the policy says.
     func startServing() async throws {
         guard let resuming else {
             try await start()
@@ -12,7 +12,7 @@ extension PeripheralServer {
         try await start(again: resuming, after: nil, failures: 0)
     }
 
-    /// Serves again whenever the radio has stopped, until it is given up, or the task is cancelled.
+    /// Serves again whenever the radio has stopped, until the peripheral gives up or the task is cancelled.
     func keepServing() async {
         guard let resuming else { return }
         var (failures, since) = (0, radio.timeline.now)
@@ -29,13 +29,14 @@ extension PeripheralServer {
         }
     }
 
-    /// Tries until it is served, as the policy has it; an adapter that is off or absent is waited for without counting.
+    /// Tries until it is served, as the policy says; waiting for an adapter that is off or absent doesn't count.
     ///
     /// - Parameters:
-    ///   - error: what the attempts before have failed with; `nil` before the first one.
-    ///   - failures: how many there were in a row.
-    /// - Returns: how many there were in the end.
-    /// - Throws: the last error when the policy allows no more attempts, or when none is of use; `CancellationError`.
+    ///   - error: the error of the previous attempts; `nil` before the first one.
+    ///   - failures: the number of consecutive failures so far.
+    /// - Returns: the number of consecutive failures in the end.
+    /// - Throws: the last error if the policy allows no more attempts, or if another one can't help;
+    ///   `CancellationError`.
     @discardableResult
     private func start(again policy: RetryPolicy, after error: BLEError?, failures: Int) async throws -> Int {
         var (error, failures) = (error, failures)

@@ -2,9 +2,9 @@ import BLEProtocol
 import BLERadio
 
 extension PeripheralServer {
-    /// Serves while the closure runs, and ends it when the radio can't go on.
+    /// Serves while the closure runs, and ends the closure if the radio can't continue.
     ///
-    /// - Throws: what ended the radio's part, whatever the closure makes of that; what the closure throws;
+    /// - Throws: the error that ended the radio's part, whatever the closure does then; what the closure throws;
     ///   `CancellationError`.
     func run<Output: Sendable>(
         _ body: @escaping @Sendable (PeripheralServer) async throws -> Output
@@ -42,7 +42,7 @@ extension PeripheralServer {
         return try outcome.get()
     }
 
-    /// What runs beside the closure for as long as it does.
+    /// The tasks that run beside the closure.
     private var companions: [@Sendable () async throws -> Void] {
         [
             { await self.errands.run() }, { await self.visits.receive() }, { await self.calls.run() },

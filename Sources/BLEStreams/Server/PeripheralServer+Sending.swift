@@ -16,8 +16,8 @@ extension PeripheralServer {
     /// ```
     ///
     /// - Parameters:
-    ///   - octets: 0 to 512 of them; ``ConnectedCentral/maximumValueLength`` are sent, and the outcome says whether the value
-    ///     was cut.
+    ///   - octets: 0 to 512 octets; ``ConnectedCentral/maximumValueLength`` are sent, and the outcome says whether the
+    ///     value was cut.
     ///   - key: the characteristic. One of several of a type is named by its service, `.uuid(uuid, in: service)`, or by its
     ///     ``LocalCharacteristic/id``, `.id("left level")`.
     ///   - central: the recipient.
@@ -35,7 +35,7 @@ extension PeripheralServer {
         try await notify(Array(octets), key.reference.selector, to: central)
     }
 
-    /// Sends a notification of a value that has a type to one central; waits while its queue is full.
+    /// Sends a typed value as a notification to one central; waits while its queue is full.
     ///
     /// - Returns: what is sent.
     /// - Throws: as for octets, and as ``TypedCharacteristic/octets(of:)``.
@@ -55,8 +55,8 @@ extension PeripheralServer {
     /// so.
     ///
     /// - Parameters:
-    ///   - octets: 0 to 512 of them; if there are too many for a central's MTU, that central gets the beginning, and its
-    ///     outcome says so.
+    ///   - octets: 0 to 512 octets; if they exceed a central's MTU, that central gets the beginning, and its outcome
+    ///     says so.
     ///   - key: the characteristic.
     /// - Returns: an outcome for each subscribed central, in the order in which they connected; may be empty.
     /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` if the characteristic lacks the property
@@ -71,7 +71,7 @@ extension PeripheralServer {
         try await notify(Array(octets), key.reference.selector)
     }
 
-    /// Sends a notification of a value that has a type to all subscribed centrals.
+    /// Sends a typed value as a notification to all subscribed centrals.
     ///
     /// - Returns: an outcome for each subscribed central; may be empty.
     /// - Throws: as for octets, and as ``TypedCharacteristic/octets(of:)``.
@@ -112,8 +112,8 @@ extension PeripheralServer {
     /// Sends an indication to one central, and waits until it has confirmed it.
     ///
     /// - Parameters:
-    ///   - octets: 0 to 512 of them; ``ConnectedCentral/maximumValueLength`` are sent, and the outcome says whether the value
-    ///     was cut.
+    ///   - octets: 0 to 512 octets; ``ConnectedCentral/maximumValueLength`` are sent, and the outcome says whether the
+    ///     value was cut.
     ///   - key: the characteristic.
     ///   - central: the recipient.
     /// - Returns: what was sent.
@@ -128,7 +128,7 @@ extension PeripheralServer {
         try await indicate(Array(octets), key.reference.selector, to: central)
     }
 
-    /// Sends an indication of a value that has a type to one central, and waits until it has confirmed it.
+    /// Sends a typed value as an indication to one central, and waits until it has confirmed it.
     ///
     /// - Returns: what was sent.
     /// - Throws: as for octets, and as ``TypedCharacteristic/octets(of:)``.
@@ -145,8 +145,8 @@ extension PeripheralServer {
     /// central waits for another, and the call returns within 30 s of the last one's turn.
     ///
     /// - Parameters:
-    ///   - octets: 0 to 512 of them; if there are too many for a central's MTU, that central gets the beginning, and its
-    ///     outcome says so.
+    ///   - octets: 0 to 512 octets; if they exceed a central's MTU, that central gets the beginning, and its outcome
+    ///     says so.
     ///   - key: the characteristic.
     /// - Returns: an outcome for each subscribed central, in the order in which they connected; may be empty.
     /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` if the characteristic lacks the property
@@ -162,8 +162,8 @@ extension PeripheralServer {
         try await indicate(Array(octets), key.reference.selector)
     }
 
-    /// Sends an indication of a value that has a type to all subscribed centrals at once, and waits until each has confirmed
-    /// it or failed to.
+    /// Sends a typed value as an indication to all subscribed centrals at once, and waits until each has confirmed it
+    /// or failed to.
     ///
     /// - Returns: an outcome for each subscribed central; may be empty.
     /// - Throws: as for octets, and as ``TypedCharacteristic/octets(of:)``.
@@ -208,7 +208,7 @@ extension PeripheralServer {
             }
         }
         guard !waiting.isEmpty else { return outcomes }
-        // Nobody waits for another one.
+        // No central waits for another.
         try await withThrowingTaskGroup(of: (Int, PeripheralServer.NotificationOutcome).self) { group in
             for (place, central) in waiting {
                 group.addTask {
@@ -281,7 +281,7 @@ extension PeripheralServer.NotificationOutcome {
 }
 
 extension ConnectedCentral {
-    /// Whether it wants values of a characteristic in this way, and its link stands.
+    /// Whether it has subscribed to a characteristic in this way, and its link is up.
     func wants(_ kind: ServerClient.Subscription, of handle: UInt16) -> Bool {
         bearer.end == nil && bearer.serve { server, _ in server.client.wants(kind, of: handle) }
     }

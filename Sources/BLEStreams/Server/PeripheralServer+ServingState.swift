@@ -42,18 +42,18 @@ extension PeripheralServer {
     }
 }
 
-/// The state of a server, who watches it, and what interrupts it.
+/// The state of a server, its watchers, and the errors that interrupt it.
 final class ServingWatch: Sendable {
     private struct State {
         var current = PeripheralServer.ServingState.starting
         var watchers = Observers<Mailbox<PeripheralServer.ServingState>>()
-        /// What all has ended with.
+        /// How the server ended.
         var end: Result<Void, BLEError>?
     }
 
     private let state = Mutex(State())
     private let news = Announcements()
-    /// What ends the serving, each time it does.
+    /// The errors that interrupt the serving.
     let interruptions: AsyncStream<BLEError>
     private let bell: AsyncStream<BLEError>.Continuation
 
@@ -71,7 +71,7 @@ final class ServingWatch: Sendable {
         news.make()
     }
 
-    /// It was served until now.
+    /// Records that the serving was interrupted.
     func interrupted(_ error: BLEError) {
         set(.interrupted(error))
         bell.yield(error)
@@ -87,7 +87,7 @@ final class ServingWatch: Sendable {
         bell.finish()
     }
 
-    /// The present state goes into the mailbox at once, then each one, until what is returned is called.
+    /// Puts the present state into the mailbox immediately, then each new one, until the returned closure is called.
     func watch(_ mailbox: Mailbox<PeripheralServer.ServingState>) -> @Sendable () -> Void {
         let id: Int? = state.withLock { state in
             let (current, end) = (state.current, state.end)
@@ -103,7 +103,7 @@ final class ServingWatch: Sendable {
 }
 
 extension Mailbox {
-    /// Ends the stream with what all has ended with.
+    /// Ends the streams with the outcome of the server.
     func finish(_ end: Result<Void, BLEError>) {
         switch end {
         case .success: finish()

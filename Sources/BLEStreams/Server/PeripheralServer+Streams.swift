@@ -93,7 +93,7 @@ extension PeripheralServer {
 }
 
 extension PeripheralServer {
-    /// What one central writes to a characteristic, until it leaves.
+    /// The writes of one central to a characteristic, until it leaves.
     package func writes(
         to key: some CharacteristicKey,
         by central: ConnectedCentral
@@ -122,7 +122,7 @@ extension PeripheralServer {
                 default: return .no
                 }
             }
-            // It may have left before anybody watched.
+            // It may have left before the watching began.
             if central.bearer.end != nil { mailbox.finish() }
             return end
         }

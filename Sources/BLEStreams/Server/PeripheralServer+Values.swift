@@ -27,7 +27,7 @@ extension PeripheralServer {
         of key: some CharacteristicKey<CharacteristicValue>
     ) throws { try store(Array(octets), key.reference.selector) }
 
-    /// Changes the value of a stored characteristic whose value has that type.
+    /// Changes the value of a stored characteristic with a typed value.
     ///
     /// - Throws: as for octets, and as ``TypedCharacteristic/octets(of:)``.
     public func setValue<Value>(_ value: Value, of key: TypedCharacteristic<Value>) throws {
@@ -39,7 +39,7 @@ extension PeripheralServer {
         database.withLock { $0.attribute(at: handle)?.maximumLength } ?? 0
     }
 
-    /// Stores a value that a closure has taken, where the characteristic is still the same and its value is stored.
+    /// Stores a value that a closure has accepted, if the characteristic is still the same and stores its value.
     func store(_ value: [UInt8], at handle: UInt16, of id: String) {
         database.withLock { database in
             guard database.characteristic(at: handle)?.id == id else { return }

@@ -3,25 +3,25 @@ import BLERadio
 import Synchronization
 
 extension PeripheralServer {
-    /// Who is told of what happens.
+    /// A watcher of events.
     struct Watcher: Sendable {
-        /// The value handles that it is about; `nil`: all.
+        /// The value handles that it watches; `nil`: all.
         var handles: Set<UInt16>?
-        /// Takes an event, if it is one of those that are watched for.
+        /// Takes an event, if it watches for that kind.
         var take: @Sendable (Event) -> Taken
         var finish: @Sendable (BLEError?) -> Void
     }
 
-    /// What a watcher has done with an event.
+    /// What a watcher did with an event.
     enum Taken: Sendable {
-        /// It watches for others.
+        /// It watches for other events.
         case no
         case yes
         /// It has no room for more of this central.
         case full
     }
 
-    /// What happens to the server, for those who watch.
+    /// An event of the server.
     enum Event: Sendable {
         case connected(ConnectedCentral)
         case disconnected(ConnectedCentral, DisconnectReason)
@@ -31,7 +31,7 @@ extension PeripheralServer {
         case read(PeripheralServer.ReadRequest)
         case write(PeripheralServer.WriteRequest)
 
-        /// Who made it happen.
+        /// The central that caused it.
         fileprivate var central: ConnectedCentral {
             switch self {
             case .connected(let central), .disconnected(let central, _): central
@@ -43,7 +43,7 @@ extension PeripheralServer {
         }
     }
 
-    /// Tells who watches, and what they did with it.
+    /// Tells the watchers; returns what they did with the event.
     @discardableResult
     func tell(_ event: Event, of handle: UInt16? = nil, onlyFirst: Bool = false) -> Taken {
         var result = Taken.no
@@ -59,7 +59,7 @@ extension PeripheralServer {
         return result
     }
 
-    /// The events that are chosen, of all characteristics.
+    /// The chosen events of all characteristics.
     func events<Element: Sendable>(
         _ subject: StreamSubject,
         _ choose: @escaping @Sendable (Event) -> Element?
@@ -73,9 +73,9 @@ extension PeripheralServer {
         }
     }
 
-    /// The events that are chosen, of some characteristics or all; what waits is bounded for each central by itself.
+    /// The chosen events of some characteristics or all; each central's share of the waiting ones is bounded.
     ///
-    /// - Parameter handles: asked for when an iteration begins.
+    /// - Parameter handles: called when an iteration begins.
     func events<Element: Sendable>(
         of handles: @escaping @Sendable () -> Set<UInt16>?,
         _ subject: StreamSubject,
@@ -96,7 +96,7 @@ extension PeripheralServer {
         return stream.map { $0.element }
     }
 
-    /// Watches until what is returned is called, or the server is over.
+    /// Watches until the returned closure is called, or the server ends.
     func watch(
         _ handles: Set<UInt16>?,
         finish: @escaping @Sendable (BLEError?) -> Void,

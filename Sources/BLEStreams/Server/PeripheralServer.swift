@@ -2,12 +2,12 @@ import BLEProtocol
 package import BLERadio
 import Synchronization
 
-/// What the radio does for a peripheral, from one beginning to the next.
+/// What the radio does for a peripheral, from one start to the next.
 private struct Round {
     var activities: [RadioActivity] = []
-    /// Whether all of it has begun.
+    /// Whether all of it has started.
     var isUnderWay = false
-    /// What has ended a part of it.
+    /// The error that ended a part of it.
     var failure: BLEError?
 }
 
@@ -21,9 +21,9 @@ extension [RadioActivity] {
 /// A running ``LocalPeripheral``: its connected centrals, their requests, and the values sent to them.
 public final class PeripheralServer: Sendable {
     private struct State {
-        /// The names of characteristics that are not offered any more, by value handle.
+        /// The names of characteristics that are no longer offered, by value handle.
         var formerNames: [UInt16: String] = [:]
-        /// What answers for characteristics, by their names.
+        /// The closures that answer for characteristics, by the characteristics' names.
         var closures: [String: ValueClosures] = [:]
         var centrals: [Int: ConnectedCentral] = [:]
         var watchers = Observers<Watcher>()
@@ -37,7 +37,7 @@ public final class PeripheralServer: Sendable {
 
     let database: SharedDatabase
     let radio: any Radio
-    /// The time of the radio.
+    /// The radio's clock.
     package var timeline: any Timeline { radio.timeline }
     let errands: Errands
     let warnings: ServerWarnings
@@ -49,7 +49,7 @@ public final class PeripheralServer: Sendable {
     private let description: LocalPeripheral
     let served: ServedCentrals
     var name: String { description.name }
-    /// How it is served again; `nil`: not at all.
+    /// When to serve it again after an interruption; `nil`: never.
     var resuming: RetryPolicy? { description.resuming }
     var isBeacon: Bool { description.isBeacon }
     private let contents = Mutex(State())
@@ -80,10 +80,10 @@ public final class PeripheralServer: Sendable {
         contents.withLock { $0.centrals.sorted { $0.key < $1.key }.map(\.value) }
     }
 
-    /// What ended the radio's part of it, if that is over.
+    /// The error that ended the radio's part, if it has ended.
     var failure: BLEError? { contents.withLock { $0.failure } }
 
-    /// Throws what the radio's part has ended with: nobody hears what is sent from then on.
+    /// Throws the error that ended the radio's part: nothing that is sent after that reaches a central.
     func checkIsServing(_ operation: String, _ name: CharacteristicSelector) throws {
         let (failure, isStopped) = contents.withLock { ($0.failure, $0.isStopped) }
         if let failure { throw failure }
@@ -97,11 +97,11 @@ public final class PeripheralServer: Sendable {
         )
     }
 
-    // MARK: - The beginning and the end
+    // MARK: - Start and end
 
-    /// Listens, answers pairings, then advertises; returns when all is under way. A beacon only advertises.
+    /// Listens, answers pairings, then advertises; returns when all of it has started. A beacon only advertises.
     ///
-    /// - Throws: what the radio refuses, or what has ended a part of it meanwhile.
+    /// - Throws: the radio's refusal, or the error that has ended a part meanwhile.
     func start() async throws {
         contents.withLock { $0.round = Round() }
         do {
@@ -161,7 +161,7 @@ public final class PeripheralServer: Sendable {
         visits.areReceived = false
     }
 
-    /// Ends advertising and listening, drops all links, and waits until they are down; bounded in time.
+    /// Ends advertising and listening, drops all links, and waits until they are down, within a time limit.
     func stop() async {
         let (activities, watchers, centrals) = contents.withLock { state in
             state.isStopped = true
@@ -196,7 +196,7 @@ public final class PeripheralServer: Sendable {
         serving.interrupted(error)
     }
 
-    /// Ends all with an error.
+    /// Ends everything with an error.
     func giveUp(_ error: BLEError) {
         let watchers = contents.withLock { state in
             if state.failure == nil { state.failure = error }
@@ -236,7 +236,7 @@ public final class PeripheralServer: Sendable {
         return true
     }
 
-    /// The name of a characteristic, or its handle where nobody knows a name.
+    /// The name of a characteristic; its handle if it has no name.
     func characteristic(at handle: UInt16) -> String {
         database.withLock { $0.characteristic(at: handle)?.id } ?? contents.withLock { $0.formerNames[handle] }
             ?? handle.hexadecimal
@@ -259,7 +259,7 @@ public final class PeripheralServer: Sendable {
         served.read(link.peer, on: radio.timeline) { self.admit(link, id, $0) }
     }
 
-    /// Begins to serve a central, now that it is known what was kept of it; nothing was read from the link before.
+    /// Begins to serve a central once its kept state is known; nothing was read from the link before.
     private func admit(_ link: any ATTLink, _ id: Int, _ kept: ServedCentrals.Kept) {
         let client = database.withLock { served.recall(kept.record, $0) }
         let central = ConnectedCentral(link: link, server: self, id: id, client: client, isBonded: kept.isBonded)
@@ -288,7 +288,7 @@ public final class PeripheralServer: Sendable {
 
     // MARK: - Watching
 
-    /// Who watches for what happens to a characteristic, the oldest first.
+    /// The watchers of a characteristic's events, the oldest first.
     func watchers(of handle: UInt16?) -> [Watcher] {
         contents.withLock { state in
             state.watchers.all.filter { watcher in
@@ -298,7 +298,7 @@ public final class PeripheralServer: Sendable {
         }
     }
 
-    /// Adds a watcher, unless all is over; with the failure, if it was one.
+    /// Adds a watcher, unless the server has ended; returns the failure too, if there was one.
     func add(_ watcher: Watcher) -> (id: Int, isOver: Bool, failure: BLEError?) {
         contents.withLock { state in
             let isOver = state.isStopped || state.failure != nil

@@ -4,7 +4,7 @@ import Synchronization
 /// Problems reported to the program that make no call fail. A recurring one is reported the 1st, the 10th and the 100th
 /// time, and so on: a central can't fill a log.
 final class ServerWarnings: Sendable {
-    /// What is counted by itself.
+    /// A kind of problem, counted separately.
     enum Kind: Hashable {
         case nobodyReads(UInt16)
         case nobodyTakesWrites(UInt16)
@@ -19,7 +19,7 @@ final class ServerWarnings: Sendable {
         case bondsNotRestored
     }
 
-    /// Centrals may come under any number of addresses.
+    /// A limit, since centrals may come under any number of addresses.
     private static let mostKinds = 256
 
     private let warning: LocalPeripheral.Warning
@@ -33,7 +33,7 @@ final class ServerWarnings: Sendable {
 
     /// Tells the program, unless it was told often enough.
     ///
-    /// - Parameter error: what to tell, made of how often it has happened so far.
+    /// - Parameter error: makes the error from the number of times so far.
     func tell(_ kind: Kind, _ error: (Int) -> BLEError) {
         let count = counts.withLock { counts in
             if counts.count >= Self.mostKinds, counts[kind] == nil { counts = [:] }
@@ -54,7 +54,7 @@ final class ServerWarnings: Sendable {
 }
 
 extension BLEError {
-    /// A dynamic value was asked for, or written, and nobody listens.
+    /// The error of a dynamic value that is read or written while no program code answers.
     static func nobodyIterates(_ stream: String, _ operation: String, _ object: String) -> BLEError {
         BLEError(
             .notSupported,
@@ -65,7 +65,7 @@ extension BLEError {
         )
     }
 
-    /// The radio has stopped answering the pairings that centrals begin, and the peripheral is served on.
+    /// The radio no longer answers the pairings that centrals begin; the peripheral is still served.
     static func pairingsNotAnswered(because error: BLEError) -> BLEError {
         BLEError(
             error.code,
