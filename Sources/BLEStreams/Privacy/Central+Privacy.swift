@@ -5,7 +5,7 @@ extension Central {
     /// Whether the adapter uses changing private addresses; for joined adapters, whether all of them do.
     ///
     /// - Throws: ``BLEError/Code/permissionDenied`` with the command that grants `CAP_NET_ADMIN`;
-    ///   ``BLEError/Code/notSupported`` where the radio knows no privacy; ``BLEError/Code/adapterNotFound``;
+    ///   ``BLEError/Code/notSupported`` if the radio doesn't support privacy; ``BLEError/Code/adapterNotFound``;
     ///   `CancellationError`.
     public func privacy() async throws -> Bool {
         let core = core
@@ -60,7 +60,7 @@ extension Central {
 }
 
 extension CentralCore {
-    /// The keys of the adapters that are there, by their addresses; they are on the disk when this returns.
+    /// The keys of the adapters that are present, by their addresses; they are on disk when this returns.
     fileprivate func ownIdentityKeys() async -> [BluetoothAddress: SecretKey] {
         let infos = joined?.members.map(\.radio.adapterInfo) ?? [radio.adapterInfo]
         let addresses = infos.compactMap(\.address)

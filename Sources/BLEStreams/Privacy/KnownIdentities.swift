@@ -2,20 +2,20 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Tells who is behind the private addresses of those with whom there are bonds, without reading a file.
+/// Resolves private addresses of bonded peers without reading a file.
 final class KnownIdentities: Sendable {
     private struct State {
         var keys: [BluetoothAddress: SecretKey] = [:]
-        /// What was found out of addresses that were asked for: each by its identity, or by itself.
+        /// The results of earlier queries: each address with its identity, or with itself.
         var found: [BluetoothAddress: BluetoothAddress] = [:]
     }
 
-    /// Private addresses change every quarter of an hour; those of strangers are as many as there are passers-by.
+    /// Private addresses change every 15 minutes or so, and there are as many strangers' addresses as passers-by.
     private static let maximumFound = 1024
 
     private let state = Mutex(State())
 
-    /// Takes the bonds that there are in place of those that there were.
+    /// Replaces the known bonds.
     func renew(_ bonds: [Bond]) {
         let keys = bonds.reduce(into: [:]) { keys, bond in keys[bond.peer] = bond.identityKey ?? keys[bond.peer] }
         state.withLock { state in
@@ -23,7 +23,7 @@ final class KnownIdentities: Sendable {
         }
     }
 
-    /// Takes one more.
+    /// Adds one bond.
     func add(_ bond: Bond) {
         guard let key = bond.identityKey else { return }
         state.withLock { state in
@@ -32,7 +32,7 @@ final class KnownIdentities: Sendable {
         }
     }
 
-    /// The identity behind a private address; the address itself where it is none, or nobody's who is known.
+    /// The identity behind a private address; the address itself if it isn't private, or no known peer's.
     func identity(of address: BluetoothAddress) -> BluetoothAddress {
         guard address.subkind == .resolvablePrivate else { return address }
         return state.withLock { state in
@@ -47,7 +47,7 @@ final class KnownIdentities: Sendable {
 }
 
 extension CentralCore {
-    /// Reads what bonds there are, where files may be read, then goes on.
+    /// Reads the bonds on a queue that may read files, then continues.
     func renewIdentities(then proceed: @escaping @Sendable () -> Void) {
         store.perform(on: timeline) {
             self.identities.renew(self.store.peers().flatMap { self.store.bonds(with: $0) })

@@ -4,8 +4,8 @@ import Synchronization
 
 /// One scan of the radio for any number of consumers, each with its own filters.
 ///
-/// The first consumer starts the radio's scan and the last one stops it; in between the scan is whatever serves all of
-/// them: active when one asks for it, limited to services when all are.
+/// The first consumer starts the radio's scan and the last one stops it; in between, the scan serves all of them: it is
+/// active if one needs that, and limited to services if all are.
 final class ScanBroker: Sendable {
     struct Options: Hashable, Sendable {
         var services: [BluetoothUUID]
@@ -15,37 +15,37 @@ final class ScanBroker: Sendable {
 
     private struct Consumer {
         var options: Options
-        /// What it looks for, under identity addresses; `nil`: it is given all, as they came.
+        /// What to look for, under identity addresses; `nil`: everything, as it was received.
         var criteria: ScanCriteria?
         var take: @Sendable ([AdvertisingReport]) -> Void
         var lost: @Sendable (Int) -> Void
         var fail: @Sendable (BLEError) -> Void
     }
 
-    /// Hears of the radio's scan, whoever asked for it.
+    /// A watcher of the radio's scan, whoever requested it.
     struct Watcher: Sendable {
-        /// The radio listens; at once where it does already.
+        /// The radio listens; called immediately if it does already.
         let started: @Sendable () -> Void
-        /// Some advertisements, whatever the consumers look for.
+        /// Called with advertisements, whatever the consumers look for.
         let heard: @Sendable ([AdvertisingReport]) -> Void
-        /// It listens no more.
+        /// The radio no longer listens.
         let stopped: @Sendable () -> Void
     }
 
     private struct State {
         var consumers = Observers<Consumer>()
-        /// Counts the changes of who they are.
+        /// Counts the changes of the consumers.
         var version = 0
         var watchers = Observers<Watcher>()
-        /// Whether the radio listens; one scan that takes another's place changes nothing.
+        /// Whether the radio listens; a scan that replaces another one changes nothing.
         var isListening = false
         var running: ScanRequest?
         var activity: RadioActivity?
-        /// Whether the radio rests though somebody wants to scan.
+        /// Whether the radio is paused although there are consumers.
         var isSuspended = false
-        /// Why the scan ended that is to go on.
+        /// The error of a scan that is to continue.
         var heldError: BLEError?
-        /// Counts the radio's scans: what a replaced one still says is ignored.
+        /// Counts the radio's scans: events of a replaced one are ignored.
         var generation = 0
         /// Whether a failed scan is being handled, until ``resume()`` restarts it or ``giveUp()`` abandons it:
         /// consumers don't learn of its end meanwhile.
@@ -57,7 +57,7 @@ final class ScanBroker: Sendable {
     private let state = Mutex(State())
     private let memory = Mutex(ScanMemory())
 
-    /// - Parameter identity: whose a private address is; the address itself where that is not known.
+    /// - Parameter identity: the identity behind a private address; the address itself if that is unknown.
     init(radio: any Radio, identity: @escaping @Sendable (BluetoothAddress) -> BluetoothAddress = { $0 }) {
         self.radio = radio
         self.identity = identity
@@ -77,7 +77,7 @@ final class ScanBroker: Sendable {
         old?.cancel()
     }
 
-    /// Goes on after ``suspend()``, or after a failure that was held.
+    /// Continues after ``suspend()``, or after a failure that was held back.
     func resume() {
         let left: [Watcher] = state.withLock { state in
             state.isSuspended = false
@@ -99,10 +99,10 @@ final class ScanBroker: Sendable {
         for watcher in watchers { watcher.stopped() }
     }
 
-    /// Adds a consumer; what is returned takes it away again.
+    /// Adds a consumer; the returned closure removes it.
     ///
-    /// - Parameter criteria: what it looks for: it is given nothing else, and peripherals under their identities. `nil`: it
-    ///   is given all, as they came.
+    /// - Parameter criteria: what to look for: the consumer gets nothing else, and peripherals under their identities.
+    ///   `nil`: it gets everything, as it was received.
     func add(
         _ options: Options,
         for criteria: ScanCriteria? = nil,
@@ -130,7 +130,7 @@ final class ScanBroker: Sendable {
     }
 
     private func remove(_ id: Int) {
-        // Released outside the lock: what it holds may be deallocated with it.
+        // Released outside the lock: this may deallocate what it holds.
         let consumer = state.withLock { state in
             state.version += 1
             return state.consumers.remove(id)
@@ -138,7 +138,7 @@ final class ScanBroker: Sendable {
         if consumer != nil { adjust() }
     }
 
-    /// Makes the radio do what the consumers want by now.
+    /// Adapts the radio's scan to the present consumers.
     private func adjust() {
         let (old, start, hasStopped) = state.withLock { state -> (RadioActivity?, (ScanRequest, Int)?, [Watcher]) in
             let wanted = Self.request(for: state.consumers.all.map(\.options))
@@ -149,7 +149,7 @@ final class ScanBroker: Sendable {
             let hasStopped = wanted == nil ? Self.stop(&state) : []
             return (state.activity.take(), wanted.map { ($0, state.generation) }, hasStopped)
         }
-        // The old scan must be over before the radio accepts a new one.
+        // The old scan must have ended before the radio accepts a new one.
         old?.cancel()
         for watcher in hasStopped { watcher.stopped() }
         guard let (request, generation) = start else { return }
@@ -190,7 +190,7 @@ final class ScanBroker: Sendable {
         }
     }
 
-    /// Gives each consumer what it looks for.
+    /// Gives each consumer the advertisements that it looks for.
     private func hand(_ reports: [AdvertisingReport], of generation: Int) {
         let (consumers, version) = state.withLock { state in
             (state.generation == generation ? state.consumers.all : [], state.version)
@@ -216,14 +216,14 @@ final class ScanBroker: Sendable {
         }
     }
 
-    /// Nobody scans any more; who has to be told.
+    /// Ends all scans; returns those to tell.
     private static func end(_ state: inout State) -> ([Consumer], [Watcher]) {
         state.running = nil
         state.activity = nil
         return (state.consumers.removeAll(), stop(&state))
     }
 
-    /// The radio listens no more; who has to be told.
+    /// The radio no longer listens; returns the watchers to tell.
     private static func stop(_ state: inout State) -> [Watcher] {
         defer { state.isListening = false }
         return state.isListening ? state.watchers.all : []
@@ -233,12 +233,12 @@ final class ScanBroker: Sendable {
         state.withLock { $0.generation == generation ? $0.watchers.all : [] }
     }
 
-    /// Who hears a scan of the radio; nobody where it was replaced.
+    /// The consumers of a scan of the radio; none if it was replaced.
     private func consumers(of generation: Int) -> [Consumer] {
         state.withLock { $0.generation == generation ? $0.consumers.all : [] }
     }
 
-    /// The least that serves all; `nil` for nobody.
+    /// The smallest scan that serves all; `nil` if there is none to serve.
     static func request(for options: [Options]) -> ScanRequest? {
         guard !options.isEmpty else { return nil }
         let services: [BluetoothUUID] =

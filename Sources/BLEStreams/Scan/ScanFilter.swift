@@ -47,7 +47,7 @@ public struct ScanFilter: Hashable, Sendable {
 }
 
 extension ScanFilter {
-    /// Whether it concerns the signal strength, which differs with each advertisement.
+    /// Whether it applies to the signal strength, which differs with each advertisement.
     var isAboutSignal: Bool { if case .rssi = rule { true } else { false } }
 }
 
@@ -68,7 +68,7 @@ extension ScanFilter: CustomStringConvertible {
 }
 
 extension [ScanFilter] {
-    /// The object of a scan's errors: `for service 180D, at least -80 dBm`; empty where everything is looked for.
+    /// The object of a scan's errors: `for service 180D, at least -80 dBm`; empty without a filter.
     var inWords: String { isEmpty ? "" : "for " + map(\.description).joined(separator: ", ") }
 }
 
@@ -99,14 +99,14 @@ final class ScanCriteria: Sendable {
         (self.manufacturers, self.addresses, self.mustBeConnectable) = (manufacturers, addresses, mustBeConnectable)
     }
 
-    /// Whether it is received as strongly as it is to be, which differs each time.
+    /// Whether its signal strength matches, which differs with each advertisement.
     func matchesSignal(of report: AdvertisingReport) -> Bool {
         if ranges.isEmpty { return true }
         guard let rssi = report.rssi else { return false }
         return ranges.contains { $0.contains(Int(rssi)) }
     }
 
-    /// Whether all the rest is as it is to be: the same for one device as long as it sends the same.
+    /// Whether the rest matches: the result is the same for a device as long as its advertisement is.
     func matchesContent(of report: AdvertisingReport) -> Bool {
         if mustBeConnectable, !report.isConnectable { return false }
         if !addresses.isEmpty, !addresses.contains(report.address) { return false }

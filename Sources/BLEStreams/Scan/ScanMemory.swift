@@ -1,13 +1,13 @@
 import BLEProtocol
 import BLERadio
 
-/// Which scans want which devices' advertisements, as far as that has shown; a value.
+/// Which scans want which devices' advertisements, as far as known; a value.
 ///
 /// A device repeats its advertisement many times a second, and dozens of scans may listen: whether a payload matches a
-/// scan's filters is found out once, and remembered until the device sends another one. What differs each time, the
-/// signal, is looked at each time, and what no scan has filters for is never looked into.
+/// scan's filters is determined once, and remembered until the device sends another one. The signal strength, which
+/// differs each time, is checked each time; fields that no scan filters for are never parsed.
 struct ScanMemory {
-    /// What a device sent last, and of which scans it is known whether they want that: a bit for each.
+    /// What a device sent last, and for which scans it is known whether they want that: a bit for each.
     private struct Entry {
         let data: AdvertisingData
         let isConnectable: Bool
@@ -19,19 +19,19 @@ struct ScanMemory {
         }
     }
 
-    /// Private addresses change every quarter of an hour: with so many all are forgotten.
+    /// Private addresses change every 15 minutes: at this number all are forgotten.
     private static let limit = 1024
 
     private var entries: [BluetoothAddress: Entry] = [:]
-    /// Whose bits they are: the scans that there were at the last change of them.
+    /// The version of the list of scans that the bits refer to.
     private var version = 0
 
-    /// Tells which of these scans want an advertisement.
+    /// Determines which of these scans want an advertisement.
     ///
     /// - Parameters:
-    ///   - criteria: those of all scans, in their order.
+    ///   - criteria: the criteria of all scans, in order.
     ///   - version: counts the changes of that list.
-    ///   - choose: called with the place of each that wants it.
+    ///   - choose: called with the index of each scan that wants it.
     mutating func choose(
         _ report: AdvertisingReport,
         among criteria: [ScanCriteria],

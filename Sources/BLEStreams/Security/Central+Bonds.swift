@@ -17,7 +17,7 @@ extension Central {
     /// Cancellation doesn't end it, since it only writes a few files.
     ///
     /// - Parameters:
-    ///   - bonds: those of ``Bond/imported(from:)`` or ``Bond/importedFromBluetoothd(in:)``.
+    ///   - bonds: the bonds, from ``Bond/imported(from:)`` or ``Bond/importedFromBluetoothd(in:)``.
     ///   - replacing: whether they may replace bonds with other keys between the same peer and adapter.
     /// - Throws: ``BLEError/Code/securityFailed`` if one would replace a bond without permission;
     ///   ``BLEError/Code/systemFailure`` if they could not be written.
@@ -38,8 +38,8 @@ extension Central {
         if !former.isEmpty { try await putInPlace(of: former) }
     }
 
-    /// Has the adapter take the new keys of the peers of bonds in place of those, which it may have from before: to whoever
-    /// comes later they would be another program's. An adapter that can't is given them with the next link.
+    /// Replaces the former keys of these bonds' peers in the adapter, which may have them: otherwise a later caller
+    /// would take them for another program's. An adapter that can't replace them gets the new ones with the next link.
     private func putInPlace(of former: [Bond]) async throws {
         let core = core
         try await reply(on: core.timeline) { finish in

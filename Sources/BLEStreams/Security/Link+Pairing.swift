@@ -32,7 +32,7 @@ extension Link {
         try await expectKeptBond()
     }
 
-    /// Throws where the bond with the peripheral could not be brought to the disk, after it was tried once more.
+    /// Throws if the bond with the peripheral could not be written to disk, after one more attempt.
     private func expectKeptBond() async throws {
         let core = peripheral.core
         let identity = await core.findIdentity(of: peripheral.address)
@@ -41,9 +41,9 @@ extension Link {
         if let failure = core.store.failure(of: identity) { throw BLEError.bondNotKept(failure, of: peripheral) }
     }
 
-    /// Encrypts the link where there is a bond with the peripheral; calls back, at once or later, exactly once.
+    /// Encrypts the link if there is a bond with the peripheral; calls back exactly once, immediately or later.
     ///
-    /// - Parameter keysNotRestored: why the adapter could not be given the keys, where it could not.
+    /// - Parameter keysNotRestored: why the keys could not be loaded into the adapter, if they could not.
     func protect(
         keysNotRestored: BLEError?,
         _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void
@@ -54,7 +54,7 @@ extension Link {
         else { return result(.success(())) }
         let object = "to \(peripheral)"
         let failure: @Sendable (BLEError?) -> BLEError = { error in
-            // Only the side that still has its key learns that the peer has lost the other one.
+            // Only the side that still has its key learns that the peer has lost its own.
             if let error, error.reason?.kind == .keyMissing { return error.about("connect", object) }
             if let keysNotRestored { return .keysNotRestored(object: object, because: keysNotRestored) }
             if let error, error.reason != nil { return error.about("connect", object) }
@@ -74,10 +74,10 @@ extension CentralCore {
     /// The bonds with a peer, of all adapters. Reads a file: not for the radio's thread.
     func bonds(with peer: BluetoothAddress) -> [Bond] { store.bonds(with: peer) }
 
-    /// Who is behind a private address, where there is a bond that can tell; else the address itself. Reads files.
+    /// The identity behind a private address, if a bond reveals it; otherwise the address itself. Reads files.
     func identity(of address: BluetoothAddress) -> BluetoothAddress { store.identity(of: address) }
 
-    /// The same, read where files may be read.
+    /// The same, read on a queue that may read files.
     func findIdentity(of address: BluetoothAddress) async -> BluetoothAddress {
         guard address.subkind == .resolvablePrivate else { return address }
         return await withCheckedContinuation { continuation in
@@ -90,9 +90,10 @@ extension CentralCore {
         store.remember(bond)
     }
 
-    /// Gives the radio the keys of all bonds; calls back, later, with what went wrong, unless it is undone before.
+    /// Loads the keys of all bonds into the radio; calls back later, with the error if there was one, unless it is
+    /// undone before.
     ///
-    /// - Returns: what undoes it.
+    /// - Returns: the closure that undoes it.
     func restoreAllBonds(_ result: @escaping @Sendable (BLEError?) -> Void) -> @Sendable () -> Void {
         store.restoreAllBonds(to: radio) { result($1) }
     }
@@ -119,7 +120,7 @@ extension Peripheral {
     /// use it on ``Central/executor``.
     public var isBonded: Bool { identities.contains { !core.bonds(with: $0).isEmpty } }
 
-    /// The addresses under which it may be kept: its own, or the identity behind a private one.
+    /// The addresses under which it may be stored: its own, or the identity behind a private one.
     private var identities: [BluetoothAddress] { ([address] + alternatives).map { core.identity(of: $0) } }
 
     /// Removes this machine's bonds with the peripheral (stored under its identity if its address is private), removes
@@ -157,7 +158,7 @@ extension Peripheral {
 }
 
 extension Bond {
-    /// What a new bond with the same peer would protect less than this one, in words; `nil` where it is as good.
+    /// How a new bond with the same peer would protect less than this one, in words; `nil` if it is as good.
     func loss(by new: Bond) -> String? {
         if isAuthenticated, !new.isAuthenticated { return "not authenticated by a passkey or a comparison of numbers" }
         if isSecureConnections, !new.isSecureConnections { return "no LE Secure Connections" }
@@ -176,7 +177,7 @@ extension BLEError {
         )
     }
 
-    /// The same, of what the program has asked for.
+    /// The same, attributed to the program's operation.
     func about(_ operation: String, _ object: String) -> BLEError {
         var error = self
         (error.operation, error.object) = (operation, object)
@@ -197,7 +198,7 @@ extension BLEError {
         return error
     }
 
-    /// The two have paired, and only this program knows of it.
+    /// The pairing succeeded, but its bond exists only in this program's memory.
     fileprivate static func bondNotKept(_ failure: BLEError, of peripheral: Peripheral) -> BLEError {
         var error = failure.about("pair", "with \(peripheral)")
         error.cause =

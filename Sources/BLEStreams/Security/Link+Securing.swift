@@ -38,7 +38,7 @@ extension Link {
         try await raise(to: level, answers: answers ?? self.answers, timeout: timeout, operation: "secure link")
     }
 
-    /// The link's protection: the present one, then each change.
+    /// The link's protection: its present state, then each change.
     ///
     /// - Returns: a stream that ends when this side closes the link.
     /// - Throws (in the loop): ``BLEError/Code/disconnected`` with the reason when the link is lost.

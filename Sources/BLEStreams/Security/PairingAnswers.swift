@@ -107,7 +107,7 @@ extension PairingAnswers: CustomStringConvertible, CustomDebugStringConvertible,
 // MARK: - Answering
 
 extension PairingAnswers {
-    /// Answers what comes, one after the other, until there is no more or the task is cancelled.
+    /// Answers questions one after the other, until there are no more or the task is cancelled.
     func answer(_ questions: PairingMailbox, on timeline: any Timeline) async {
         for await (question, reply) in questions.stream {
             // The radio gets its answer in time even if the closure ignores its cancellation.
@@ -118,7 +118,7 @@ extension PairingAnswers {
         }
     }
 
-    /// The answer; `nil` where none is needed.
+    /// The answer; `nil` if none is needed.
     private func answer(to question: PairingQuestion) async -> PairingQuestion.Answer? {
         switch question {
         case .passkey:
@@ -140,18 +140,18 @@ extension PairingQuestion {
     fileprivate var needsAnswer: Bool { if case .display = self { false } else { true } }
 }
 
-/// What a radio asks while a pairing is under way, until it is answered within the call that pairs.
+/// The radio's questions during a pairing, until the call that pairs answers them.
 struct PairingMailbox: Sendable {
     /// The questions, in order, for one reader.
     let stream: AsyncStream<(PairingQuestion, PairingInterview.Reply)>
     private let continuation: AsyncStream<(PairingQuestion, PairingInterview.Reply)>.Continuation
 
     init() {
-        // A pairing asks once, or shows six digits being typed: whatever a peer does, no more is kept.
+        // A pairing asks once, or reports six typed digits: whatever a peer does, no more is kept.
         (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(8))
     }
 
-    /// Puts what the radio asks into the mailbox.
+    /// Puts the radio's questions into the mailbox.
     func interview(_ capability: PairingCapability, outOfBand: OutOfBandData? = nil) -> PairingInterview {
         PairingInterview(capability, outOfBand: outOfBand) { [continuation] question, reply in
             continuation.yield((question, reply))

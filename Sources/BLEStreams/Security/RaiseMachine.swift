@@ -1,24 +1,24 @@
 import BLEProtocol
 import BLERadio
 
-/// Who wants a link to be better protected, and when something is done about it; a value without I/O.
+/// The callers that want a link to be better protected, and when to raise it; a value without I/O.
 ///
 /// ```
 /// idle ─► raising to a level ─► idle        whoever comes meanwhile waits for its end
 /// ```
-/// For operations that were refused a link is raised to a level once, whatever came of it: a peer that refuses for ever
-/// brings about no second try. What the program asks for in so many words is tried whenever it asks.
+/// For refused operations, a link is raised to a level only once, whatever the outcome: a peer that keeps refusing
+/// causes no second attempt. A request of the program itself is attempted each time.
 struct RaiseMachine {
-    /// Somebody who wants it.
+    /// A caller that wants it.
     typealias Token = Int
 
-    /// What somebody who wants it is told.
+    /// The answer to a caller.
     enum Outcome: Hashable {
         /// The link is at the level, or above.
         case reached
-        /// The try to raise it to this level has failed.
+        /// The attempt to raise it to this level has failed.
         case failed(LinkSecurity.Level)
-        /// The link is over, or about to be.
+        /// The link has ended, or is about to end.
         case ended
     }
 
@@ -27,16 +27,16 @@ struct RaiseMachine {
         var outcome: Outcome
     }
 
-    /// A try to raise the link.
+    /// An attempt to raise the link.
     struct Begin: Hashable {
         var level: LinkSecurity.Level
-        /// In whose name: who answers what it asks.
+        /// The caller whose answers are used.
         var token: Token
     }
 
     struct Output: Equatable {
         var begin: Begin?
-        /// The try under way is given up.
+        /// Whether to give up the attempt in progress.
         var isGivenUp = false
         var finished: [Finished] = []
     }
@@ -47,16 +47,16 @@ struct RaiseMachine {
     }
 
     private var waiting: [Waiting] = []
-    /// What the link is being raised to.
+    /// The level that the link is being raised to.
     private(set) var goal: LinkSecurity.Level?
-    /// What has been tried for operations.
+    /// The levels that were attempted for operations.
     private var tried: Set<LinkSecurity.Level> = []
     private var isOver = false
 
-    /// How often the link has become another: what was refused before may be allowed since.
+    /// How often the link's protection has changed: what was refused before may be allowed now.
     private(set) var rises = 0
 
-    /// Whether a try is under way: nothing is sent meanwhile.
+    /// Whether an attempt is in progress: nothing is sent meanwhile.
     var isRaising: Bool { goal != nil }
 
     /// The level that a link must be raised to after a refusal; `nil` if its protection isn't the reason, or pairing
@@ -72,10 +72,10 @@ struct RaiseMachine {
         }
     }
 
-    /// Somebody wants the link to be at a level, at least.
+    /// A caller wants the link to be at this level at least.
     ///
     /// - Parameters:
-    ///   - isRefused: whether an operation was refused, and not the program itself asks.
+    ///   - isRefused: whether an operation was refused; otherwise the program itself asks.
     ///   - current: the level of the link.
     mutating func want(
         _ level: LinkSecurity.Level,
@@ -104,7 +104,7 @@ struct RaiseMachine {
         return Output(isGivenUp: true)
     }
 
-    /// The try is over, and the link is at this level.
+    /// The attempt has ended, and the link is at this level.
     mutating func ended(at current: LinkSecurity.Level?) -> Output {
         guard let goal else { return Output() }
         tried.insert(goal)
@@ -123,14 +123,14 @@ struct RaiseMachine {
             }
         }
         waiting = others
-        // They want more than this try was for.
+        // They want a higher level than this attempt had.
         guard let next = others.max(by: { $0.level < $1.level }) else { return output }
         self.goal = next.level
         output.begin = Begin(level: next.level, token: next.token)
         return output
     }
 
-    /// The link is about to be closed by this side: whatever is under way is given up.
+    /// This side is about to close the link: the attempt in progress is given up.
     mutating func close() -> Output {
         isOver = true
         let finished = waiting.map { Finished(token: $0.token, outcome: .ended) }
@@ -138,7 +138,7 @@ struct RaiseMachine {
         return Output(isGivenUp: goal.take() != nil, finished: finished)
     }
 
-    /// The link is over: a try under way still tells why.
+    /// The link has ended: an attempt in progress still reports why.
     mutating func linkEnded() -> Output {
         isOver = true
         return goal == nil ? close() : Output()

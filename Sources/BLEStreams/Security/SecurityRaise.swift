@@ -1,7 +1,8 @@
 import BLEProtocol
 import BLERadio
 
-/// One try to raise a link to a level: encrypts it with the keys of a bond, or pairs, or pairs anew for better keys.
+/// One attempt to raise a link to a level: encrypts it with the keys of a bond, or pairs, or pairs again for better
+/// keys.
 ///
 /// An existing bond is never replaced because the peripheral has lost it, and never by a weaker one: an impostor with
 /// the peripheral's address could cause either.
@@ -20,10 +21,10 @@ final class SecurityRaise: Sendable {
     private var core: CentralCore { peripheral.core }
     private var object: String { "with \(peripheral)" }
 
-    /// How long the encryption with the keys of a bond may take: it is a matter of some connection events.
+    /// How long the encryption with a bond's keys may take: it needs only a few connection events.
     static let encryptionTime = Duration.seconds(10)
 
-    /// How long all of it may take where nobody else has a limit; the Security Manager gives each step 30 s.
+    /// The limit for all of it if no caller has one; the Security Manager gives each step 30 s.
     private static let limit = Duration.seconds(120)
 
     /// Starts; exactly one result comes, unless the returned closure is called before.
@@ -67,7 +68,7 @@ final class SecurityRaise: Sendable {
         pairAnew()
     }
 
-    /// Gives the activity up with the try.
+    /// Ties the activity to the attempt: it is given up with it.
     private func hold(_ activity: RadioActivity) {
         over.whenEnded { isGivenUp in if isGivenUp { activity.cancel() } }
     }
@@ -76,7 +77,7 @@ final class SecurityRaise: Sendable {
 
     private func encrypt() {
         let failed: @Sendable (BLEError?) -> Void = { [self] error in
-            // A bond is kept, and removed, under the identity.
+            // A bond is stored and removed under the identity.
             core.store.perform(on: core.timeline) { [self] in
                 let identity = core.identity(of: peripheral.address)
                 let who = identity == peripheral.address ? object : "\(object), which is \(identity)"
@@ -117,7 +118,7 @@ final class SecurityRaise: Sendable {
         }
     }
 
-    /// Keeps the bond, and waits until it is on the disk: the peripheral has its part already, and a program may end soon.
+    /// Stores the bond, and waits until it is on disk: the peripheral already has its part, and a program may end soon.
     private func keep(_ bond: Bond) {
         core.store.perform(on: core.timeline) { [self] in
             let former = core.bonds(with: bond.peer).first { $0.adapter == bond.adapter }
@@ -133,7 +134,7 @@ final class SecurityRaise: Sendable {
         unattended({ radio.unpair(bond.peer, result: $0) }, answer: { [self] _ in finish(.failure(failure)) })
     }
 
-    /// The radio may have paired without encrypting: where it has had the keys before.
+    /// The radio may have paired without encrypting, if it had the keys before.
     private func afterPairing() {
         guard !over.hasEnded else { return }
         guard link.security.isEncrypted else {
@@ -152,7 +153,7 @@ final class SecurityRaise: Sendable {
 }
 
 extension BLEError {
-    /// A link that could not be raised to a level, and goes on at the one that it has.
+    /// A link that could not be raised to a level, and stays at its present one.
     fileprivate static func notRaised(
         _ current: LinkSecurity.Level,
         short level: LinkSecurity.Level,

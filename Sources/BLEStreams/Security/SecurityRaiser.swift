@@ -21,17 +21,17 @@ final class SecurityRaiser: Sendable {
         var machine = RaiseMachine()
         var askers: [RaiseMachine.Token: Asker] = [:]
         var lastToken = 0
-        /// Why the last try for a level has failed.
+        /// Why the last attempt for each level failed.
         var errors: [LinkSecurity.Level: BLEError] = [:]
-        /// Gives up the try under way.
+        /// Gives up the attempt in progress.
         var undo: (@Sendable () -> Void)?
-        /// Counts the tries: the end of an earlier one is nobody's.
+        /// Counts the attempts: the end of an earlier one is ignored.
         var tries = 0
         var answering: Task<Void, Never>?
         var watchers = Observers<@Sendable () -> Void>()
         var bearer: Bearer?
 
-        /// What somebody is told; `nil` where the link is over.
+        /// A caller's result; `nil` if the link has ended.
         func outcome(_ outcome: RaiseMachine.Outcome) -> Outcome? {
             switch outcome {
             case .reached: .success(())
@@ -47,29 +47,29 @@ final class SecurityRaiser: Sendable {
 
     private var timeline: any Timeline { peripheral.core.timeline }
 
-    /// - Parameter keptBonds: the bonds that were kept of the peripheral when the link was made.
+    /// - Parameter keptBonds: the stored bonds with the peripheral when the link was made.
     init(_ peripheral: Peripheral, keptBonds: [Bond]) {
         self.peripheral = peripheral
         self.keptBonds = keptBonds
     }
 
-    /// Called once, before anything else; the bearer is held until it ends.
+    /// Called once, before anything else; retains the bearer until it ends.
     func begin(on bearer: Bearer) { state.withLock { $0.bearer = bearer } }
 
     /// How often the link has been raised: what was refused before may be allowed now.
     var rises: Int { state.withLock { $0.machine.rises } }
 
-    /// The level of the link; `nil` where it isn't encrypted, or over.
+    /// The level of the link; `nil` if it isn't encrypted, or has ended.
     var level: LinkSecurity.Level? { state.withLock { $0.bearer }?.radioLink.security.level }
 
     /// Whether the link is being raised.
     var isRaising: Bool { state.withLock { $0.machine.isRaising } }
 
-    /// Has the link raised; exactly one result comes, at once or later, unless the returned closure is called before.
+    /// Raises the link; exactly one result comes, immediately or later, unless the returned closure is called before.
     ///
     /// - Parameters:
-    ///   - answers: who answers what a pairing asks, where it is this call that begins it.
-    ///   - isRefused: whether an operation was refused, and not the program itself asks.
+    ///   - answers: the answers to a pairing's questions, if this call begins the attempt.
+    ///   - isRefused: whether an operation was refused; otherwise the program itself asks.
     func raise(
         to level: LinkSecurity.Level,
         answers: PairingAnswers,
@@ -89,7 +89,7 @@ final class SecurityRaiser: Sendable {
         }
     }
 
-    /// Tells that the protection of the link may have changed; what is returned ends that.
+    /// Reports possible changes of the link's protection until the returned closure is called.
     func watch(_ changed: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
         let id = state.withLock { $0.watchers.add(changed) }
         return { [weak self] in _ = self?.state.withLock { $0.watchers.remove(id) } }
@@ -98,14 +98,14 @@ final class SecurityRaiser: Sendable {
     /// This side is about to close the link.
     func close() { perform { $0.machine.close() } }
 
-    /// The link is over.
+    /// The link has ended.
     func linkEnded() {
         perform { $0.machine.linkEnded() }
         let bearer = state.withLock { $0.bearer.take() }
         withExtendedLifetime(bearer) {}
     }
 
-    /// Waits until nobody answers any more who was asked in a try that is over: not disturbed by cancellation.
+    /// Waits until the answers of an attempt that is over have ended; cancellation doesn't interrupt it.
     func answersEnded() async {
         let answering = state.withLock { $0.machine.isRaising ? nil : $0.answering }
         await answering?.value
@@ -142,7 +142,7 @@ final class SecurityRaiser: Sendable {
         }
         guard let link = bearer?.radioLink else { return ended(number, .failure(linkEndedError)) }
         let (questions, timeline) = (PairingMailbox(), timeline)
-        // In a simulation on the executor that makes its time.
+        // In a simulation, on the executor that drives its clock.
         let answering = Task(executorPreference: timeline as? any TaskExecutor) {
             await answers.answer(questions, on: timeline)
         }
@@ -173,7 +173,7 @@ final class SecurityRaiser: Sendable {
             guard state.tries == number, let goal = state.machine.goal else { return RaiseMachine.Output() }
             guard case .failure(let error) = outcome else { return state.machine.ended(at: current) }
             state.errors[goal] = error
-            // Secure enough it may be, with keys that were refused.
+            // The level may suffice, but with keys that were refused.
             return state.machine.ended(at: current.flatMap { $0 < goal ? $0 : nil })
         }
         for watcher in state.withLock({ $0.watchers.all }) { watcher() }

@@ -32,7 +32,7 @@ extension Bond {
     }
 }
 
-/// What bluetoothd's file about a device says of a bond with it.
+/// A bond in bluetoothd's file of a device.
 struct BluetoothdBonds {
     private var kind: BluetoothAddress.Kind?
     private var keys: [Bond.EncryptionKey] = []
@@ -62,7 +62,7 @@ struct BluetoothdBonds {
         return names.sorted()
     }
 
-    /// Reads a file; `nil` where a key in it is none.
+    /// Reads a file; `nil` if a key in it is invalid.
     init?(_ text: String) {
         let groups = Self.groups(of: text)
         switch groups["General"]?["AddressType"] {
@@ -83,20 +83,20 @@ struct BluetoothdBonds {
         }
     }
 
-    /// As the management interface numbers it: anybody knows that key.
+    /// The management interface's number of the debug key, which is public.
     private static let debugKind: UInt8 = 4
 
-    /// The bond; `nil` where there is none for Low Energy.
+    /// The bond; `nil` if there is none for Low Energy.
     func bond(_ peer: String, _ adapter: String) -> Bond? {
         guard let kind, !keys.isEmpty,
             let peer = BluetoothAddress("\(peer)/\(kind.rawValue)"),
-            // Linux knows adapters without a public address, but bluetoothd's files don't say.
+            // Linux supports adapters without a public address, but bluetoothd's files don't record that.
             let adapter = BluetoothAddress("\(adapter)/public")
         else { return nil }
         return Bond(peer: peer, adapter: adapter, encryptionKeys: keys, identityKey: identityKey)
     }
 
-    /// `[Group]`, and `Name=value` below it; the rest is not looked at.
+    /// `[Group]`, and `Name=value` below it; the rest is ignored.
     private static func groups(of text: String) -> [String: [String: String]] {
         var groups: [String: [String: String]] = [:]
         var name = ""

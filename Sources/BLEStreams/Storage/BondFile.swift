@@ -3,26 +3,26 @@ public import BLERadio
 import CLibrary
 import FoundationEssentials
 
-/// Bonds with their keys, as they are carried from one machine to another.
+/// Bonds with their keys, for the transfer from one machine to another.
 struct BondFile: ChecksummedFile {
     struct Entry: Codable {
         var peer: String
         var bond: BondRecord
     }
 
-    /// The only form.
+    /// The only version.
     static let currentVersion = 1
 
     var version = Self.currentVersion
     var bonds: [Entry]
-    /// The CRC-32 of the file without it, as this library writes it: a key that has changed on its way is of no use.
+    /// The CRC-32 of the file without it, as this library writes it: a key that changed in transfer is useless.
     var checksum: UInt32?
 
     init(_ bonds: [Bond]) {
         self.bonds = bonds.map { Entry(peer: $0.peer.descriptionWithKind, bond: BondRecord($0)) }
     }
 
-    /// Reads what ``octets`` has written, whole; `nil` for anything else.
+    /// Reads what ``octets`` has written, completely; `nil` for anything else.
     init?(_ octets: Data) {
         guard let file = try? JSONDecoder().decode(Self.self, from: octets), file.version == Self.currentVersion,
             let checksum = file.checksum, checksum == file.computedChecksum
@@ -30,7 +30,7 @@ struct BondFile: ChecksummedFile {
         self = file
     }
 
-    /// The bonds; `nil` where an address or a key is none.
+    /// The bonds; `nil` if an address or a key is invalid.
     var content: [Bond]? {
         var all: [Bond] = []
         for entry in bonds {
@@ -87,12 +87,12 @@ extension BLEError {
     }
 }
 
-/// Files with keys that lie where a person wants them.
+/// Files with keys at a path that a person chooses.
 enum SecretFile {
     /// Far more than any file of bonds has.
     private static let most = 4 << 20
 
-    /// Writes a new file; none is overwritten.
+    /// Writes a new file; nothing is overwritten.
     static func make(_ path: String, _ octets: Data) throws(BLEError) {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else {
@@ -115,9 +115,9 @@ enum SecretFile {
         BLEError.store(operation, path, cause: cause, remedy: remedy)
     }
 
-    /// Reads a file that nobody but this user and root could have written.
+    /// Reads a file that only this user and root can have written.
     static func read(_ path: String) throws(BLEError) -> Data {
-        // What is no file, a pipe perhaps, is not waited for.
+        // Opening something other than a file, such as a pipe, must not block.
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { throw .store("import from", path, errno: errno) }
         defer { close(file) }

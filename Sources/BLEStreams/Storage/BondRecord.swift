@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 import FoundationEssentials
 
-/// A ``Bond`` as it stands in a peer's file: keys in Base64, octets in the order of the management interface.
+/// A ``Bond`` in a peer's file: keys in Base64, octets in the order of the management interface.
 ///
 /// Printing, interpolating or dumping it shows no key.
 struct BondRecord: Codable, Equatable, Sendable {
@@ -34,7 +34,7 @@ struct BondRecord: Codable, Equatable, Sendable {
         identityKey = bond.identityKey.map { Data($0.octets) }
     }
 
-    /// The bond; `nil` when an address or a key in the file is none.
+    /// The bond; `nil` if an address or a key in the file is invalid.
     func bond(with peer: BluetoothAddress) -> Bond? {
         guard let adapter = BluetoothAddress(adapter) else { return nil }
         var bond = Bond(peer: peer, adapter: adapter)

@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// What a file holds as JSON, with a checksum by which octets that have changed since are noticed.
+/// The JSON content of a file, with a checksum that reveals changed octets.
 protocol ChecksummedFile: Codable {
-    /// Of the file as it is written without one.
+    /// The checksum of the file as it is written without one.
     var checksum: UInt32? { get set }
 }
 
 extension ChecksummedFile {
-    /// The file's octets, with the checksum; `nil` where it has something that JSON has no form for.
+    /// The file's octets, with the checksum; `nil` if it has a value that JSON can't represent.
     var octets: Data? {
         var file = self
         guard let checksum = computedChecksum else { return nil }

@@ -1,26 +1,26 @@
 import BLEProtocol
 import FoundationEssentials
 
-/// A peer's file as it stands on the disk: ``PeerRecord``, and what tells whether it is what was written.
+/// A peer's file on disk: a ``PeerRecord``, and the fields that show whether it is unchanged.
 struct PeerFile: ChecksummedFile {
-    /// The form that this library writes. It reads 1 too, which had no checksum.
+    /// The version that this library writes. It also reads version 1, which had no checksum.
     static let currentVersion = 2
 
     var version: Int
-    /// Whose file it is: `C4:F2:17:1A:1D:BB/random`.
+    /// The peer of this file: `C4:F2:17:1A:1D:BB/random`.
     var peer: String
     var record: PeerRecord
     /// The CRC-32 of the file without this field, as this library writes it. A key with one flipped bit still looks
     /// like a key: the peripheral would seem to have lost its own.
     var checksum: UInt32?
 
-    /// What is wrong with a file.
+    /// The fault of a file.
     enum Fault: Error {
         case damaged
         case unknownVersion(Int)
     }
 
-    /// Says what is remembered of a peer.
+    /// Makes the file of a peer's record.
     init(_ record: PeerRecord, of peer: BluetoothAddress) {
         version = Self.currentVersion
         self.peer = peer.descriptionWithKind
@@ -34,7 +34,7 @@ struct PeerFile: ChecksummedFile {
         case 1: guard file.checksum == nil else { throw .damaged }
         case Self.currentVersion:
             guard let checksum = file.checksum, checksum == file.computedChecksum else { throw .damaged }
-            // Somebody has copied it.
+            // The file was copied from another peer.
             guard file.peer == peer.descriptionWithKind else { throw .damaged }
         default: throw .unknownVersion(file.version)
         }

@@ -8,13 +8,13 @@ struct PeerFolder: Sendable {
     /// Called at each access to a file, on the thread that makes it: for tests.
     var onAccess: @Sendable () -> Void = {}
 
-    /// What lies below the folder that a service manager gives to its service, else below the user's own.
+    /// Below the folder that a service manager gives to its service, otherwise below the user's own.
     static var standardPath: String {
         standardPath { name in getenv(name).map { String(cString: $0) } }
     }
 
-    /// `$STATE_DIRECTORY/blestreams` (systemd.exec(5), StateDirectory=), else `$XDG_STATE_HOME/blestreams`, or what the
-    /// XDG Base Directory Specification puts in its place.
+    /// `$STATE_DIRECTORY/blestreams` (systemd.exec(5), StateDirectory=), otherwise `$XDG_STATE_HOME/blestreams`, or the
+    /// default of the XDG Base Directory Specification.
     static func standardPath(in environment: (String) -> String?) -> String {
         // A service may have several, separated by colons; the first one is its main one.
         let given = environment("STATE_DIRECTORY")?.split(separator: ":").first.map(String.init)
@@ -29,12 +29,12 @@ struct PeerFolder: Sendable {
 
     private static let suffix = ".json"
 
-    /// `C4-F2-17-1A-1D-BB-random.json`: a colon is not welcome in every file system.
+    /// `C4-F2-17-1A-1D-BB-random.json`: some file systems don't allow colons.
     private static func name(_ peer: BluetoothAddress) -> String {
         "\(peer.description.replacing(":", with: "-"))-\(peer.kind.rawValue)\(suffix)"
     }
 
-    /// The peers that have a file; none where there is no folder.
+    /// The peers that have a file; none if there is no folder.
     func peers() throws(BLEError) -> [BluetoothAddress] {
         onAccess()
         guard let folder = try TrustedFolder.open(path) else { return [] }
@@ -48,7 +48,7 @@ struct PeerFolder: Sendable {
 
     // MARK: - Examining
 
-    /// Why a file can't be read or written there; `nil` where all can. Where there is no folder yet, whether one can be made.
+    /// Why a file can't be read or written there; `nil` if all can. If there is no folder yet, whether it can be made.
     func examine() -> BLEError? {
         onAccess()
         do throws(BLEError) {
@@ -66,17 +66,17 @@ struct PeerFolder: Sendable {
 
     // MARK: - Reading
 
-    /// What a peer's file says, and what there is to be told about it.
+    /// The record in a peer's file, and a notice for the program, if any.
     typealias Reading = (record: PeerRecord, notice: BLEError?)
 
-    /// The record of a peer; empty where there is no file, and where it was damaged and has been set aside.
+    /// The record of a peer; empty if there is no file, or if it was damaged and has been set aside.
     ///
-    /// - Throws: where the file is there and can't be used: what is in it must not be lost.
+    /// - Throws: if the file exists and can't be used: its content must not be lost.
     func read(_ peer: BluetoothAddress) throws(BLEError) -> Reading {
         onAccess()
         guard let folder = try TrustedFolder.open(path) else { return (PeerRecord(), nil) }
         if case .readable(let reading) = try Self.state(of: peer, in: folder) { return reading }
-        // Another program may just be putting a good one in its place: that is not what is set aside.
+        // Another program may be replacing it with a good one, which must not be set aside.
         guard let lock = try folder.lock(waiting: false) else {
             throw .store(
                 "read",
@@ -88,7 +88,7 @@ struct PeerFolder: Sendable {
         return try Self.read(peer, in: folder, lock)
     }
 
-    /// The same, of a file that nobody else changes.
+    /// The same, for a file that nobody else can change meanwhile.
     private static func read(
         _ peer: BluetoothAddress,
         in folder: borrowing TrustedFolder,
@@ -134,8 +134,7 @@ struct PeerFolder: Sendable {
 
     // MARK: - Writing
 
-    /// Changes what is remembered of a peer, while nobody else changes files; answers what there is to be told about the
-    /// file as it was.
+    /// Changes a peer's record while nobody else changes files; returns a notice about the former file, if any.
     func change(_ peer: BluetoothAddress, _ change: (inout PeerRecord) -> Void) throws(BLEError) -> BLEError? {
         onAccess()
         let folder = try TrustedFolder.make(path)
@@ -143,7 +142,7 @@ struct PeerFolder: Sendable {
         let (before, notice) = try Self.read(peer, in: folder, lock)
         var record = before
         change(&record)
-        // What is asked for again at each link, such as to keep a session, wears no disk out.
+        // Repeated requests, such as keeping a session at each link, must not wear out the disk.
         guard record != before else { return notice }
         let name = Self.name(peer)
         if record.isEmpty {

@@ -1,26 +1,26 @@
 import BLEProtocol
 import FoundationEssentials
 
-/// What is remembered of one peer between two runs of a program. Each part stands for itself; absent: nothing known.
+/// The data kept of one peer between two runs of a program. The parts are independent; an absent one is unknown.
 struct PeerRecord: Codable, Equatable, Sendable {
-    /// The keys that a pairing made, for each adapter that the peer was paired with.
+    /// The keys of pairings, for each adapter that has paired with the peer.
     var bonds: [BondRecord]?
 
-    /// By which peers know this machine behind its private addresses, where this is one of its own adapters.
+    /// The key by which peers recognise this machine behind its private addresses, if this is one of its own adapters.
     var ownIdentityKey: Data?
 
-    /// The session that a program keeps with it.
+    /// The session that a program has with it.
     var session: SessionRecord?
 
-    /// What it offered when it was met last, which one request tells to be right or wrong still.
+    /// Its attributes at the last link; one request finds out whether they are still right.
     var services: ServicesRecord?
 
-    /// What it was subscribed to when the last link was lost, where it keeps that: it is bonded.
+    /// Its subscriptions when the last link was lost, if it keeps them because it is bonded.
     var subscribed: [SubscribedRecord]?
 
-    /// What it has configured of the services that this machine offers to it as a central.
+    /// What it has configured, as a central, of the services that this machine offers.
     var served: ServedRecord?
 
-    /// Whether there is nothing to remember: no file is needed then.
+    /// Whether there is nothing to keep: then no file is needed.
     var isEmpty: Bool { self == PeerRecord() }
 }

@@ -6,12 +6,12 @@ extension PeerRecord {
     func bonds(with peer: BluetoothAddress) -> [Bond] { (bonds ?? []).compactMap { $0.bond(with: peer) } }
 }
 
-// Bonds, whichever side has begun the pairing.
+// Bonds, whichever side began the pairing.
 extension PeerStore {
     /// The bonds with a peer, of all adapters. Reads a file: not for the radio's thread.
     func bonds(with peer: BluetoothAddress) -> [Bond] { record(of: peer).bonds(with: peer) }
 
-    /// Who is behind a private address, where there is a bond that can tell; else the address itself. Reads files.
+    /// The identity behind a private address, if a bond reveals it; otherwise the address itself. Reads files.
     func identity(of address: BluetoothAddress) -> BluetoothAddress {
         guard address.subkind == .resolvablePrivate else { return address }
         let bond = peers().lazy.flatMap { self.bonds(with: $0) }
@@ -19,7 +19,7 @@ extension PeerStore {
         return bond?.peer ?? address
     }
 
-    /// Keeps a bond in place of the one that the adapter had with the peer before.
+    /// Stores a bond in place of the adapter's former one with the peer.
     package func remember(_ bond: Bond) {
         let adapter = "\(bond.adapter)/\(bond.adapter.kind.rawValue)"
         update(bond.peer, isLasting: true) { record in
@@ -27,19 +27,19 @@ extension PeerStore {
         }
     }
 
-    /// Forgets the bonds with a peer, of all adapters.
+    /// Removes the bonds with a peer, of all adapters.
     package func forgetBonds(with peer: BluetoothAddress) {
         update(peer, isLasting: true) { record in
             record.bonds = nil
-            // Without a bond it keeps nothing.
+            // Without a bond it keeps no subscriptions.
             record.subscribed = nil
         }
     }
 
-    /// Gives a radio the keys of all bonds; calls back, later, unless it is undone before.
+    /// Loads the keys of all bonds into a radio; calls back later, unless it is undone before.
     ///
-    /// - Parameter result: is told the bonds, and what went wrong.
-    /// - Returns: what undoes it.
+    /// - Parameter result: called with the bonds, and the error if there was one.
+    /// - Returns: the closure that undoes it.
     func restoreAllBonds(
         to radio: any Radio,
         inPlaceOf former: [Bond] = [],

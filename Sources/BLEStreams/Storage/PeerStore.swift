@@ -26,7 +26,7 @@ public final class PeerStore: Sendable {
 
     private struct Pending {
         var change: Change
-        /// Whether it is kept where it could not be written: what is found out afresh is not.
+        /// Whether it is kept if it could not be written: data that can be determined again is not.
         var isLasting: Bool
     }
 
@@ -35,13 +35,13 @@ public final class PeerStore: Sendable {
         var pending: [BluetoothAddress: [Pending]] = [:]
         /// The peers whose files the queue is to change, or is changing.
         var scheduled: Set<BluetoothAddress> = []
-        /// Why a file could not be changed when that was tried last.
+        /// Why the last attempt to change a file failed.
         var failures: [BluetoothAddress: BLEError] = [:]
-        /// Counts what was brought to the disk: who reads meanwhile reads again.
+        /// Counts the writes to disk: a reader that sees it change reads again.
         var writes = 0
         /// The records of a store without a folder.
         var memory: [BluetoothAddress: PeerRecord] = [:]
-        /// What was warned of since something was written last: a trouble that lasts is told once, not at each link.
+        /// The warnings since the last successful write: a lasting problem is reported once, not at each link.
         var told: Set<String> = []
     }
 
@@ -49,15 +49,15 @@ public final class PeerStore: Sendable {
     private let folder: PeerFolder?
     private let warning: Warning
     private let state = Mutex(State())
-    /// Where files are written: neither the radio's thread nor a program's task waits for a slow disk.
+    /// Writes the files: neither the radio's thread nor a program's task waits for a slow disk.
     private let queue = DispatchQueue(label: "BLEStreams.store")
-    /// Where they are read for a link: that doesn't wait for another program that holds the folder's lock either.
+    /// Reads files for a link, which doesn't wait for another program that holds the folder's lock either.
     private let reading = DispatchQueue(label: "BLEStreams.store.reading")
 
-    /// What tells the queues from others.
+    /// Marks the store's own queues.
     private static let mark = DispatchSpecificKey<Bool>()
 
-    /// Whether this code runs on a queue of a store's own.
+    /// Whether this code runs on one of a store's queues.
     static var isOnQueue: Bool { DispatchQueue.getSpecific(key: mark) == true }
 
     private init(folder: PeerFolder?, warning: @escaping Warning) {
@@ -94,15 +94,16 @@ public final class PeerStore: Sendable {
         _ = CLibrary.write(STDERR_FILENO, &line, line.count)
     }
 
-    /// Tells the program something that goes wrong beside its calls; from any thread, and never on that thread.
+    /// Tells the program of a problem beside its calls; may be called from any thread, and never calls the program on
+    /// it.
     func warn(_ error: BLEError) {
         queue.async { [warning] in warning(error) }
     }
 
     // MARK: - Records
 
-    /// Runs the closure where files may be read: at once where there are none, else on a queue of the store's own, while a
-    /// simulated clock stands still. What it reads is as it is after all changes that were asked for before.
+    /// Runs the closure where files may be read: immediately if there are no files, otherwise on one of the store's
+    /// queues, while a simulated clock stands still. It reads the result of all changes requested before.
     func perform(on timeline: any Timeline, _ body: @escaping @Sendable () -> Void) {
         guard folder != nil else { return body() }
         let hold = timeline.hold()
@@ -112,7 +113,7 @@ public final class PeerStore: Sendable {
         }
     }
 
-    /// Why its files can't be read or written; `nil` where they can, or all is in memory. Makes and changes nothing.
+    /// Why its files can't be read or written; `nil` if they can, or if all is in memory. Makes and changes nothing.
     func examine() async -> BLEError? {
         guard let folder else { return nil }
         return await withCheckedContinuation { continuation in
@@ -120,21 +121,21 @@ public final class PeerStore: Sendable {
         }
     }
 
-    /// What is remembered of a peer; empty where nothing is. Reads a file: not for the radio's thread.
+    /// The record of a peer; empty if there is none. Reads a file: not for the radio's thread.
     func record(of peer: BluetoothAddress) -> PeerRecord {
         guard folder != nil else { return state.withLock { $0.memory[peer] ?? PeerRecord() } }
         while true {
             let (changes, writes) = state.withLock { ($0.pending[peer] ?? [], $0.writes) }
             var (record, failure) = read(peer)
             if let failure { tell(failure) }
-            // What was brought to the disk meanwhile would be counted twice, or not at all.
+            // A change written to disk meanwhile would apply twice, or not at all.
             guard state.withLock({ $0.writes == writes }) else { continue }
             for pending in changes { pending.change(&record) }
             return record
         }
     }
 
-    /// Every peer of which something is remembered, in the order of their addresses. Reads files, as ``record(of:)``.
+    /// All peers with a record, in the order of their addresses. Reads files, as ``record(of:)``.
     func peers() -> [BluetoothAddress] {
         let (changed, remembered) = state.withLock { (Array($0.pending.keys), Array($0.memory.keys)) }
         guard let folder else { return remembered.sorted { $0.rawValue < $1.rawValue } }
@@ -146,11 +147,11 @@ public final class PeerStore: Sendable {
         return peers.sorted { $0.rawValue < $1.rawValue }
     }
 
-    /// Changes what is remembered of a peer: for this program at once, on the disk soon. Touches no file itself.
+    /// Changes a peer's record: for this program immediately, on disk soon. Accesses no file itself.
     ///
     /// - Parameters:
-    ///   - isLasting: whether it is tried again where it could not be written.
-    ///   - change: is called more than once where there is a file: it may depend on nothing but the record.
+    ///   - isLasting: whether to try again if it could not be written.
+    ///   - change: called more than once if there is a file: it must depend on nothing but the record.
     func update(_ peer: BluetoothAddress, isLasting: Bool = false, _ change: @escaping Change) {
         guard folder != nil else {
             return state.withLock { state in
@@ -168,7 +169,7 @@ public final class PeerStore: Sendable {
         if isNew { queue.async { self.writePending(peer) } }
     }
 
-    /// Why a bond with a peer is not on the disk; `nil` where it is, or none was changed.
+    /// Why a bond with a peer is not on disk; `nil` if it is, or none was changed.
     func failure(of peer: BluetoothAddress) -> BLEError? { state.withLock { $0.failures[peer] } }
 
     /// Waits until all changes so far are on disk, or have been given up with a warning.
@@ -187,7 +188,7 @@ public final class PeerStore: Sendable {
         hold.cancel()
     }
 
-    /// Calls back when that is so, while a simulated clock stands still; at once where there are no files.
+    /// Calls back after that, while a simulated clock stands still; immediately if there are no files.
     func whenWritten(on timeline: any Timeline, _ body: @escaping @Sendable () -> Void) {
         guard folder != nil else { return body() }
         let hold = timeline.hold()
@@ -201,14 +202,14 @@ public final class PeerStore: Sendable {
 
     private func tell(_ failure: BLEError) {
         let isNews = state.withLock { state in
-            // Of each peer's file something else may be wrong.
+            // Each peer's file may have its own problem.
             if state.told.count >= 256 { state.told = [] }
             return state.told.insert("\(failure)").inserted
         }
         if isNews { warning(failure) }
     }
 
-    /// The record in a peer's file, empty where there is none; and what is to be told of the file.
+    /// The record in a peer's file, empty if there is none; and a notice about the file, if any.
     private func read(_ peer: BluetoothAddress) -> (PeerRecord, BLEError?) {
         guard let folder else { return (PeerRecord(), nil) }
         do throws(BLEError) {
@@ -218,7 +219,7 @@ public final class PeerStore: Sendable {
         }
     }
 
-    /// Brings a file up to date, on the queue.
+    /// Writes a peer's pending changes, on the queue.
     private func writePending(_ peer: BluetoothAddress) {
         while let changes = next(peer) {
             let failure = write(changes.map(\.change), peer)
@@ -232,15 +233,15 @@ public final class PeerStore: Sendable {
                 state.failures[peer] = kept.isEmpty ? nil : failure
                 if failure != nil { state.scheduled.remove(peer) }
             }
-            // What has come meanwhile is tried with what comes next.
+            // Later changes are tried with the next one.
             guard failure == nil else { return }
         }
     }
 
-    /// How many changes of one peer's outlive that they could not be written.
+    /// How many changes of one peer are kept after a failed write.
     private static let kept = 16
 
-    /// What a file still lacks; `nil` where that is nothing, and it isn't scheduled any more.
+    /// The changes that a file lacks; `nil` if there are none, and then it is no longer scheduled.
     private func next(_ peer: BluetoothAddress) -> [Pending]? {
         state.withLock { state in
             if state.pending[peer] == nil { state.scheduled.remove(peer) }

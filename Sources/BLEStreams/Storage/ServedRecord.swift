@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 import FoundationEssentials
 
-/// What a bonded central has configured of the attributes that this machine offers, as it stands in the central's file.
+/// What a bonded central has configured of this machine's attributes, as stored in the central's file.
 ///
 /// Source: Core Specification, Vol 3, Part G, 3.3.3.3 and 7.2.
 struct ServedRecord: Codable, Equatable, Sendable {
@@ -11,7 +11,7 @@ struct ServedRecord: Codable, Equatable, Sendable {
         var value: UInt16
     }
 
-    /// The Database Hash of the attributes that the central knows; empty where it has not taken note of a change.
+    /// The Database Hash of the attributes that the central knows; empty if it has not yet learned of a change.
     var databaseHash: Data
     /// The Client Characteristic Configurations that are not zero.
     var configurations: [Configuration]
@@ -19,8 +19,8 @@ struct ServedRecord: Codable, Equatable, Sendable {
     var features: UInt8
 }
 
-/// What is kept of the centrals that a peripheral serves, from one link to the next: of bonded ones, all that the
-/// specification asks to be kept; of others nothing.
+/// The state of served centrals from one link to the next: of bonded ones, all that the specification requires to be
+/// kept; of others, nothing.
 struct ServedCentrals: Sendable {
     let store: PeerStore
 
@@ -31,7 +31,7 @@ struct ServedCentrals: Sendable {
         var isBonded: Bool
     }
 
-    /// Reads what was kept of a central that has connected; calls back, at once or later, exactly once.
+    /// Reads the stored state of a central that has connected; calls back exactly once, immediately or later.
     func read(
         _ central: BluetoothAddress,
         on timeline: any Timeline,
@@ -44,7 +44,7 @@ struct ServedCentrals: Sendable {
         }
     }
 
-    /// What is known of a central, by what was kept of it.
+    /// The state of a central, from its stored record.
     func recall(_ record: ServedRecord?, _ database: AttributeDatabase) -> ServerClient {
         guard let record else { return ServerClient() }
         let client = ServerClient(
@@ -58,9 +58,9 @@ struct ServedCentrals: Sendable {
         return isCurrent ? client : client.returning(to: database)
     }
 
-    /// Keeps what a central has configured, now that it has left.
+    /// Stores what a central has configured, after it has left.
     ///
-    /// - Parameter isBonded: whether the link was encrypted: with a key that both sides keep.
+    /// - Parameter isBonded: whether the link was encrypted, with a key that both sides keep.
     func keep(_ client: ServerClient, of central: BluetoothAddress, isBonded: Bool, _ database: AttributeDatabase) {
         guard isBonded, central.subkind == .public || central.subkind == .randomStatic else { return }
         let isCurrent = client.isChangeAware && client.knows(database)

@@ -1,8 +1,8 @@
 import BLEProtocol
 import FoundationEssentials
 
-/// What a peer offered when it was met last, as it stands in its file: services, characteristics and descriptors with
-/// their handles, and the Database Hash by which the peer can be asked whether they still hold, where it has one.
+/// A peer's attributes at the last link, as stored in its file: services, characteristics and descriptors with their
+/// handles, and the Database Hash, if it has one, which shows whether they are still valid.
 struct ServicesRecord: Codable, Equatable, Sendable {
     struct Service: Codable, Equatable, Sendable {
         var uuid: String
@@ -34,9 +34,9 @@ struct ServicesRecord: Codable, Equatable, Sendable {
         var handle: UInt16
     }
 
-    /// 16 octets, in the order on air; none where the peer has no hash.
+    /// 16 octets, in the order on air; empty if the peer has no hash.
     var databaseHash: Data
-    /// Whether it has changed though it has no way to say so; absent: no.
+    /// Whether it has changed without a means to announce that; absent: no.
     var mayChange: Bool?
     var services: [Service]
 }
@@ -75,7 +75,7 @@ extension ServicesRecord {
         }
     }
 
-    /// What was remembered; `nil` where somebody has edited the file and it makes no sense any more.
+    /// The remembered attributes; `nil` if the file was edited and is no longer consistent.
     var remembered: RememberedDatabase? {
         guard databaseHash.isEmpty || databaseHash.count == 16 else { return nil }
         var database = GATTDatabase()

@@ -1,6 +1,6 @@
 import BLEProtocol
 
-/// A characteristic whose values a bonded peer sends from the beginning of the next link, as it stands in its file: it was
+/// A characteristic whose values a bonded peer sends from the start of the next link, as stored in its file: it was
 /// subscribed to when the last link was lost.
 struct SubscribedRecord: Codable, Equatable, Sendable {
     var uuid: String
@@ -13,7 +13,7 @@ extension SubscribedRecord {
         valueHandle = kept.valueHandle
     }
 
-    /// `nil` where the file holds no UUID.
+    /// `nil` if the file has no valid UUID.
     var kept: LinkMachine.KeptSubscription? {
         BluetoothUUID(uuid).map { LinkMachine.KeptSubscription(uuid: $0, valueHandle: valueHandle) }
     }

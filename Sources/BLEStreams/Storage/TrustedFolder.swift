@@ -9,11 +9,11 @@ struct TrustedFolder: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Opens a folder; `nil` where there is none.
+    /// Opens a folder; `nil` if there is none.
     ///
-    /// What lies in it decides which keys are loaded.
+    /// Its content decides which keys are loaded.
     ///
-    /// - Throws: where another user owns it, may write into it, or has put a link on the way to it.
+    /// - Throws: if another user owns it, may write into it, or has put a link on the path to it.
     static func open(_ path: String) throws(BLEError) -> TrustedFolder? {
         try refuseLinksOfOthers(path)
         let descriptor = CLibrary.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -48,15 +48,15 @@ struct TrustedFolder: ~Copyable {
         return folder
     }
 
-    /// Opens a folder, and makes it where there is none, with those above it.
+    /// Opens a folder; if there is none, makes it and those above it.
     static func make(_ path: String) throws(BLEError) -> TrustedFolder {
         if let folder = try open(path) { return folder }
         for prefix in prefixes(of: path) {
-            // With that mode from the first moment on: the XDG Base Directory Specification says so too.
+            // With that mode from the start, as the XDG Base Directory Specification requires.
             if mkdir(prefix, 0o700) == 0 {
                 try sync(parentOf: prefix)
             } else if errno != EEXIST {
-                // Above it there are folders that this user may not write into, and others that are no folders.
+                // Above it there may be folders that this user may not write into, and paths that are not folders.
                 var status = stat()
                 let number = errno
                 guard prefix != path, stat(prefix, &status) == 0 else { throw .noFolder(path, errno: number) }
@@ -66,7 +66,7 @@ struct TrustedFolder: ~Copyable {
         return folder
     }
 
-    /// Every path on the way to a path, itself too.
+    /// All paths that lead to a path, and the path itself.
     private static func prefixes(of path: String) -> [String] {
         let ends = path.indices.filter {
             $0 > path.startIndex && path[$0] == "/" && path[path.index(before: $0)] != "/"
@@ -89,18 +89,18 @@ struct TrustedFolder: ~Copyable {
         }
     }
 
-    /// A folder that isn't synced to disk would not survive a power failure, nor would its files.
+    /// Without a sync to disk, neither a folder nor its files would survive a power failure.
     private static func sync(parentOf path: String) throws(BLEError) {
         let parent = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let descriptor = CLibrary.open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        // Who may write into a folder may not always read it.
+        // A user who may write into a folder may not always read it.
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
         try sync(descriptor, parent)
     }
 
     private static func sync(_ descriptor: Int32, _ path: String) throws(BLEError) {
-        // There are file systems that have nothing to bring to a disk.
+        // Some file systems have nothing to sync to a disk.
         guard fsync(descriptor) == 0 || [EINVAL, ENOTSUP, EROFS].contains(errno) else {
             throw .store("write", path, errno: errno)
         }
@@ -112,7 +112,7 @@ struct TrustedFolder: ~Copyable {
 extension TrustedFolder {
     /// The names of its files.
     func names() throws(BLEError) -> [String] {
-        // Its position is its own: another descriptor of the folder has another one.
+        // A new descriptor has its own position in the folder.
         let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let listing = fdopendir(copy) else {
             let number = errno
@@ -141,10 +141,10 @@ extension TrustedFolder {
     ///
     /// A symbolic link is refused: it could lead to another user's file.
     ///
-    /// - Throws: also where another user owns it, or may write it.
+    /// - Throws: also if another user owns it, or may write it.
     func contents(of name: String) throws(BLEError) -> (octets: Data, wasReadable: Bool)? {
         let full = "\(path)/\(name)"
-        // What is no file, a pipe perhaps, is not waited for.
+        // Opening something other than a file, such as a pipe, must not block.
         let file = openat(descriptor, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else {
             if errno == ENOENT { return nil }
@@ -166,7 +166,7 @@ extension TrustedFolder {
         }
     }
 
-    /// Refuses what is no file of this user alone.
+    /// Refuses anything but a file of this user alone.
     static func refuseForeign(_ status: stat, _ full: String) throws(BLEError) {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw .store("read", full, cause: "it is not a regular file", remedy: "Move it away.")
@@ -189,7 +189,7 @@ extension TrustedFolder {
         }
     }
 
-    /// Whether others could read a file; they can't any more.
+    /// Returns whether others could read a file; afterwards they can't.
     private func isReadableByOthers(_ file: Int32, _ full: String) throws(BLEError) -> Bool {
         var status = stat()
         guard fstat(file, &status) == 0 else { throw .store("read", full, errno: errno) }
@@ -199,7 +199,7 @@ extension TrustedFolder {
         return true
     }
 
-    /// Removes a file, where there is one.
+    /// Removes a file, if it exists.
     func remove(_ name: String) throws(BLEError) {
         guard unlinkat(descriptor, name, 0) == 0 else {
             guard errno == ENOENT else { throw .store("remove", "\(path)/\(name)", errno: errno) }
@@ -208,28 +208,28 @@ extension TrustedFolder {
         try Self.sync(descriptor, path)
     }
 
-    /// What is being written, until it is whole. One name for all: what a program left that was killed goes with the next
-    /// change, whichever file that is for.
+    /// The name of a file while it is being written. There is only one: what a killed program left is removed with the
+    /// next change of any file.
     private static let unfinished = ".new"
 
-    /// Puts a file in the place of another one, once the disk has it. It is never readable by others.
+    /// Replaces a file once the new one is on disk. It is never readable by others.
     func replace(_ name: String, with data: Data) throws(BLEError) {
         let file = openat(descriptor, Self.unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw .store("write", "\(path)/\(name)", errno: errno) }
         var failure = Self.write(data, to: file)
         if failure == 0, fsync(file) != 0 { failure = errno }
-        // Some file systems tell only now that there is no room.
+        // Some file systems report only now that there is no room.
         if close(file) != 0, failure == 0 { failure = errno }
         if failure == 0, renameat(descriptor, Self.unfinished, descriptor, name) != 0 { failure = errno }
         guard failure == 0 else {
             unlinkat(descriptor, Self.unfinished, 0)
             throw .store("write", "\(path)/\(name)", errno: failure)
         }
-        // A name that only the memory knows would not outlive a loss of power.
+        // A name that is only in memory would not survive a power failure.
         try Self.sync(descriptor, path)
     }
 
-    /// Writes all octets; 0, or the errno of what was in the way.
+    /// Writes all octets; returns 0, or the errno of the failure.
     static func write(_ data: Data, to file: Int32) -> Int32 {
         data.withUnsafeBytes { octets in
             var position = 0
@@ -246,13 +246,13 @@ extension TrustedFolder {
         }
     }
 
-    /// Moves a file out of the way, under a name that is free; answers which. The folder must be locked.
+    /// Moves a file out of the way, to a free name, which it returns. The folder must be locked.
     func setAside(_ name: String) throws(BLEError) -> String {
         var number = 1
-        // A second name is never put in another file's place, as a new one would be.
+        // Linking never replaces another file; renaming would.
         while linkat(descriptor, name, descriptor, "\(name).\(number)", 0) != 0 {
             guard errno == EEXIST else { throw .store("set aside", "\(path)/\(name)", errno: errno) }
-            // Whoever was killed between the two steps has made the name already.
+            // A program that was killed between the two steps has already made the name.
             if isSame(name, "\(name).\(number)") { break }
             number += 1
         }
@@ -270,22 +270,22 @@ extension TrustedFolder {
 
     // MARK: - The lock
 
-    /// Keeps other programs, and other stores, from changing files, until it goes.
+    /// Keeps other programs, and other stores, from changing files while it exists.
     struct Lock: ~Copyable {
         fileprivate let descriptor: Int32
 
         deinit {
-            // A child that another thread is just starting has the descriptor too, until it runs its program.
+            // A child that another thread is just starting also has the descriptor, until it runs its program.
             flock(descriptor, LOCK_UN)
             close(descriptor)
         }
     }
 
-    /// Locks the folder; `nil` where somebody else has, and that isn't waited for.
+    /// Locks the folder; `nil` if it is locked already and `waiting` is false.
     ///
     /// The corresponding C function is `flock`.
     func lock(waiting: Bool) throws(BLEError) -> Lock? {
-        // Where somebody has put a link in its place, following it would make a file of this user's elsewhere.
+        // If this followed a link put in its place, it would make a file of this user elsewhere.
         let file = openat(descriptor, ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         guard file >= 0 else { throw .store("lock", path + "/.lock", errno: errno) }
         let lock = Lock(descriptor: file)
@@ -293,7 +293,7 @@ extension TrustedFolder {
             if errno == EWOULDBLOCK, !waiting { return nil }
             guard errno == EINTR else { throw .store("lock", path + "/.lock", errno: errno) }
         }
-        // What a program has left that was killed while it wrote: keys may be in it.
+        // Left by a program that was killed while writing: it may contain keys.
         guard unlinkat(descriptor, Self.unfinished, 0) == 0 || errno == ENOENT else {
             throw .store("remove", "\(path)/\(Self.unfinished)", errno: errno)
         }
