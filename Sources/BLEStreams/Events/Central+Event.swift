@@ -1,68 +1,68 @@
 public import BLEProtocol
 
 extension Central {
-    /// Something that has happened on a central; see ``EventHandler``.
+    /// An event of a central; see ``EventHandler``.
     ///
     /// It names operations, characteristics and addresses, never values.
     public struct Event: Sendable {
-        /// What has happened.
+        /// The kind of the event.
         public enum Kind: Sendable {
-            /// A link has been made, and whoever wanted it first has waited for so long.
+            /// A link was made; with the time that the first caller has waited for it.
             case connected(after: Duration)
-            /// Somebody has got no link, after waiting for so long.
+            /// A caller got no link; with the time that it has waited.
             case connectFailed(BLEError, after: Duration)
-            /// A link is over, which was up for so long.
+            /// A link has ended; with the time that it was up.
             case disconnected(DisconnectReason, after: Duration)
-            /// An operation, `read` or `write`, has ended, with its round trip and the time for which it waited for its turn.
+            /// An operation, `read` or `write`, has ended; `took` is its round trip plus the wait for its turn.
             case operation(String, took: Duration, error: BLEError?)
-            /// So many notifications and indications have come.
+            /// The number of notifications and indications that have arrived.
             case values(Int)
-            /// So many PDUs were dropped before the library could have them.
+            /// The number of PDUs that were dropped before they reached the library.
             case dropped(Int)
-            /// The signal strength of a link in dBm, when it was read.
+            /// The signal strength of a link in dBm, as it was read.
             case signal(Int)
-            /// A session has another state.
+            /// The state of a session has changed.
             case session(SessionState)
-            /// A session has its peripheral again, so long after it was lost.
+            /// A session has its peripheral again; with the time since it was lost.
             case reconnected(after: Duration)
-            /// So many commands are in a queue, with those that run.
+            /// The number of commands in a queue, including running ones.
             case queue(Int)
             /// An adapter doesn't work, or is being recovered.
             case adapter(AdapterTrouble)
         }
 
-        /// How much an event matters. Normal work tells nothing at `info` and above.
+        /// The importance of an event. Normal work causes no events at `info` and above.
         public enum Level: Int, Hashable, Sendable, Comparable, CaseIterable {
-            /// Each operation, each batch of values.
+            /// Single operations and batches of values.
             case trace
-            /// Links, states of sessions.
+            /// Links, and states of sessions.
             case debug
-            /// Nothing is told at this level.
+            /// No event has this level.
             case info
-            /// What the library mends by itself: a lost link, an attempt that failed.
+            /// A problem that the library handles itself: a lost link, a failed attempt.
             case notice
-            /// What costs values, or may need somebody.
+            /// A problem that loses values, or may need attention.
             case warning
-            /// What the library has given up.
+            /// The library has given up.
             case error
 
-            /// Whether the left one matters less.
+            /// Whether the left level is less important.
             public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
         }
 
-        /// What has happened.
+        /// The kind of the event.
         public let kind: Kind
 
-        /// Whom it is about; `nil` for an adapter, and a session that has found nobody yet.
+        /// The peripheral; `nil` for an adapter, and for a session that has found none yet.
         public let peripheral: BluetoothAddress?
 
-        /// What it is about, where that is more than the peripheral: `2A19` for an operation.
+        /// The object, if there is one besides the peripheral: `2A19` for an operation.
         public let object: String
 
-        /// When it was told.
+        /// When it was reported.
         public let time: ReceptionTime
 
-        /// Makes an event, for the test of a handler.
+        /// Makes an event, for tests of a handler.
         public init(_ kind: Kind, of peripheral: BluetoothAddress? = nil, object: String = "", at time: ReceptionTime) {
             self.kind = kind
             self.peripheral = peripheral
@@ -73,7 +73,7 @@ extension Central {
 }
 
 extension Central.Event {
-    /// How much it matters.
+    /// The importance of the event.
     public var level: Level {
         switch kind {
         case .operation, .values, .signal, .queue: .trace

@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Tells the handlers of a central what happens.
+/// Reports the events of a central to its handlers.
 final class EventBoard: Sendable {
     private let handlers: [any EventHandler]
     let timeline: any Timeline
@@ -18,7 +18,7 @@ final class EventBoard: Sendable {
         for handler in handlers { handler.handle(event) }
     }
 
-    /// Tells how an operation has ended; values stay out of it.
+    /// Reports the end of an operation, without values.
     func ended(
         _ operation: String,
         _ object: OperationObject,
@@ -32,7 +32,7 @@ final class EventBoard: Sendable {
     }
 }
 
-/// Tells of what the links of a radio carry.
+/// Reports the traffic of a radio's links.
 final class EventTap: TrafficObserver {
     private struct Link {
         var peer: BluetoothAddress
@@ -51,7 +51,7 @@ final class EventTap: TrafficObserver {
 
     init(_ timeline: any Timeline) { self.timeline = timeline }
 
-    /// Whom it tells, from now on.
+    /// Reports to this board from now on.
     func tell(_ board: EventBoard) { state.withLock { $0.board = board } }
 
     var adapter: AdapterInfo {

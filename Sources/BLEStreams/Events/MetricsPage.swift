@@ -16,13 +16,13 @@ import Synchronization
 /// | `ble_connect_seconds` | how long it took to get a link: a histogram |
 /// | `ble_connect_failures_total`, `ble_links_lost_total`, `ble_reconnects_total` | by peripheral |
 /// | `ble_reconnect_seconds` | how long a session was without its peripheral: a histogram |
-/// | `ble_operation_seconds`, `ble_operation_failures_total` | round trips, by operation |
+/// | `ble_operation_seconds`, `ble_operation_failures_total` | durations and failures, by operation |
 /// | `ble_values_total`, `ble_dropped_total` | notifications and indications, and PDUs that were dropped, by peripheral |
 /// | `ble_rssi_dbm` | the signal strength of a link when it was read last, by peripheral |
 /// | `ble_queue_commands` | commands in a queue, by peripheral |
-/// | `ble_session_failures_total`, `ble_adapter_troubles_total` | what was given up, and what went wrong with adapters |
+/// | `ble_session_failures_total`, `ble_adapter_troubles_total` | failed sessions, and faults of adapters |
 ///
-/// Its size is bounded: from the 257th peripheral on, they are counted together, as `other`, and from the 65th operation on.
+/// Its size is limited: from the 257th peripheral and the 65th operation on, they are counted together as `other`.
 public final class MetricsPage: EventHandler {
     private static let peripheralLimit = 256
     private static let operationLimit = 64
@@ -39,7 +39,7 @@ public final class MetricsPage: EventHandler {
 
     private let state = Mutex(State())
 
-    /// Makes a page on which nothing has happened yet.
+    /// Makes an empty page.
     public init() {}
 
     /// Counts an event.
@@ -114,7 +114,7 @@ extension AdapterTrouble {
     }
 }
 
-/// What is counted of one peripheral.
+/// The metrics of one peripheral.
 private struct MetricsOfPeripheral: Sendable {
     var links: Int?
     var failures: Int?
@@ -168,9 +168,9 @@ private struct MetricsOfOperation: Sendable {
     }
 }
 
-/// Durations by size.
+/// A histogram of durations.
 private struct DurationHistogram: Sendable {
-    /// In milliseconds.
+    /// The upper bounds in milliseconds.
     static let bounds = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000]
 
     private(set) var counts = [Int](repeating: 0, count: bounds.count)

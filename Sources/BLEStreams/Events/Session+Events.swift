@@ -3,7 +3,7 @@ import BLERadio
 import Synchronization
 
 extension Session {
-    /// Has the handlers of events hear of the state that a trigger has led to, and how long a peripheral was away.
+    /// Reports the state that a trigger has led to, and how long a peripheral was away, to the handlers of events.
     func tell(_ events: EventBoard, _ trigger: SessionState.Trigger) {
         let now = core.timeline.now
         var state = state
@@ -17,7 +17,7 @@ extension Session {
             return nil
         }
         if case .failed(var error) = state {
-            // What had come of a message is a value.
+            // The received part of a message is a value.
             error.received = nil
             state = .failed(error)
         }

@@ -1,8 +1,8 @@
 extension BLEStream {
-    /// What has come by now, as one array: for work that costs the same for one value as for many.
+    /// The elements that have arrived by now, as one array: for work that costs the same for one value as for many.
     ///
-    /// Nothing is waited for: where values come one at a time each is a batch of its own, and what piled up while the
-    /// consumer was busy is one. A logger writes once for each of them:
+    /// It never waits to fill a batch: values that arrive one at a time are batches of one, and those that arrived
+    /// while the consumer was busy are one batch. A logger writes once for each batch:
     ///
     /// ```swift
     /// for try await beats in link.notifications(of: .heartRateMeasurement).batched() {
@@ -10,15 +10,15 @@ extension BLEStream {
     /// }
     /// ```
     ///
-    /// - Parameter limit: how many elements a batch has at most, 1 or more.
-    /// - End: with the upstream, behind the last batch; no batch is empty.
-    /// - Throw: an error of the upstream passes, behind the elements that came before it. A gap ends a batch.
+    /// - Parameter limit: the largest number of elements in a batch, 1 or more.
+    /// - End: with the upstream, after the last batch; no batch is empty.
+    /// - Throw: an error of the upstream passes, after the elements that came before it. A gap ends a batch.
     /// - Cancellation and an early `break` close the upstream at once.
     @inlinable
     public func batched(atMost limit: Int = 256) -> BLEStream<[Element]> {
         precondition(limit > 0, "a batch has at least one element")
         return lift { upstream, _ in
-            // What came behind a batch, and is told with the next poll.
+            // The answer after a batch, returned by the next poll.
             var behind: Result<Polled<[Element]>, any Error>?
             return Cursor(over: upstream) {
                 if let next = behind.take() { return try next.get() }

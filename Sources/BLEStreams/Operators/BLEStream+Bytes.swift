@@ -4,9 +4,9 @@ extension BLEStream where Element: Collection, Element.Element == UInt8 {
     /// The octets of the chunks, one by one.
     ///
     /// - End: with the upstream.
-    /// - Throw: an error of the upstream passes; ``BLEError/Code/overflow`` where chunks were dropped: what follows
-    ///   would not be what the peer sent.
-    /// - Cancellation and an early `break` close the upstream at once; the rest of a chunk goes with it.
+    /// - Throw: an error of the upstream passes; ``BLEError/Code/overflow`` if chunks were dropped: the following
+    ///   octets would not be what the peer sent.
+    /// - Cancellation and an early `break` close the upstream at once; the rest of a chunk is dropped.
     @inlinable public var bytes: BLEStream<UInt8> {
         let subject = subject
         return lift { upstream, _ in

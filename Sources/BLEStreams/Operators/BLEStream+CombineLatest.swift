@@ -21,7 +21,7 @@ extension BLEStream {
             var (first, second) = (PairedUpstream(first), PairedUpstream(second))
             var isSecondsTurn = true
             return {
-                // Until both have nothing, one after the other.
+                // Until neither has anything, in turns.
                 var idle = 0
                 while idle < 2 {
                     isSecondsTurn.toggle()
@@ -33,7 +33,7 @@ extension BLEStream {
                     case .nothing: idle += 1
                     }
                     if first.isFruitless || second.isFruitless { return .end }
-                    // The one may never bring anything, and the other never pause.
+                    // One of them may never deliver anything, and the other never pause.
                     if Task.isCancelled { return .pending }
                 }
                 return first.isOver && second.isOver ? .end : .pending

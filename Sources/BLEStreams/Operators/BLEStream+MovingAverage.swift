@@ -12,14 +12,14 @@ extension BLEStream where Element: BinaryFloatingPoint {
     /// Each mean is computed anew from its elements, so errors don't accumulate, and a NaN is forgotten like any other
     /// value.
     ///
-    /// - Parameter count: how many elements count, 1 or more.
+    /// - Parameter count: the number of elements in a mean, 1 or more.
     /// - End: with the upstream. Throw: an error of the upstream passes.
     /// - Cancellation and an early `break` close the upstream at once.
     public func movingAverage(ofLast count: Int) -> BLEStream<Element> {
         precondition(count >= 1, "a mean needs at least one element")
         return map(inEachIteration: {
             var window: [Element] = []
-            // Where the oldest one stands, once there are as many as count.
+            // The position of the oldest element, once there are `count` of them.
             var position = 0
             return { element in
                 if window.count < count {

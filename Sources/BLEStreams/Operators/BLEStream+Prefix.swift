@@ -71,7 +71,7 @@ extension BLEStream {
             }
             return Cursor(
                 poll: {
-                    // The signal first: an upstream that always has an element must end all the same.
+                    // The signal is polled first: it must also end an upstream that always has an element.
                     signals: while let polled = try signal?.poll() {
                         switch polled {
                         case .element:

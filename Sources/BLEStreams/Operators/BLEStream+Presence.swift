@@ -85,13 +85,13 @@ extension BLEStream<Discovery> {
     }
 }
 
-/// How many elements were ignored, in all iterations of a stream.
+/// The number of ignored elements, in all iterations of a stream.
 private final class Ignored: Sendable {
     private let number = Atomic(0)
 
     func add() { number.add(1, ordering: .relaxed) }
 
-    /// The counters of the upstream, in which the ignored elements count as delivered.
+    /// The upstream's counters count ignored elements as delivered; here they count as dropped.
     func added(to counters: StreamCounters) -> StreamCounters {
         let number = number.load(ordering: .relaxed)
         // A source without a buffer counts nothing.

@@ -35,16 +35,16 @@ extension BLEStream {
     }
 }
 
-/// One iteration of a stream that is retried: the upstream that is open, or the pause before the next one.
+/// One iteration of a retried stream: the open upstream, or the pause before the next one.
 @usableFromInline
 final class Retrying<Element: Sendable> {
     @usableFromInline let pause: RetryPause
 
-    /// Asks the upstream while it is well.
+    /// Polls the upstream while it works.
     @usableFromInline private(set) var poll: (() throws -> Polled<Element>)?
     private var upstream: Cursor<Element>?
 
-    /// The first element after a failure, while the gap before it is handed out.
+    /// The first element after a failure, while the gap before it is delivered.
     private var held: Element?
     private var isStopped = false
     private let open: () -> Cursor<Element>
@@ -63,7 +63,7 @@ final class Retrying<Element: Sendable> {
         return try nextInFailure()
     }
 
-    /// Opens the upstream once the pause is over, and marks the gap when it brings something.
+    /// Opens the upstream once the pause is over, and reports the gap when an element arrives.
     @usableFromInline
     func nextInFailure() throws -> Polled<Element> {
         if let element = held.take() {
@@ -92,7 +92,7 @@ final class Retrying<Element: Sendable> {
         }
     }
 
-    /// Closes the upstream; throws the error where trying again isn't worthwhile.
+    /// Closes the upstream; throws the error if another attempt isn't worthwhile.
     @usableFromInline
     func failed(with error: any Error) throws {
         closeUpstream()

@@ -79,14 +79,14 @@ final class TimeLimit {
         if scope != .eachValue { deadline = timeline.now + limit }
     }
 
-    /// Whether the limit has passed, whatever there may be.
+    /// Whether the limit has passed, even if an element is waiting.
     @usableFromInline
     func isOver() -> Bool {
         guard scope == .wholeStream, let deadline else { return false }
         return timeline.now >= deadline
     }
 
-    /// Whether the limit has passed, where nothing is there; if not, the consumer will be woken when it does.
+    /// Whether the limit has passed while nothing is waiting; if not, the consumer will be woken when it does.
     @usableFromInline
     func isOverWhenWaiting() -> Bool {
         guard isWatching else { return false }

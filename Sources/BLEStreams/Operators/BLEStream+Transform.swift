@@ -46,7 +46,7 @@ extension BLEStream {
         }
     }
 
-    // MARK: - With a state of its own in each iteration
+    // MARK: - With a state in each iteration
 
     @inlinable
     func map<Output: Sendable>(
@@ -69,7 +69,7 @@ extension BLEStream {
                     switch try upstream.poll() {
                     case .element(let element):
                         if let output = try transform(element) { return .element(output) }
-                        // Nothing may ever match, and the source never pause.
+                        // Nothing may ever match, and the source may never pause.
                         if Task.isCancelled { return .pending }
                     case .gap(let gap): return .gap(gap)
                     case .pending: return .pending

@@ -1,12 +1,12 @@
 import BLERadio
 
-/// An element that is kept back for a while, and what the upstream said after it; for `debounce` and `throttle`.
+/// An element that is held for a while, and the upstream's answer after it; for `debounce` and `throttle`.
 final class HeldElement<Element: Sendable> {
     private let upstream: Cursor<Element>
     private let timeline: any Timeline
     private let alarm: Alarm
     private var held: (element: Element, due: Duration)?
-    /// What the upstream said last, when it was no element.
+    /// The upstream's last answer that was not an element.
     private var state = Polled<Element>.pending
     private var failure: (any Error)?
 
@@ -16,7 +16,7 @@ final class HeldElement<Element: Sendable> {
         alarm = Alarm(timeline: timeline, waker: waker)
     }
 
-    /// The next element of the upstream; `nil` when there is none now: then `release` says what there is.
+    /// The next element of the upstream; `nil` if there is none now: then call `release`.
     func next() throws -> Element? {
         if failure != nil { return nil }
         if case .end = state { return nil }
@@ -30,13 +30,13 @@ final class HeldElement<Element: Sendable> {
         return element
     }
 
-    /// Keeps an element back, in place of the one that was.
+    /// Holds an element, in place of the former one.
     func hold(_ element: Element, until due: Duration) { held = (element, due) }
 
-    /// Forgets the element that is kept back.
+    /// Drops the held element.
     func drop() { held = nil }
 
-    /// The element, once it is due or nothing can follow it any more; otherwise what the upstream said.
+    /// The held element, once it is due or nothing can follow it; otherwise the upstream's answer.
     func release() throws -> Polled<Element> {
         switch state {
         case .pending, .element:
@@ -56,7 +56,7 @@ final class HeldElement<Element: Sendable> {
         }
     }
 
-    /// A cursor over the upstream that answers what `poll` does.
+    /// A cursor over the upstream with this `poll`.
     func cursor(_ poll: @escaping () throws -> Polled<Element>) -> Cursor<Element> {
         let (upstream, alarm) = (upstream, alarm)
         return Cursor(

@@ -1,9 +1,9 @@
-/// One iteration of a stream of streams: the upstream, and the inner streams that are open, which take turns.
+/// One iteration of a stream of streams: the upstream, and the open inner streams, which take turns.
 final class InnerStreams<Element: Sendable, Output: Sendable> {
     private let upstream: Cursor<Element>
     private let width: Int
     private let open: (Element) throws -> Cursor<Output>
-    /// The one that is asked next stands first.
+    /// The first one is polled next.
     private var inner: [Cursor<Output>] = []
     private var isUpstreamOver = false
 
@@ -19,7 +19,8 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
             if inner.count < width, !isUpstreamOver {
                 switch try upstream.poll() {
                 case .element(let element):
-                    // In front of those that had their turn; one at a time, so that it comes before an error behind it.
+                    // Before those that had their turn; one at a time, so that it comes before an error that follows
+                    // it.
                     inner.insert(try open(element), at: 0)
                     hasOpened = true
                 case .gap(let gap): return .gap(gap)
@@ -30,16 +31,17 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
             let count = inner.count
             if let polled = try pollInTurn() { return polled }
             if inner.isEmpty, isUpstreamOver { return .end }
-            // The upstream may have more, and one that has ended made room for it. Else all have said `.pending`.
+            // The upstream may have more, and an ended stream has made room for it. Otherwise all have returned
+            // `.pending`.
             if !hasOpened, inner.count == count { return .pending }
             if Task.isCancelled { return .pending }
         }
     }
 
-    /// What an inner stream has, each asked once at most; those that have ended are closed.
+    /// Polls each inner stream once at most; those that have ended are closed.
     private func pollInTurn() throws -> Polled<Output>? {
         for _ in inner.indices {
-            // It keeps its place until it has answered: one that throws is closed with the others.
+            // It keeps its place until it has answered: if it throws, it is closed with the others.
             let polled = try inner[0].poll()
             let cursor = inner.removeFirst()
             switch polled {
@@ -53,13 +55,13 @@ final class InnerStreams<Element: Sendable, Output: Sendable> {
         return nil
     }
 
-    /// What was received and belongs to no element, where that can only be one stream's.
+    /// Octets that belong to no element yet, if only one stream can have them.
     func unfinished() -> [UInt8]? {
         let parts = inner.compactMap { $0.unfinished() }
         return parts.count == 1 ? parts[0] : nil
     }
 
-    /// Opens no more: what waits for its inner stream is dropped.
+    /// Opens no more: elements that wait for their inner stream are dropped.
     func stop() {
         endUpstream()
         for cursor in inner { cursor.stop() }

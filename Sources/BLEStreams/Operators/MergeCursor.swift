@@ -7,11 +7,11 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
     private let element: (Int, Value) -> Element
     private var left: Int
     private let news: MergeNews
-    /// Who may have something, in the order in which they are asked; none is in it twice.
+    /// The streams that may have something, in the order of polling; each at most once.
     private var ready = Ring<Int>()
     private var isReady: [Bool]
 
-    /// - Parameter element: makes an element of a value and the number of its stream.
+    /// - Parameter element: makes an element from a value and the number of its stream.
     static func stream(
         of streams: [BLEStream<Value>],
         _ element: @escaping @Sendable (Int, Value) -> Element
@@ -50,7 +50,7 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
             guard let upstream = upstreams[number] else { continue }
             switch try upstream.poll() {
             case .element(let value):
-                // Behind the others: one that always has something must not be alone.
+                // After the others: a stream that always has something must leave turns to them.
                 ask(number)
                 return .element(element(number, value))
             case .gap(let gap):
@@ -74,7 +74,7 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
         for number in upstreams.indices { ask(number) }
     }
 
-    /// What was received and belongs to no element, where that can only be one stream's.
+    /// Octets that belong to no element yet, if only one stream can have them.
     private func unfinished() -> [UInt8]? {
         let parts = upstreams.compactMap { $0?.unfinished() }
         return parts.count == 1 ? parts[0] : nil
@@ -92,7 +92,7 @@ final class MergeCursor<Value: Sendable, Element: Sendable> {
     }
 }
 
-/// The numbers of the streams that have rung.
+/// The numbers of the streams that have woken the consumer.
 private final class MergeNews: Sendable {
     private struct State {
         var numbers: [Int] = []

@@ -1,6 +1,6 @@
 import BLERadio
 
-/// One of two upstreams that are read together, and the element of it that counts now.
+/// One of two upstreams that are read together, and its current element.
 struct PairedUpstream<Element: Sendable> {
     let cursor: Cursor<Element>
     var element: Element?
@@ -8,10 +8,10 @@ struct PairedUpstream<Element: Sendable> {
 
     init(_ cursor: Cursor<Element>) { self.cursor = cursor }
 
-    /// Whether no element of it counts now, and none will.
+    /// Whether it has no current element, and will never have one.
     var isFruitless: Bool { isOver && element == nil }
 
-    /// Takes the next element in place of the one that counted.
+    /// Takes the next element in place of the current one.
     mutating func advance() throws -> PairedStep {
         if isOver { return .nothing }
         switch try cursor.poll() {
@@ -27,7 +27,7 @@ struct PairedUpstream<Element: Sendable> {
     }
 }
 
-/// What asking one of two upstreams for its next element came to.
+/// The result of polling one of two upstreams.
 enum PairedStep {
     case came
     case gap(StreamGap)
@@ -35,7 +35,7 @@ enum PairedStep {
 }
 
 extension BLEStream {
-    /// A stream that is made of this one and another one, each of which is opened with it.
+    /// A stream made from this one and another one, which are opened together.
     func paired<Other: Sendable, Output: Sendable>(
         with other: BLEStream<Other>,
         _ operation: String,
@@ -56,7 +56,7 @@ extension BLEStream {
                 return Cursor(
                     poll: makePoll(first, second),
                     unfinished: {
-                        // Where that can only be one stream's.
+                        // If only one stream can have them.
                         let parts = [first.unfinished(), second.unfinished()].compactMap { $0 }
                         return parts.count == 1 ? parts[0] : nil
                     },

@@ -10,7 +10,7 @@ final class PresenceWatch<Key: Hashable & Sendable, Element: Sendable> {
     private let alarm: Alarm
     private let ignored: () -> Void
     private var present = RecencyTable<Key, Element>()
-    /// One who comes when there is no room, while another one leaves.
+    /// A new key that has no room, while another one leaves.
     private var newcomer: (key: Key, element: Element)?
 
     init(
@@ -56,7 +56,7 @@ final class PresenceWatch<Key: Hashable & Sendable, Element: Sendable> {
         return .gap(StreamGap(dropped: 1))
     }
 
-    /// Lets the one go who has been silent for longest, if it is time; if not, the consumer will be woken when it is.
+    /// Removes the key that has been silent longest, if it is due; if not, the consumer will be woken then.
     private func leave() -> Polled<Presence<Key, Element>>? {
         guard let (key, element, seen) = present.oldest else { return nil }
         let now = timeline.now

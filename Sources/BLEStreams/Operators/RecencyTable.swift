@@ -1,4 +1,4 @@
-/// Values by key, in the order in which they were seen last; each step takes constant time.
+/// Values by key, in the order in which the keys were last seen; each step takes constant time.
 struct RecencyTable<Key: Hashable, Value> {
     private struct Entry {
         var value: Value
@@ -13,23 +13,23 @@ struct RecencyTable<Key: Hashable, Value> {
 
     var count: Int { entries.count }
 
-    /// The value of a key; `nil` where it isn't here.
+    /// The value of a key; `nil` if it isn't present.
     subscript(key: Key) -> Value? { entries[key]?.value }
 
-    /// The one that hasn't been seen for longest.
+    /// The key that hasn't been seen for longest.
     var oldest: (key: Key, value: Value, seen: Duration)? {
         guard let oldestKey, let entry = entries[oldestKey] else { return nil }
         return (oldestKey, entry.value, entry.seen)
     }
 
-    /// Replaces the value of a key that is here; `false` where it isn't.
+    /// Replaces the value of a key; `false` if it isn't present.
     mutating func renew(_ key: Key, _ value: Value, at moment: Duration) -> Bool {
         guard remove(key) else { return false }
         insert(key, value, at: moment)
         return true
     }
 
-    /// Adds a key that isn't here.
+    /// Adds a key that isn't present.
     mutating func insert(_ key: Key, _ value: Value, at moment: Duration) {
         entries[key] = Entry(value: value, seen: moment, older: newestKey)
         if let newestKey { entries[newestKey]?.newer = key }

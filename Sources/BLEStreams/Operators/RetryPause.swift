@@ -1,7 +1,7 @@
 import BLEProtocol
 public import BLERadio
 
-/// What `retry` knows of the failures of one iteration: how many in a row, since when, and how long to pause.
+/// The failures of one iteration of `retry`: how many in a row, since when, and how long to pause.
 @usableFromInline
 final class RetryPause {
     private let policy: RetryPolicy
@@ -10,9 +10,9 @@ final class RetryPause {
     private let alarm: Alarm
 
     private var failures = 0
-    /// When the first element came since the last failure; `nil` before it.
+    /// When the first element after the last failure arrived; `nil` before it.
     private var wellSince: Duration?
-    /// When and why values ceased to come; `nil` while they come.
+    /// When and why values stopped arriving; `nil` while they arrive.
     private var interruption: (start: Duration, reason: any Error)?
     private var end: Duration?
     private var mustWait = false
@@ -30,7 +30,7 @@ final class RetryPause {
         alarm = Alarm(timeline: timeline, waker: waker)
     }
 
-    /// Takes note of a failure; `false` when trying again isn't worthwhile.
+    /// Records a failure; `false` if another attempt isn't worthwhile.
     func failed(with error: any Error) -> Bool {
         guard !(error is CancellationError), isWorthwhile(error) else { return false }
         let now = timeline.now
@@ -43,18 +43,18 @@ final class RetryPause {
         return true
     }
 
-    /// Whether it is time to open the upstream; if not, the consumer will be woken when it is.
+    /// Whether it is time to open the upstream; if not, the consumer will be woken then.
     func isOver() -> Bool {
         guard let end else { return true }
         let now = timeline.now
-        // Even a pause of no length is waited for: a source that always fails at once would never let go.
+        // Even a pause of zero must be waited for: a source that always fails at once would never yield.
         if now >= end, !mustWait { return true }
         mustWait = false
         alarm.ring(at: end, now: now)
         return false
     }
 
-    /// Takes note of the first element since a failure, or since the beginning; the gap before it, if it is the first after a failure.
+    /// Records the first element since a failure or the start; returns the gap before it if it follows a failure.
     func succeeded() -> StreamGap? {
         let now = timeline.now
         wellSince = now

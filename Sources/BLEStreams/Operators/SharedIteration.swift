@@ -1,10 +1,10 @@
 import Synchronization
 
-/// One iteration of a shared upstream, and the consumers that it has now.
+/// One iteration of a shared upstream, and its present consumers.
 ///
-/// No task serves it: a consumer whose own buffer is empty polls the upstream for all. Only one can do that at a time;
-/// a consumer that finds the upstream taken leaves a note, and the one that has it polls once more before it releases
-/// it. The upstream wakes all consumers, since it is unknown which of them will ask first.
+/// It has no task: a consumer whose own buffer is empty polls the upstream for all. Only one can do that at a time; a
+/// consumer that finds the upstream locked sets a flag, and the one that has it polls once more before it unlocks it.
+/// The upstream wakes all consumers, since any of them may poll next.
 final class SharedIteration<Element: Sendable>: Sendable {
     private struct Consumer {
         var mailbox: Mailbox<Element>
@@ -13,9 +13,9 @@ final class SharedIteration<Element: Sendable>: Sendable {
 
     private struct Consumers {
         var all: [Consumer] = []
-        /// The last elements, as many as are replayed.
+        /// The latest elements, as many as are replayed.
         var last = Ring<Element>()
-        /// Whether the upstream has ended or the last consumer has left; then nobody can join any more.
+        /// Whether the upstream has ended or the last consumer has left; then nobody can join.
         var isOver = false
     }
 
@@ -32,7 +32,7 @@ final class SharedIteration<Element: Sendable>: Sendable {
     private let replay: Int
     private let open: @Sendable (Waker) -> Cursor<Element>
     private let consumers = Mutex(Consumers())
-    /// Held while the upstream is polled, and only ever tried: what it runs may come back here.
+    /// Locked while the upstream is polled; never waited for, since what it runs may call back here.
     private let upstream = Mutex(Upstream())
     private let isWanted = Atomic(false)
 
@@ -43,7 +43,7 @@ final class SharedIteration<Element: Sendable>: Sendable {
 
     // MARK: - Consumers
 
-    /// Adds a consumer, with what is replayed; `false` when it is too late.
+    /// Adds a consumer, with the replayed elements; `false` if it is too late.
     func add(_ mailbox: Mailbox<Element>, _ waker: Waker) -> Bool {
         let replayed: Mailbox<Element>.Put? = consumers.withLock { consumers in
             guard !consumers.isOver else { return nil }
@@ -54,14 +54,14 @@ final class SharedIteration<Element: Sendable>: Sendable {
         return replayed != nil
     }
 
-    /// Takes a consumer away; with the last one goes the upstream.
+    /// Removes a consumer; with the last one, closes the upstream.
     func remove(_ mailbox: Mailbox<Element>) {
         let others = consumers.withLock { consumers in
             consumers.all.removeAll { $0.mailbox === mailbox }
             if consumers.all.isEmpty { consumers.isOver = true }
             return consumers.all
         }
-        // The one who goes may have been the one who would have polled next.
+        // The consumer that leaves may have been the one to poll next.
         for other in others { other.waker.wake() }
         if others.isEmpty { draw() }
     }
@@ -74,9 +74,9 @@ final class SharedIteration<Element: Sendable>: Sendable {
 
     // MARK: - Upstream
 
-    /// Polls the upstream until it has brought something for all, or has nothing now; closes it when all is over.
+    /// Polls the upstream until it has delivered something to all, or has nothing now; closes it at the end.
     ///
-    /// - Returns: whether something came.
+    /// - Returns: whether something was delivered.
     @discardableResult
     func draw() -> Bool {
         isWanted.store(true, ordering: .sequentiallyConsistent)
@@ -87,9 +87,9 @@ final class SharedIteration<Element: Sendable>: Sendable {
         return false
     }
 
-    /// Moves what the upstream has brought by now to the consumers.
+    /// Moves everything that the upstream has by now to the consumers.
     func drawAll() {
-        // A bound, for an upstream that always has something.
+        // A limit, for an upstream that always has something.
         var count = 0
         while count < 65_536, draw() { count += 1 }
     }
@@ -100,7 +100,7 @@ final class SharedIteration<Element: Sendable>: Sendable {
     }
 
     private func step(_ upstream: inout Upstream) -> Bool {
-        // Whoever asks from now on finds out by itself, or is looked after by the next round.
+        // A caller from now on polls itself, or is served by the next round.
         isWanted.store(false, ordering: .sequentiallyConsistent)
         if isOver { upstream.close() }
         guard !upstream.isClosed else { return false }
@@ -126,7 +126,7 @@ final class SharedIteration<Element: Sendable>: Sendable {
         let (all, _) = consumers.withLock { consumers -> ([Consumer], Element?) in
             guard replay > 0 else { return (consumers.all, nil) }
             consumers.last.append(element)
-            // The one forgotten is destroyed outside the lock.
+            // The oldest one is destroyed outside the lock.
             return (consumers.all, consumers.last.count > replay ? consumers.last.popFirst() : nil)
         }
         for consumer in all { consumer.mailbox.send(element) }

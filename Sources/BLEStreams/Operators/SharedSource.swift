@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the consumers of a shared stream have in common: at most one iteration of the upstream at a time.
+/// The state that the consumers of a shared stream have in common: at most one iteration of the upstream at a time.
 final class SharedSource<Element: Sendable>: Sendable {
     private let replay: Int
     private let open: @Sendable (Waker) -> Cursor<Element>
@@ -11,7 +11,7 @@ final class SharedSource<Element: Sendable>: Sendable {
         self.open = open
     }
 
-    /// Adds a consumer to the iteration that is under way, or to a new one.
+    /// Adds a consumer to the present iteration, or to a new one.
     func join(_ mailbox: Mailbox<Element>, _ waker: Waker) -> Cursor<Element> {
         let iteration = current.withLock { current in
             if let current, current.add(mailbox, waker) { return current }

@@ -1,9 +1,9 @@
 import BLERadio
 import Synchronization
 
-/// Wakes a consumer at a moment; set again before it rings, it keeps its one timer and looks again when that fires.
+/// Wakes a consumer at a moment; if it is set again before that, it keeps its timer and checks again when that fires.
 ///
-/// It may wake the consumer before the moment, who then looks at the clock and sets it again.
+/// It may wake the consumer early, who then reads the clock and sets it again.
 final class Alarm: Sendable {
     private struct State {
         var timer: RadioActivity?
@@ -20,7 +20,7 @@ final class Alarm: Sendable {
         self.waker = waker
     }
 
-    /// Makes sure that the consumer is woken at `moment` or somewhat before.
+    /// Makes sure that the consumer is woken at `moment` or slightly earlier.
     func ring(at moment: Duration, now: Duration) {
         let mustSchedule = state.withLock { state in
             guard !state.isStopped else { return false }
@@ -29,10 +29,10 @@ final class Alarm: Sendable {
             return true
         }
         guard mustSchedule else { return }
-        // Outside the lock: a timeline may have one of its own, and hold it while it calls.
+        // Outside the lock: a timeline may hold a lock of its own while it calls.
         let timer = timeline.schedule(after: moment - now) { [weak self] in self?.fired() }
         let superfluous: RadioActivity? = state.withLock { state in
-            // A timer that fired before it could be kept needs no keeping, nor does one of a stopped alarm.
+            // A timer that has fired already isn't kept, and neither is one of a stopped alarm.
             guard state.rings == moment, !state.isStopped else { return timer }
             defer { state.timer = timer }
             return state.timer
@@ -45,7 +45,7 @@ final class Alarm: Sendable {
         waker.wake()
     }
 
-    /// Cancels the timer; from then on nothing rings.
+    /// Cancels the timer; nothing rings after that.
     func stop() {
         let timer = state.withLock { state in
             state.isStopped = true

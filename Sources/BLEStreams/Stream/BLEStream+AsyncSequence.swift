@@ -46,7 +46,7 @@ extension BLEStream {
     }
 }
 
-/// Hands elements from a task to a cursor, one at a time, and only where one is wanted.
+/// Passes elements from a task to a cursor, one at a time, and only when one is wanted.
 private final class SequencePull<Element: Sendable>: Sendable {
     private struct State {
         var element: Element?
@@ -68,7 +68,7 @@ private final class SequencePull<Element: Sendable>: Sendable {
         typealias Answer = (Result<Polled<Element>, any Error>, CheckedContinuation<Bool, Never>?)
         let (result, demand) = state.withLock { state -> Answer in
             if let element = state.element.take() {
-                // Whoever wanted it has it.
+                // The caller that wanted it has it.
                 state.isWanted = false
                 return (.success(.element(element)), nil)
             }
@@ -82,7 +82,7 @@ private final class SequencePull<Element: Sendable>: Sendable {
         return try result.get()
     }
 
-    /// Nothing more is wanted; an element that has come may still be taken.
+    /// Nothing more is wanted; an element that has arrived may still be taken.
     func stop() {
         let demand = state.withLock { state in
             state.isStopped = true
@@ -93,12 +93,12 @@ private final class SequencePull<Element: Sendable>: Sendable {
 
     // MARK: - The task's side
 
-    /// Waits until an element is wanted; `false`: none is any more.
+    /// Waits until an element is wanted; `false` if none will be.
     func isWanted() async -> Bool {
         await withCheckedContinuation { continuation in
             let answer: Bool? = state.withLock { state in
                 if state.isStopped { return false }
-                // Polling twice while one is on its way is wanting one.
+                // Polling twice before an element arrives asks for only one.
                 if state.isWanted, state.element == nil {
                     state.isWanted = false
                     return true

@@ -23,7 +23,7 @@ extension BLEStream<Int> {
             waker in
             let alarm = Alarm(timeline: timeline, waker: waker)
             let start = timeline.now
-            // How many periods the consumer knows to be over.
+            // The number of periods that were reported to the consumer.
             var told = 0
             var isStopped = false
             return Cursor(

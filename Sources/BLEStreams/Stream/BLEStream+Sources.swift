@@ -74,7 +74,7 @@ extension BLEStream {
         return AsyncThrowingStream { try await pump.next() }
     }
 
-    /// Gives one iteration an isolation of its own.
+    /// Gives one iteration its own isolation.
     private actor Pump {
         private let iteration: Iteration<Element>
 
@@ -85,6 +85,6 @@ extension BLEStream {
 }
 
 extension StreamSubject {
-    /// Of streams that a program makes itself.
+    /// The subject of streams that a program makes itself.
     @usableFromInline static let values = StreamSubject(operation: "values")
 }

@@ -22,16 +22,16 @@ public import BLERadio
 public struct BLEStream<Element: Sendable>: AsyncSequence, Sendable {
     public typealias Failure = any Error
 
-    /// What the stream does, for its errors: `notifications of 2A37`.
+    /// The stream's operation, for its errors: `notifications of 2A37`.
     @usableFromInline let subject: StreamSubject
 
-    /// Where the operators take time and chance from.
+    /// The operators' source of time and randomness.
     @usableFromInline let timeline: any Timeline
 
-    /// Reads the counters of the buffer, or buffers, that the values come through last.
+    /// Reads the counters of the last buffer, or buffers, that the values pass.
     @usableFromInline let count: @Sendable () -> StreamCounters
 
-    /// Opens one iteration; the waker is called whenever polling it again may bring something.
+    /// Opens one iteration; the waker is called whenever another poll may return something.
     @usableFromInline let open: @Sendable (Waker) -> Cursor<Element>
 
     @usableFromInline
@@ -94,7 +94,8 @@ extension BLEStream {
     /// A stream whose values come through a buffer; the base of all sources.
     ///
     /// `start` is called when an iteration begins, in the consumer's context, and puts values into the mailbox from
-    /// then on, from anywhere. What it returns is called once, when the iteration is over, and undoes that.
+    /// then on, from any thread. The closure that it returns is called once, when the iteration is over, and undoes
+    /// that.
     init(
         _ subject: StreamSubject,
         timeline: any Timeline,
@@ -109,7 +110,7 @@ extension BLEStream {
         self.init(subject, timeline: timeline, count: { tally.counters }, open: open)
     }
 
-    /// A stream whose cursor is made from this one's.
+    /// A stream whose cursor is made from this stream's.
     @inlinable
     func lift<Output: Sendable>(
         _ make: @escaping @Sendable (Cursor<Element>, Waker) -> Cursor<Output>
@@ -119,11 +120,11 @@ extension BLEStream {
     }
 }
 
-/// What a stream does and on what; the beginning of its errors.
+/// A stream's operation and its object; they begin its errors.
 @usableFromInline
 struct StreamSubject: Sendable {
     /// The operation: `scan`, `notifications`.
     var operation: String
-    /// What it is done on: `2A37 of C4:F2:17:1A:1D:BB`.
+    /// The object: `2A37 of C4:F2:17:1A:1D:BB`.
     var object: String = ""
 }

@@ -1,17 +1,17 @@
-/// A queue of values, which come one by one or many at once.
+/// A queue of values, which arrive one by one or many at once.
 ///
-/// What comes at once is kept as it came: nothing is copied, and whoever brought it has nothing more to do with the
-/// values, each of which may share what other threads count references to.
+/// Values that arrive together are kept in their array: nothing is copied, and the caller changes no reference counts of
+/// values, which they may share with other threads.
 struct Backlog<Element> {
-    /// From how many on it is worth keeping them as they came.
+    /// The smallest number of values that is kept in its array.
     private static var smallestBurst: Int { 8 }
 
-    /// What came at once and is first in line, from ``position`` on; then what came after that.
+    /// The first array in line, from ``position`` on; then the arrays that arrived after it.
     private var burst: [Element] = []
     private var position: Int32 = 0
     private var elementCount: Int32 = 0
     private var bursts = Ring<[Element]>()
-    /// What came one by one, after all bursts.
+    /// The values that arrived one by one, after all arrays.
     private var single = Ring<Element>()
 
     private(set) var count: Int {
@@ -31,7 +31,7 @@ struct Backlog<Element> {
         count += elements.count
     }
 
-    /// Appends what came at once. It is kept whole until its last value is taken.
+    /// Appends values that arrived together. Their array is kept until its last value is taken.
     mutating func append(burst elements: [Element]) {
         guard elements.count >= Self.smallestBurst else { return append(contentsOf: elements) }
         if !single.isEmpty {
@@ -46,7 +46,7 @@ struct Backlog<Element> {
         guard count > 0 else { return nil }
         count -= 1
         while Int(position) == burst.count {
-            // The storage of what came one by one is used again, that of a burst is not.
+            // The storage of single values is reused, that of a burst isn't.
             guard let next = bursts.popFirst() else { return single.popFirst() }
             (burst, position) = (next, 0)
         }
@@ -57,7 +57,7 @@ struct Backlog<Element> {
         return burst[Int(position)]
     }
 
-    /// Gives memory back that only a large backlog needs; to be called when it is empty.
+    /// Releases memory that only a large backlog needs; call it when the queue is empty.
     mutating func shrink() {
         if single.capacity > 4096 { single = Ring() }
         if bursts.capacity > 64 { bursts = Ring() }

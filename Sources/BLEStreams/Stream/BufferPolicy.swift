@@ -24,10 +24,10 @@ public enum BufferPolicy: Hashable, Sendable {
         }
     }
 
-    /// What a buffer can count.
+    /// The largest number that a buffer can count.
     private static let most = Int(Int32.max)
 
-    /// Whether a value that waits will be delivered, whatever comes later.
+    /// Whether a waiting value will be delivered, whatever arrives later.
     var keepsWhatItHas: Bool {
         if case .newest = self { false } else { true }
     }

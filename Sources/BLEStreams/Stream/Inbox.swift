@@ -2,19 +2,19 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Values that one consumer takes one at a time, waiting or not; bounded.
+/// Values that one consumer takes one at a time, with or without waiting; the number is limited.
 ///
-/// Who waits is woken, and takes the value then: a wait that is over in the same moment, since its limit has passed or its
-/// task was cancelled, takes nothing with it.
+/// A waiting consumer is woken and then takes the value: a wait that ends at the same moment, because of its limit or
+/// its cancellation, takes no value with it.
 final class Inbox<Element: Sendable>: Sendable {
     private struct State {
         var elements = Ring<Element>()
-        /// Who waits, by the number of the wait: what undoes one may come when the next has begun.
+        /// The waiting consumer, with the number of the wait: undoing one may come after the next has begun.
         var waiter: (number: Int, wake: @Sendable () -> Void)?
         var lastWait = 0
         var end: (any Error)?
 
-        /// The next element, or the end behind all; `nil` where there is neither yet.
+        /// The next element, or the end after all of them; `nil` if there is neither yet.
         mutating func next() -> Result<Element, any Error>? {
             elements.popFirst().map { .success($0) } ?? end.map { .failure($0) }
         }
@@ -29,7 +29,7 @@ final class Inbox<Element: Sendable>: Sendable {
         self.capacity = capacity
     }
 
-    /// Puts an element in; one too many ends it.
+    /// Adds an element; one too many ends it.
     func send(_ element: Element) {
         let waiter = state.withLock { state in
             guard state.end == nil else { return state.waiter.take() }
@@ -42,7 +42,7 @@ final class Inbox<Element: Sendable>: Sendable {
         waiter?.wake()
     }
 
-    /// Ends it, behind what is in; or at once, without that.
+    /// Ends it after the elements it has; or immediately, without them.
     func finish(_ error: any Error, droppingElements: Bool = false) {
         let (waiter, dropped) = state.withLock { state in
             let dropped = droppingElements ? state.elements : Ring()
@@ -54,7 +54,7 @@ final class Inbox<Element: Sendable>: Sendable {
         withExtendedLifetime(dropped) {}
     }
 
-    /// Drops what is of no use any more.
+    /// Drops elements that are no longer of use.
     func removeAll(where isStale: (Element) -> Bool) {
         state.withLock { state in
             var kept = Ring<Element>()
@@ -63,12 +63,12 @@ final class Inbox<Element: Sendable>: Sendable {
         }
     }
 
-    /// The next element if it is there.
+    /// The next element, if there is one.
     func take() -> Element? { state.withLock { $0.elements.popFirst() } }
 
     /// The next element.
     ///
-    /// - Throws: what ended it; `limit`'s error; `CancellationError`.
+    /// - Throws: the error that ended it; `limit`'s error; `CancellationError`.
     func next(limit: (duration: Duration, error: @Sendable () -> any Error)? = nil) async throws -> Element {
         try Task.checkCancellation()
         let deadline = limit.map { timeline.now + $0.duration }
@@ -79,7 +79,7 @@ final class Inbox<Element: Sendable>: Sendable {
         }
     }
 
-    /// Waits until there is an element or the end, which somebody may be quicker to take out.
+    /// Waits until there is an element or the end; another caller may take it first.
     private func news(limit: (Duration, @Sendable () -> any Error)?) async throws {
         try await reply(on: timeline, limit: limit) { (finish: @escaping @Sendable (Result<Void, any Error>) -> Void) in
             let number: Int? = state.withLock { state in
@@ -97,7 +97,7 @@ final class Inbox<Element: Sendable>: Sendable {
     }
 
     private func stopWaiting(_ number: Int) {
-        // Let go of outside the lock.
+        // Released outside the lock.
         let waiter = state.withLock { $0.waiter?.number == number ? $0.waiter.take() : nil }
         withExtendedLifetime(waiter) {}
     }

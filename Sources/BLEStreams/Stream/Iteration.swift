@@ -1,11 +1,11 @@
 /// The end of a chain of operators, where the consumer waits.
 @usableFromInline
 final class Iteration<Element: Sendable> {
-    // Unchecked, both: an iteration belongs to one consumer, who calls one function at a time.
+    // Both unchecked: an iteration belongs to one consumer, who calls one function at a time.
     @exclusivity(unchecked)
     @usableFromInline private(set) var isOver = false
 
-    /// Asks the open cursor; `nil` before the start and after the end.
+    /// Polls the open cursor; `nil` before the start and after the end.
     @exclusivity(unchecked)
     @usableFromInline private(set) var poll: (() throws -> Polled<Element>)?
 
@@ -20,7 +20,8 @@ final class Iteration<Element: Sendable> {
     func next() async throws -> Element? {
         guard !isOver else { return nil }
         do {
-            // Also where there is always an element: a source that never pauses can be left all the same.
+            // Even if there is always an element: cancellation must also end the iteration of a source that never
+            // pauses.
             try Task.checkCancellation()
             let poll = poll ?? begin()
             var isListening = false
@@ -54,7 +55,7 @@ final class Iteration<Element: Sendable> {
         return cursor.poll
     }
 
-    /// Undoes what opening did, and lets go of everything.
+    /// Undoes what opening did, and releases everything.
     @usableFromInline
     func end() {
         isOver = true

@@ -1,13 +1,13 @@
 import BLEProtocol
 import Synchronization
 
-/// The buffer between a source, which never waits, and one consumer, who takes all that has come in one wake-up.
+/// The buffer between a source, which never waits, and one consumer, who takes all waiting values in one wake-up.
 final class Mailbox<Element: Sendable>: Sendable {
     private struct State {
         var buffer = Backlog<Element>()
-        /// How many elements have left the buffer: the number of the one that is first in it now.
+        /// How many elements have left the buffer: the number of its first element.
         var first = 0
-        /// The gap before the first element, and the gaps behind it, each with the number of the element that follows.
+        /// The gap before the first element, and the gaps after it, each with the number of the element that follows.
         var gap: StreamGap?
         var laterGaps = Ring<(number: Int, gap: StreamGap)>()
 
@@ -22,7 +22,7 @@ final class Mailbox<Element: Sendable>: Sendable {
     private enum End {
         case finished
         case failed(any Error)
-        /// The consumer has left: nothing counts any more.
+        /// The consumer has left: nothing is counted any more.
         case closed
     }
 
@@ -32,7 +32,7 @@ final class Mailbox<Element: Sendable>: Sendable {
     private let tally: Tally?
     private let state = Mutex(State())
 
-    /// How many elements the consumer has taken in one go and not used yet. They still count as waiting.
+    /// How many elements the consumer has taken together and not used yet. They still count as waiting.
     private let inHand = Atomic(0)
 
     init(
@@ -47,7 +47,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         self.tally = tally
     }
 
-    /// What has happened to the values so far.
+    /// The counts of the values so far.
     var counters: StreamCounters {
         state.withLock { state in
             var counters = StreamCounters()
@@ -63,17 +63,17 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     // MARK: - The source's side
 
-    /// Puts a value in; never waits. After the end it is dropped, and the answer is `false`.
+    /// Adds a value; never waits. After the end the value is dropped, and the result is `false`.
     @discardableResult
     func send(_ element: Element) -> Bool { send(contentsOf: CollectionOfOne(element)) }
 
-    /// Puts several values in, with one lock and one wake-up; `false` when the stream is over now.
+    /// Adds several values, with one lock and one wake-up; `false` if the stream is over now.
     @discardableResult
     func send(contentsOf elements: some Collection<Element>) -> Bool {
         woken(put(elements) { $0.append(contentsOf: $1) })
     }
 
-    /// Puts values in that came at once, and are kept in the array that they came in.
+    /// Adds values that arrived together, and keeps them in their array.
     @discardableResult
     func send(burst elements: [Element]) -> Bool { woken(put(burst: elements)) }
 
@@ -82,32 +82,32 @@ final class Mailbox<Element: Sendable>: Sendable {
         return !put.isOver
     }
 
-    /// What became of values that were put in.
+    /// The result of adding values.
     struct Put {
-        /// Whether the consumer has to be told, by ``Mailbox/wake()``.
+        /// Whether the consumer must be told, with ``Mailbox/wake()``.
         var mustWake = false
         /// Whether the stream is over now.
         var isOver = true
     }
 
-    /// Puts values in like ``send(contentsOf:)``, and wakes nobody: for a source that holds a lock meanwhile.
+    /// Adds values like ``send(contentsOf:)``, without a wake-up: for a source that holds a lock meanwhile.
     func put(contentsOf elements: some Collection<Element>) -> Put { put(elements) { $0.append(contentsOf: $1) } }
 
-    /// Puts values in like ``send(burst:)``, and wakes nobody: for a source that holds a lock meanwhile.
+    /// Adds values like ``send(burst:)``, without a wake-up: for a source that holds a lock meanwhile.
     func put(burst elements: [Element]) -> Put {
-        // Those that may be displaced are kept one by one: a burst would go on holding them.
+        // Values that may be displaced are kept one by one: their array would retain them.
         guard policy.keepsWhatItHas else { return put(contentsOf: elements) }
         return put(elements) { $0.append(burst: $1) }
     }
 
-    /// Tells the consumer that something was put in; to be called without a lock.
+    /// Tells the consumer that something was added; call it without a lock.
     func wake() { waker.wake() }
 
     private func put<Elements: Collection<Element>>(
         _ elements: Elements,
         append: (inout Backlog<Element>, Elements) -> Void
     ) -> Put {
-        // Destroyed outside the lock: what values hold may have a `deinit` of its own.
+        // Destroyed outside the lock: a value may have a `deinit` of its own.
         var displaced: [Element] = []
         var result = Put()
         result.mustWake = alter { state in
@@ -140,16 +140,16 @@ final class Mailbox<Element: Sendable>: Sendable {
             state.first += 1
             state.buffer.append(element)
             mergeGapsAtFront(of: &state, with: StreamGap(dropped: 1))
-        // No memory is that large; were there one, what it has no room for is told all the same.
+        // No memory is that large; if one were, what didn't fit would be reported all the same.
         case .unbounded, .oldest: addGap(StreamGap(dropped: 1), to: &state)
         case .fail(let capacity): state.end = .failed(BLEError.bufferOverflow(subject, capacity: capacity))
         }
     }
 
-    /// Says that values were dropped before they came here, as many as the kernel says.
+    /// Records values that were dropped before they arrived here, as the kernel reports them.
     func lost(_ count: Int) { if put(lost: count) { wake() } }
 
-    /// Says so like ``lost(_:)``, and wakes nobody: whether the consumer has to be told.
+    /// As ``lost(_:)``, without a wake-up; returns whether the consumer must be told.
     func put(lost count: Int) -> Bool {
         guard count > 0 else { return false }
         return alter { state in
@@ -159,20 +159,20 @@ final class Mailbox<Element: Sendable>: Sendable {
         }
     }
 
-    /// Says that nothing could be received for a while, until now.
+    /// Records that nothing could be received for some time, until now.
     func interrupted(by reason: any Error, for duration: Duration) {
         pass(StreamGap(reason: reason, duration: duration))
     }
 
-    /// Passes on a gap that somebody else has counted.
+    /// Passes on a gap that was counted elsewhere.
     func pass(_ gap: StreamGap) { if put(gap) { wake() } }
 
-    /// Passes it on like ``pass(_:)``, and wakes nobody: whether the consumer has to be told.
+    /// As ``pass(_:)``, without a wake-up; returns whether the consumer must be told.
     func put(_ gap: StreamGap) -> Bool {
         alter { state in addGap(gap, to: &state) }
     }
 
-    /// Ends the stream after what is in the buffer; with an error, or without.
+    /// Ends the stream after the values in the buffer, with an error or without.
     func finish(throwing error: (any Error)? = nil) {
         let mustWake = alter { state in
             if state.end == nil { state.end = error.map(End.failed) ?? .finished }
@@ -180,7 +180,8 @@ final class Mailbox<Element: Sendable>: Sendable {
         if mustWake { wake() }
     }
 
-    /// Changes the state unless the consumer has left; whether it has to be woken, since there was nothing before.
+    /// Changes the state unless the consumer has left; returns whether it must be woken, since there was nothing
+    /// before.
     private func alter(_ body: (inout State) -> Void) -> Bool {
         state.withLock { state in
             if case .closed = state.end { return false }
@@ -192,7 +193,8 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     // MARK: - Gaps
 
-    /// Adds a gap behind all that is in the buffer. No two stand at one place, so they are no more than elements.
+    /// Adds a gap after all that is in the buffer. Gaps at one place are merged, so there are no more gaps than
+    /// elements.
     private func addGap(_ gap: StreamGap, to state: inout State) {
         guard state.end == nil else { return }
         let number = state.first + state.buffer.count
@@ -214,14 +216,14 @@ final class Mailbox<Element: Sendable>: Sendable {
 
     // MARK: - The consumer's side
 
-    /// The consumer's view; made once. `onClose` is called once, and undoes what opening the source did.
+    /// The consumer's cursor; made once. `onClose` is called once, and undoes what opening the source did.
     func cursor(onClose: @escaping () -> Void = {}) -> Cursor<Element> {
         tally?.began(self) { [self] in counters }
         let consumer = Consumer(mailbox: self, onClose: onClose)
         return Cursor(poll: { try consumer.poll() }, stop: consumer.stop, close: consumer.close)
     }
 
-    /// Holds what the consumer took in one go and has not used yet.
+    /// The elements that the consumer has taken together and not used yet.
     private final class Consumer {
         private let mailbox: Mailbox
         // Unchecked: a cursor belongs to one consumer, who calls one function at a time.
@@ -252,7 +254,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         }
     }
 
-    /// The next element. Where what waits is never displaced, the rest of the buffer comes with it in `values`.
+    /// The next element. If waiting values are never displaced, `values` receives the rest of the buffer.
     private func take(_ values: inout Backlog<Element>) throws -> Polled<Element> {
         try state.withLock { state in
             if !state.laterGaps.isEmpty { mergeGapsAtFront(of: &state) }
@@ -270,7 +272,7 @@ final class Mailbox<Element: Sendable>: Sendable {
             }
             switch state.end {
             case nil:
-                // A burst is no reason to keep its memory for ever.
+                // The memory of a burst isn't kept forever.
                 state.buffer.shrink()
                 values.shrink()
                 return .pending
@@ -280,7 +282,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         }
     }
 
-    /// The consumer has left: what is still here is dropped, and counted.
+    /// The consumer has left: waiting values are dropped and counted.
     private func close() {
         // The old state is destroyed outside the lock.
         _ = state.withLock { state in

@@ -2,8 +2,8 @@
 @usableFromInline
 struct Ring<Element> {
     @usableFromInline var storage: [Element?] = []
-    // Half words: several queues belong to each subscription, of which a process may have ten thousand. Whoever puts
-    // something in has a bound that they can count.
+    // Half words: several queues belong to each subscription, of which a process may have ten thousand. Callers limit
+    // their number of elements to what these can count.
     @usableFromInline var headPosition: Int32 = 0
     @usableFromInline var elementCount: Int32 = 0
 
@@ -22,7 +22,7 @@ struct Ring<Element> {
 
     @inlinable var isEmpty: Bool { count == 0 }
 
-    /// For how many elements there is room.
+    /// The number of elements that it has room for.
     @inlinable var capacity: Int { storage.count }
 
     @inlinable var first: Element? { isEmpty ? nil : storage[head] }
@@ -61,7 +61,7 @@ struct Ring<Element> {
         return element
     }
 
-    /// Puts an element in the place of the last one; of an empty queue nothing is replaced.
+    /// Replaces the last element; does nothing if the queue is empty.
     @inlinable
     mutating func replaceLast(with element: Element) {
         if !isEmpty { storage[wrapped(head + count - 1)] = element }

@@ -20,7 +20,7 @@ public struct StreamCounters: Hashable, Sendable {
     /// All zero.
     public init() {}
 
-    /// Counts what happened elsewhere too, as of one stream.
+    /// Adds other counts, as if they were of the same stream.
     mutating func add(_ other: StreamCounters) {
         received += other.received
         delivered += other.delivered
@@ -29,12 +29,12 @@ public struct StreamCounters: Hashable, Sendable {
     }
 }
 
-/// Keeps the counters of one stream: those of its open iterations, and the sum of those that are over.
+/// The counters of one stream: those of its open iterations, and the sum of the finished ones.
 @usableFromInline
 final class Tally: Sendable {
     private struct State {
         var past = StreamCounters()
-        /// One, as a rule: no reason for a table.
+        /// There is usually only one: no need for a table.
         var open: [(key: ObjectIdentifier, counters: @Sendable () -> StreamCounters)] = []
     }
 
@@ -52,12 +52,12 @@ final class Tally: Sendable {
         }
     }
 
-    /// An iteration has begun; `key` lives as long as it.
+    /// An iteration has begun; `key` lives as long as the iteration.
     func began(_ key: AnyObject, _ counters: @escaping @Sendable () -> StreamCounters) {
         state.withLock { $0.open.append((ObjectIdentifier(key), counters)) }
     }
 
-    /// An iteration is over, and its counters change no more.
+    /// An iteration is over, and its counters no longer change.
     func ended(_ key: AnyObject) {
         state.withLock { state in
             guard let index = state.open.firstIndex(where: { $0.key == ObjectIdentifier(key) }) else { return }

@@ -11,14 +11,14 @@ public struct StreamGap: Sendable {
     /// Values that the peer sent while there was no link are not counted.
     public var dropped: Int
 
-    /// Describes a gap.
+    /// Makes a gap.
     package init(reason: (any Error)? = nil, duration: Duration = .zero, dropped: Int = 0) {
         self.reason = reason
         self.duration = duration
         self.dropped = dropped
     }
 
-    /// One gap made of two that follow each other with no value in between.
+    /// Merges two gaps that have no value between them.
     func merged(with next: StreamGap) -> StreamGap {
         StreamGap(
             reason: reason ?? next.reason,

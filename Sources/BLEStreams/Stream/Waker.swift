@@ -1,22 +1,22 @@
 import Synchronization
 
-/// Wakes the consumer of one iteration; may be called from anywhere, and by several sources and timers.
+/// Wakes the consumer of one iteration; may be called from any thread, and by several sources and timers.
 ///
-/// However often it is woken before it looks, the consumer wakes up once and finds all that has come; while it is busy,
-/// waking it changes nothing.
+/// However often it is woken before it polls, the consumer wakes up once and finds everything that has arrived; waking
+/// it while it is busy has no effect.
 ///
-/// A source puts its news in place under its lock, and wakes then; the consumer listens first, and polls then, under
-/// the same lock. So either the poll finds the news, or the waking finds a consumer that listens: none is lost.
+/// A source stores its news under its lock, and then wakes; the consumer first listens and then polls, under the same
+/// lock. So either the poll finds the news, or the wake-up finds a listening consumer: none is lost.
 ///
-/// It is one continuation and no `AsyncThrowingStream` without values, which took 9,000 instructions more each time:
-/// most notifications come one at a time, and that was more than a third of all that is done for one.
+/// It is a single continuation, not an `AsyncThrowingStream` without values, which took 9,000 more instructions each
+/// time: most notifications arrive one at a time, and that was more than a third of all work for one.
 @usableFromInline
 final class Waker: Sendable {
-    /// What the consumer does.
+    /// The consumer's state.
     private enum Consumer {
         /// It has not asked to be woken.
         case busy
-        /// It looks for the last time before it waits.
+        /// It polls for the last time before it waits.
         case listening
         /// It was woken before it waited.
         case woken
@@ -32,7 +32,7 @@ final class Waker: Sendable {
 
     init() { forward = nil }
 
-    /// For an operator with several upstreams or consumers: each waking calls the closure, and nobody waits.
+    /// For an operator with several upstreams or consumers: each wake-up calls the closure, and nobody waits.
     init(_ forward: @escaping @Sendable () -> Void) { self.forward = forward }
 
     /// Makes the consumer poll again.
@@ -53,7 +53,7 @@ final class Waker: Sendable {
         waiting?.resume(returning: true)
     }
 
-    /// To be called before the last poll before waiting: what happens from now on wakes.
+    /// Called before the last poll before waiting: later news wakes the consumer.
     @usableFromInline
     func listen() {
         consumer.withLock { consumer in
@@ -62,13 +62,14 @@ final class Waker: Sendable {
         }
     }
 
-    /// Waits until it is woken; once for all that happened since `listen()`.
+    /// Waits until it is woken; once for all news since `listen()`.
     ///
-    /// - Throws: `CancellationError` where the waiting task is cancelled.
+    /// - Throws: `CancellationError` if the waiting task is cancelled.
     @usableFromInline
     func wait(isolation actor: isolated (any Actor)? = #isolation) async throws {
         let isWoken = await withTaskCancellationHandler {
-            // Captured, it makes the closure the actor's: else a wait on the main actor takes two changes of thread more.
+            // Capturing it isolates the closure to the actor: otherwise a wait on the main actor takes two more changes
+            // of thread.
             _ = actor
             return await withUnsafeContinuation { continuation in
                 let outcome = consumer.withLock { consumer -> Bool? in

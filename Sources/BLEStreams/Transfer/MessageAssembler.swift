@@ -1,22 +1,22 @@
-/// Puts chunks together until messages are complete; a value without time or I/O.
+/// Assembles chunks into messages; a value without time or I/O.
 ///
-/// After each chunk it is asked for messages until there is none. Its work is linear in what the peer sends: an octet
-/// is looked at once for each octet of the mark, and copied twice at most.
+/// After each chunk, take messages until there are none. The work is linear in what the peer sends: an octet is
+/// compared once for each octet of the mark, and copied twice at most.
 struct MessageAssembler {
-    /// Why no message can come any more.
+    /// No further message is possible.
     struct TooLong: Error, Equatable {
-        /// What had been received of the message.
+        /// The received part of the message.
         var received: [UInt8]
     }
 
     private let rule: EndMark.Rule
     private let maximumSize: Int
     private var buffer: [UInt8] = []
-    /// Where in `buffer` the message under way begins.
+    /// Where the current message begins in `buffer`.
     private var start = 0
-    /// Up to where `buffer` has been searched for a delimiter.
+    /// How far `buffer` has been searched for a delimiter.
     private var searched = 0
-    /// Whether the chunk that is the mark has come.
+    /// Whether the chunk that is the mark has arrived.
     private var isMarked = false
 
     init(_ mark: EndMark, maximumSize: Int) {
@@ -24,16 +24,16 @@ struct MessageAssembler {
         self.maximumSize = maximumSize
     }
 
-    /// What belongs to no complete message yet.
+    /// The octets that belong to no complete message yet.
     var unfinished: [UInt8]? { start == buffer.count ? nil : Array(buffer[start...]) }
 
-    /// Takes a chunk.
+    /// Adds a chunk.
     mutating func append(_ chunk: some Collection<UInt8>) {
         if case .ownChunk(let mark) = rule, chunk.elementsEqual(mark) {
             isMarked = true
             return
         }
-        // What is left lies behind the last mark, so it came with the last chunk: there is little to move.
+        // What remains follows the last mark, so it came with the last chunk: there is little to move.
         buffer.removeFirst(start)
         searched -= start
         start = 0
@@ -42,7 +42,7 @@ struct MessageAssembler {
 
     /// The next complete message, if there is one.
     ///
-    /// - Throws: `TooLong` when the one under way can't come any more; those before it have been handed out.
+    /// - Throws: `TooLong` if the current message is too long; those before it have been returned.
     mutating func next() throws(TooLong) -> [UInt8]? {
         switch rule {
         case .endOfChunk(let mark): try next(endingWith: mark)
@@ -52,7 +52,7 @@ struct MessageAssembler {
         }
     }
 
-    /// Forgets the message under way.
+    /// Drops the current message.
     mutating func reset() { self = MessageAssembler(EndMark(rule: rule), maximumSize: maximumSize) }
 
     private func check(_ size: Int) throws(TooLong) {
@@ -66,7 +66,7 @@ struct MessageAssembler {
 
     private mutating func next(endingWith mark: [UInt8]) throws(TooLong) -> [UInt8]? {
         guard buffer.count >= mark.count, buffer[(buffer.count - mark.count)...].elementsEqual(mark) else {
-            // The tail may still turn out to be the beginning of the mark.
+            // The tail may still be the beginning of the mark.
             try check(buffer.count - (mark.count - 1))
             return nil
         }
@@ -110,7 +110,7 @@ struct MessageAssembler {
             let place = order == .bigEndian ? index : octets - 1 - index
             length = length << 8 | UInt64(buffer[start + place])
         }
-        // Compared before it is converted: a peer may send any number.
+        // Compared before the conversion: a peer may send any number.
         guard length <= UInt64(maximumSize) else { throw TooLong(received: Array(buffer[start...])) }
         let end = start + octets + Int(length)
         guard buffer.count >= end else { return nil }

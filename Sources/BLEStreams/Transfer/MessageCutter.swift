@@ -1,20 +1,20 @@
-/// Cuts a message into chunks of which only the last one ends the message for whoever receives them.
+/// Cuts a message into chunks so that a receiver finds its end only in the last one.
 enum MessageCutter {
     /// Why a message can't be sent with its end mark.
     enum Refusal: Error, Equatable {
         /// The mark doesn't fit into a chunk.
         case markTooLong(octets: Int, limit: Int)
-        /// However it is cut, data would be taken for the mark.
+        /// However the message is cut, data would look like the mark.
         case looksLikeMark
-        /// The delimiter would be found here, before the message's end.
+        /// The delimiter occurs here, before the end of the message.
         case containsMark(at: Int)
-        /// The number of its octets has no room in the length in front of it.
+        /// Its length doesn't fit into the length prefix.
         case tooLong(lengthOctets: Int)
     }
 
-    /// The chunks, in order, none of them empty; the end mark is part of the last one, or is the last one.
+    /// The chunks, in order, none of them empty; the end mark is the last one or a part of it.
     ///
-    /// - Parameter limit: the longest chunk, 20 octets or more: what the smallest MTU has room for.
+    /// - Parameter limit: the longest chunk, 20 octets or more, which the smallest MTU allows.
     static func chunks(
         of message: [UInt8],
         endingWith mark: EndMark,
@@ -28,7 +28,7 @@ enum MessageCutter {
         }
     }
 
-    /// No chunk of data is the mark: one that would be is shorter by an octet, with which the next one begins.
+    /// No chunk of data equals the mark: one that would is an octet shorter, and the next one begins with that octet.
     private static func chunks(
         of message: [UInt8],
         closedBy mark: [UInt8],
@@ -39,7 +39,7 @@ enum MessageCutter {
         var rest = message[...]
         while !rest.isEmpty {
             var count = min(limit, rest.count)
-            // A mark of one octet can't be cut: it must not be all that is left.
+            // A mark of one octet can't be cut: an octet equal to it must not remain alone.
             let leavesMark = rest.count == count + 1 && rest.suffix(1).elementsEqual(mark)
             if count > 1, leavesMark || rest.prefix(count).elementsEqual(mark) { count -= 1 }
             let chunk = rest.prefix(count)
@@ -50,8 +50,8 @@ enum MessageCutter {
         return chunks + [mark[...]]
     }
 
-    /// The message and the mark behind it, cut nowhere behind octets that end in the mark but at the end; the mark itself
-    /// stays whole, for receivers that look at one chunk alone.
+    /// The message followed by the mark, never cut after octets that end in the mark except at the end; the mark itself
+    /// stays whole, for receivers that compare single chunks.
     private static func chunks(
         of message: [UInt8],
         endingIn mark: [UInt8],
@@ -66,7 +66,7 @@ enum MessageCutter {
         var chunks: [ArraySlice<UInt8>] = []
         var start = 0
         while start < octets.count {
-            // The farthest place is the best one: from there every place is within reach that is from a nearer one.
+            // The farthest place is the best: it reaches every place that a nearer one reaches.
             var end = min(start + limit, octets.count)
             while end > start, !mayCut(at: end) { end -= 1 }
             guard end > start else { throw .looksLikeMark }
@@ -82,7 +82,7 @@ enum MessageCutter {
         _ limit: Int
     ) throws(Refusal) -> [ArraySlice<UInt8>] {
         let octets = message + mark
-        // The mark's own beginning may make one with the message's end.
+        // The end of the message and the beginning of the mark may together form a mark.
         for place in octets.indices where octets[place] == mark[0] && octets[place...].starts(with: mark) {
             guard place == message.count else { throw .containsMark(at: place) }
             break

@@ -71,7 +71,7 @@ extension PeripheralServer {
         }
     }
 
-    /// What centrals write, and at which place the first chunk of one was dropped.
+    /// The chunks that centrals write, and for each central the place where one was first dropped.
     private func chunks(to name: CharacteristicSelector) -> BLEStream<Incoming> {
         let subject = StreamSubject(operation: "messages", object: "to \(name)")
         return BLEStream(subject, timeline: radio.timeline, buffer: .unbounded) { mailbox in
@@ -100,24 +100,24 @@ extension PeripheralServer {
 
 private enum Incoming: Sendable {
     case write(Waiting<PeripheralServer.WriteRequest>)
-    /// A chunk of it was dropped here.
+    /// A chunk of this central was dropped here.
     case broken(ConnectedCentral)
 }
 
-/// Why a central's messages can't be put together.
+/// Why a central's messages can't be assembled.
 private enum Fault {
     case tooLong(Int)
     case dropped
 }
 
-/// The messages under way, of each central by itself.
+/// The unfinished messages, separately for each central.
 private struct Assemblies {
     private struct Assembly {
         let central: ConnectedCentral
         var assembler: MessageAssembler
     }
 
-    /// Complete, the newest first.
+    /// Complete messages, the newest first.
     var ready: [PeripheralServer.CentralMessage] = []
     private let mark: EndMark
     private let maximumSize: Int
@@ -128,10 +128,10 @@ private struct Assemblies {
         self.maximumSize = maximumSize
     }
 
-    /// Takes a chunk; the answer is whether the message has grown too long.
+    /// Adds a chunk; returns whether the message has grown too long.
     mutating func take(_ write: PeripheralServer.WriteRequest) -> Bool {
         let central = write.central
-        // What it has written before it was given up.
+        // Written before its link was dropped for an error.
         guard central.bearer.end?.kind != .protocolViolation else { return false }
         var assembly = underWay[central.id] ?? begin(central)
         assembly.assembler.append(write.value)
@@ -149,7 +149,7 @@ private struct Assemblies {
 
     mutating func forget(_ central: ConnectedCentral) { underWay[central.id] = nil }
 
-    /// A central's first chunk; those who have left are forgotten.
+    /// Begins with a central's first chunk; centrals that have left are removed.
     private mutating func begin(_ central: ConnectedCentral) -> Assembly {
         underWay = underWay.filter { $0.value.central.bearer.end == nil }
         return Assembly(central: central, assembler: MessageAssembler(mark, maximumSize: maximumSize))

@@ -48,7 +48,7 @@ extension PeripheralServer {
         let object = "of \(key.reference) to \(central)"
         let limit = central.maximumValueLength
         let chunks = try chunks(of: message, endingWith: mark, limit: limit, object: object)
-        // Before any of it is sent.
+        // Before anything is sent.
         let handle = try handle(of: key.reference.selector, 0, .notify, operation: "send")
         var teller = SendingProgress(of: message.count, on: radio.timeline)
         for chunk in chunks {
@@ -60,7 +60,7 @@ extension PeripheralServer {
     }
 }
 
-/// How much of a message is sent, as its sender is told.
+/// The progress of a message, as its sender sees it.
 private struct SendingProgress {
     private let total: Int
     private let timeline: any Timeline
@@ -73,7 +73,7 @@ private struct SendingProgress {
         meter = ProgressMeter(start: timeline.now, completed: 0)
     }
 
-    /// So many octets more, the mark's or the length's among them.
+    /// Adds octets, including those of the mark or the length.
     mutating func add(_ octets: Int, _ tell: (CommandProgress) -> Void) {
         completed += octets
         if completed < total { say(completed, tell) }
@@ -88,7 +88,7 @@ private struct SendingProgress {
 }
 
 extension ConnectedCentral {
-    /// How many chunks of a message wait for the radio.
+    /// How many chunks of a message may wait for the radio.
     private static let window = 16
 
     fileprivate func sendChunk(_ handle: UInt16, _ chunk: [UInt8], object: String) async throws {
@@ -98,7 +98,7 @@ extension ConnectedCentral {
         }
     }
 
-    /// Waits until the radio has taken every notification that waits now.
+    /// Waits until the radio has taken every waiting notification.
     fileprivate func waitUntilTaken(object: String) async throws {
         while true {
             let seen = state.withLock { $0.emptiness.news }
