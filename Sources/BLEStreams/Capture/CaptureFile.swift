@@ -3,9 +3,9 @@ import CLibrary
 @preconcurrency import Dispatch
 import Synchronization
 
-/// The octets of a recording on their way to the disk: taken at once, written by a queue of its own.
+/// The octets of a recording on their way to disk: taken immediately, written by a queue.
 final class CaptureFile: Sendable {
-    /// Octets that are in the file's order already, and may still turn out not to belong to it.
+    /// Octets in their place in the file that may yet be dropped.
     private struct Piece {
         var octets: [UInt8]
         var isSettled: Bool
@@ -21,9 +21,9 @@ final class CaptureFile: Sendable {
         var isClosed = false
     }
 
-    /// What may wait for a slow disk, in octets.
+    /// How many octets may wait for a slow disk.
     static let room = 16 << 20
-    /// When so many octets wait, they are written without delay.
+    /// At this number of waiting octets, they are written without delay.
     private static let haste = 64 << 10
     private static let delay = DispatchTimeInterval.milliseconds(300)
 
@@ -47,11 +47,12 @@ final class CaptureFile: Sendable {
 
     // MARK: - Taking octets
 
-    /// Puts octets at the end; whether there was room.
+    /// Adds octets at the end; returns whether there was room.
     @discardableResult
     func append(_ octets: [UInt8]) -> Bool { add(octets, isSettled: true) != nil }
 
-    /// Keeps a place at the end for octets, until ``settle(_:isKept:)`` says what becomes of them; `nil`: no room.
+    /// Reserves a place at the end for octets, until ``settle(_:isKept:)`` keeps or drops them; `nil` if there is no
+    /// room.
     func reserve(_ octets: [UInt8]) -> Int? { add(octets, isSettled: false) }
 
     func settle(_ place: Int, isKept: Bool) {
@@ -66,7 +67,7 @@ final class CaptureFile: Sendable {
         }
     }
 
-    /// After an error or the end everything is taken, and nothing kept.
+    /// After an error or the end, everything is accepted and nothing is kept.
     private func add(_ octets: [UInt8], isSettled: Bool) -> Int? {
         let (place, wait): (Int?, DispatchTimeInterval?) = state.withLock { state in
             guard !state.isClosed, state.failure == nil else { return (-1, nil) }
@@ -86,7 +87,7 @@ final class CaptureFile: Sendable {
 
     // MARK: - Writing, on the queue
 
-    /// Writes everything up to the first piece whose fate is not known.
+    /// Writes everything up to the first piece that isn't settled.
     private func writeSettled() {
         let octets = state.withLock { state in
             let settled = state.pieces.prefix(while: \.isSettled)
@@ -131,7 +132,7 @@ final class CaptureFile: Sendable {
         if let failure { throw failure }
     }
 
-    /// Writes the rest and closes the file, in the background; then tells what went wrong, if anything.
+    /// Writes the rest and closes the file, in the background; then reports the error, if there was one.
     ///
     /// The corresponding C function is `close`.
     func closeSoon(_ done: @escaping @Sendable (BLEError?) -> Void) {

@@ -1,8 +1,8 @@
 package import BLEProtocol
 package import BLERadio
 
-/// A radio whose ATT traffic and advertisements a ``TrafficObserver`` hears of; everything else is passed on to the radio it
-/// wraps.
+/// A radio whose ATT traffic and advertisements a ``TrafficObserver`` receives; everything else is passed on to the
+/// radio that it wraps.
 ///
 /// Programs use ``AdapterChoice/captured(in:)``, ``AdapterChoice/recorded(by:)`` and ``AdapterChoice/reporting(to:)``.
 package final class CaptureRadio: Radio {
@@ -15,14 +15,14 @@ package final class CaptureRadio: Radio {
         self.init(radio, CaptureRecorder(capture, timeline: radio.timeline))
     }
 
-    /// Has the observer hear of links made from now on, in either role, and of scan reports.
+    /// Reports links made from now on, in either role, and scan reports to the observer.
     init(_ radio: any Radio, _ observer: any TrafficObserver) {
         self.radio = radio
         recorder = observer
         adapterState = radio.observeAdapter { [recorder] info in recorder.adapter = info }
     }
 
-    /// Has the events of the radio told to the handlers of a central.
+    /// Reports the radio's events to the handlers of a central.
     func tell(_ board: EventBoard) {
         (recorder as? EventTap)?.tell(board)
         (radio as? CaptureRadio)?.tell(board)

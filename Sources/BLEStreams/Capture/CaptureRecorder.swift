@@ -2,13 +2,13 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Turns what happens on the links of one radio into records of a file.
+/// Turns the traffic of one radio's links into records of a file.
 final class CaptureRecorder: TrafficObserver {
     private struct State {
         var adapter = AdapterInfo(name: "", address: nil, state: .unknown)
-        /// Made with the first link or advertisement: by then the adapter is known.
+        /// Made with the first link or advertisement, when the adapter is known.
         var machine: ATTCapture?
-        /// Advertisements that the file had no room for, since the last one that it had.
+        /// Advertisements that the file had no room for, since the last one that was written.
         var missingReports = 0
     }
 
@@ -23,13 +23,13 @@ final class CaptureRecorder: TrafficObserver {
         self.timeline = timeline
     }
 
-    /// What is known of the adapter.
+    /// The information on the adapter.
     var adapter: AdapterInfo {
         get { state.withLock { $0.adapter } }
         set { state.withLock { $0.adapter = newValue } }
     }
 
-    /// `nil` when too many links are open at once.
+    /// `nil` if too many links are open at once.
     func linkOpened(_ radioLink: any ATTLink, _ role: ATTCapture.Role) -> LinkID? {
         let time = timeline.wallTime
         return state.withLock { state in
@@ -41,7 +41,7 @@ final class CaptureRecorder: TrafficObserver {
         }
     }
 
-    /// What makes the records; introduces the adapter where that is new.
+    /// The maker of the records; introduces the adapter if it is new.
     private func begin(_ state: inout State, local: BluetoothAddress?, _ time: ReceptionTime) -> ATTCapture {
         if let machine = state.machine { return machine }
         var info = state.adapter
@@ -61,13 +61,13 @@ final class CaptureRecorder: TrafficObserver {
         }
     }
 
-    /// Whether there was room for it.
+    /// Returns whether there was room for it.
     func received(_ pdu: ReceivedPDU, _ link: LinkID) -> Bool {
         append { $0.received(Array(pdu.bytes), on: link, time: pdu.time) }
     }
 
-    /// Hands a PDU over by the closure, and records it where it was taken. Its place in the file is before whatever
-    /// follows from it, however fast that comes.
+    /// Sends a PDU with the closure, and records it if it was taken. Its place in the file precedes everything that
+    /// follows from it, however fast that arrives.
     func send(_ pdu: [UInt8], _ link: LinkID, by send: () -> SendResult) -> (result: SendResult, hadRoom: Bool) {
         guard let machine else { return (send(), true) }
         let place = file.reserve(machine.sent(pdu, on: link, time: timeline.wallTime))
@@ -76,12 +76,12 @@ final class CaptureRecorder: TrafficObserver {
         return (result, place != nil || result != .sent)
     }
 
-    /// Notes that PDUs are missing here; whether there was room for that.
+    /// Records that PDUs are missing here; returns whether there was room for that.
     func lost(_ count: Int, _ link: LinkID) -> Bool {
         append { $0.dropped(count, on: link, time: timeline.wallTime) }
     }
 
-    /// Advertisements have come, each with its own time.
+    /// Records advertisements, each with its own time.
     func reported(_ reports: [AdvertisingReport]) {
         guard let first = reports.first else { return }
         state.withLock { state in
@@ -107,7 +107,7 @@ final class CaptureRecorder: TrafficObserver {
         }
     }
 
-    /// Notes that advertisements are missing here.
+    /// Records that advertisements are missing here.
     func reportsLost(_ count: Int) {
         let time = timeline.wallTime
         _ = append { $0.note("\(count) packets with advertisements were lost", time: time) }
@@ -119,7 +119,7 @@ final class CaptureRecorder: TrafficObserver {
 }
 
 extension DisconnectReason {
-    /// The HCI status that was told, or else the one that means the same.
+    /// The reported HCI status, otherwise the equivalent one.
     var recordedStatus: UInt8? {
         if let hciStatus { return hciStatus }
         return switch kind {

@@ -2,13 +2,13 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// A link of a radio that is recorded: passes everything on, and tells the recorder of it.
+/// A link of a recorded radio: passes everything on, and reports it to the recorder.
 final class CapturedLink: ATTLink {
     private let link: any ATTLink
     private let recorder: any TrafficObserver
-    /// Absent when too many links are open at once to be told apart in a file.
+    /// `nil` if too many links are open at once to distinguish them in a file.
     private let id: ATTCapture.LinkID?
-    /// PDUs that the file had no room for, since the last one that it had.
+    /// PDUs that the file had no room for, since the last one that was written.
     private let missing = Mutex(0)
 
     init(_ link: any ATTLink, role: ATTCapture.Role, _ recorder: any TrafficObserver) {
@@ -92,7 +92,7 @@ final class CapturedLink: ATTLink {
         missing.withLock { $0 += count }
     }
 
-    /// Stands between the radio and who takes what arrives.
+    /// Stands between the radio and the link's receiver.
     private final class Receiver: ATTLinkReceiver {
         private let link: CapturedLink
         private let receiver: any ATTLinkReceiver

@@ -1,11 +1,11 @@
 import BLEProtocol
 
-/// The last minutes of a radio's traffic, in memory: a ring of a bounded size, and what was discovered of the peers, so that
-/// what is left can be replayed.
+/// The last minutes of a radio's traffic, in memory: a ring of limited size, and the discoveries of the peers, so that
+/// the rest can be replayed.
 ///
-/// A value. It has no clock: whoever adds something says when it happened.
+/// A value without a clock: callers pass the time.
 struct FlightLog {
-    /// Something that happened on a link, or beside.
+    /// An event on a link, or of the radio.
     enum Event {
         case opened(peer: BluetoothAddress, ATTCapture.Role)
         case pdu([UInt8], isSent: Bool)
@@ -13,7 +13,7 @@ struct FlightLog {
         case closed(status: UInt8?)
         case advertised(by: BluetoothAddress, isConnectable: Bool, rssi: Int8?, [UInt8])
         case note(String)
-        /// A PDU that the radio has not taken after all.
+        /// A PDU that the radio didn't take after all.
         case nothing
     }
 
@@ -23,23 +23,23 @@ struct FlightLog {
         var event: Event
     }
 
-    /// A link that stands, or of which something is in the ring.
+    /// A link that is up, or has events in the ring.
     struct Link {
         var peer: BluetoothAddress
         var role: ATTCapture.Role
         var redactor = ATTRedactor()
         var isOpen = true
-        /// Whether its beginning is in the ring still.
+        /// Whether its beginning is still in the ring.
         var isWhole = true
-        /// Whether what is discovered on it takes the place of what was known.
+        /// Whether its discoveries have replaced the earlier ones.
         var hasStructure = false
     }
 
-    /// What is kept of discoveries: of so many peers, and octets of each.
+    /// The limits of the kept discoveries: the number of peers, and the octets of each.
     static let peerLimit = 64
     static let structureLimit = 32 << 10
     static let linkLimit = 2048
-    /// What an entry takes beside its octets, about.
+    /// The approximate size of an entry without its octets.
     private static let overhead = 96
 
     let duration: Duration
@@ -59,7 +59,7 @@ struct FlightLog {
         self.keepsValues = keepsValues
     }
 
-    // MARK: - What happens
+    // MARK: - Events
 
     mutating func opened(_ peer: BluetoothAddress, _ role: ATTCapture.Role, at time: ReceptionTime) -> UInt16? {
         guard links.count < Self.linkLimit else { return nil }
@@ -75,7 +75,7 @@ struct FlightLog {
         append(link, .pdu(keepsValues ? pdu : redacted, isSent: isSent), time)
     }
 
-    /// The radio had no room for the PDU that was noted last on a link, which comes again.
+    /// The radio had no room for the last recorded PDU of a link, which will be sent again.
     mutating func notTaken(on link: UInt16) {
         guard let last = entries.last, last.link == link, case .pdu(_, isSent: true) = last.event else { return }
         size -= Self.size(of: last.event)
@@ -103,7 +103,7 @@ struct FlightLog {
 
     mutating func note(_ text: String, at time: ReceptionTime) { append(0, .note(text), time) }
 
-    // MARK: - What is kept
+    // MARK: - Storage
 
     private mutating func append(_ link: UInt16, _ event: Event, _ time: ReceptionTime) {
         entries.append(Entry(link: link, time: time, event: event))
@@ -127,10 +127,10 @@ struct FlightLog {
         }
     }
 
-    /// Keeps what a discovery brings; the first of a link replaces that of links before.
+    /// Keeps the PDUs of a discovery; the first one on a link replaces those of earlier links.
     private mutating func keep(_ pdu: [UInt8], isSent: Bool, of link: UInt16) {
         guard let peer = links[link]?.peer, let hasStructure = links[link]?.hasStructure else { return }
-        // The exchange of the MTU is on each link, and discovers nothing.
+        // The exchange of the MTU occurs on each link, and discovers nothing.
         let isMTU = pdu[0] == 0x02 || pdu[0] == 0x03
         if !hasStructure {
             guard !isMTU, pdu[0] != 0x01 else { return }
@@ -147,9 +147,9 @@ struct FlightLog {
 }
 
 extension FlightLog {
-    /// The ring as a btsnoop file, which btmon and Wireshark show, and which replays.
+    /// The ring as a btsnoop file, which btmon and Wireshark show, and which can be replayed.
     ///
-    /// A link whose beginning has left the ring begins where the ring does, and with what was discovered of its peer.
+    /// A link whose beginning has left the ring begins with the ring, and with the discoveries of its peer.
     func file(adapter: AdapterInfo, reason: String, at time: ReceptionTime) -> [UInt8] {
         var capture = ATTCapture(index: UInt16(adapter.name.drop { !$0.isNumber }) ?? 0)
         let begin = entries.first?.time ?? time

@@ -2,8 +2,7 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// Keeps the last minutes of a central's ATT traffic and advertisements in memory, for the moment when something has gone
-/// wrong.
+/// Keeps the last minutes of a central's ATT traffic and advertisements in memory, for use after a failure.
 ///
 /// ```swift
 /// let recorder = FlightRecorder(folder: "/var/log/gateway")
@@ -12,14 +11,14 @@ import Synchronization
 /// try await recorder.write(to: "now.btsnoop")
 /// ```
 ///
-/// With a folder, it writes a file by itself when a session fails: `2026-11-20T13:00:37Z-C4F2171A1DBB.btsnoop`; at most one in
-/// ten seconds, and the first 32 of a process. A file shows in btmon and Wireshark, and replays on a simulated air
-/// (`RecordedTraffic`). It contains the services that were discovered since the program began, also of links that began
-/// before those minutes.
+/// With a folder, it writes a file automatically when a session fails: `2026-11-20T13:00:37Z-C4F2171A1DBB.btsnoop`; at
+/// most one in ten seconds, and the first 32 of a process. btmon and Wireshark show the file, and a simulated air
+/// replays it (`RecordedTraffic`). It contains the services that were discovered since the program began, including
+/// those of links that began before those minutes.
 ///
-/// Values are left out by default: their octets are zeros, also in memory, as are names and data in advertisements.
-/// Addresses, handles, types, lengths, times and errors are kept. Its memory is bounded; recording costs an allocation or
-/// two for each PDU.
+/// Values are left out by default: their octets are zeros, in memory too, as are names and data in advertisements.
+/// Addresses, handles, types, lengths, times and errors are kept. Its memory is limited; recording costs an allocation
+/// or two for each PDU.
 public final class FlightRecorder: Sendable {
     private struct State {
         var log: FlightLog
@@ -27,11 +26,11 @@ public final class FlightRecorder: Sendable {
         var automaticFiles = 0
         var lastAutomatic: Duration?
         var whenWritten: (@Sendable (String) -> Void)?
-        /// Of the radio that it records.
+        /// The clock of the radio that it records.
         var timeline: (any Timeline)?
     }
 
-    /// Files that are written by themselves: so many, and so far apart.
+    /// The limits of automatic files: their number, and the time between them.
     private static let fileLimit = 32
     private static let fileDistance = Duration.seconds(10)
 
@@ -41,10 +40,10 @@ public final class FlightRecorder: Sendable {
     /// Makes a recorder.
     ///
     /// - Parameters:
-    ///   - duration: for how long traffic is kept; five minutes by default.
+    ///   - duration: how long traffic is kept; five minutes by default.
     ///   - limit: how much memory it may take, in octets: at most 8 MiB; 2 MiB by default.
-    ///   - keepsValues: whether values, names and other data are kept.
-    ///   - folder: where a file is written when a session fails; `nil`: nowhere.
+    ///   - keepsValues: whether to keep values, names and other data.
+    ///   - folder: where to write a file when a session fails; `nil`: no automatic files.
     public init(
         keeping duration: Duration = .seconds(300),
         limit: Int = 2 << 20,
@@ -56,7 +55,7 @@ public final class FlightRecorder: Sendable {
         state = Mutex(State(log: FlightLog(duration: duration, limit: limit, keepsValues: keepsValues)))
     }
 
-    /// Writes what is kept at this moment; the recording goes on. An existing file is overwritten.
+    /// Writes the traffic kept at this moment; the recording continues. An existing file is overwritten.
     ///
     /// Cancellation doesn't interrupt it.
     ///
@@ -69,7 +68,7 @@ public final class FlightRecorder: Sendable {
     }
 
     private func octets(because reason: String) -> [UInt8] {
-        // Put together outside the lock, which the radio's thread takes for each PDU.
+        // Assembled outside the lock, which the radio's thread takes for each PDU.
         let (log, adapter, timeline) = state.withLock { ($0.log, $0.adapter, $0.timeline) }
         let time = timeline?.wallTime ?? ReceptionTime(sinceEpoch: .zero, source: .reading)
         return log.file(adapter: adapter, reason: reason, at: time)
@@ -90,13 +89,13 @@ public final class FlightRecorder: Sendable {
         let octets = octets(because: "\(error.code) in \(error.operation)")
         let path = "\(folder)/\(event.time.isoText.prefix(19))Z\(device).btsnoop"
         let written = state.withLock { $0.whenWritten }
-        // Whoever runs for months isn't stopped by a full disk.
+        // A full disk must not stop a program that runs for months.
         guard let file = try? CaptureFile(path) else { return }
         file.append(octets)
         file.closeSoon { _ in written?(path) }
     }
 
-    /// Has a test hear of files that were written by themselves.
+    /// Reports automatic files to a test.
     func whenWritten(_ body: @escaping @Sendable (String) -> Void) { state.withLock { $0.whenWritten = body } }
 }
 
@@ -108,7 +107,7 @@ extension FlightRecorder: EventHandler {
 }
 
 extension AdapterChoice {
-    /// The same adapter, with the recorder keeping its last minutes, and writing them when a session of the central fails.
+    /// The same adapter; the recorder keeps its last minutes, and writes them when a session of the central fails.
     public func recorded(by recorder: FlightRecorder) -> AdapterChoice {
         observed { recorder.observer(on: $0.timeline) }.reporting(to: recorder)
     }
@@ -120,7 +119,7 @@ extension FlightRecorder {
         return Tap(self, timeline)
     }
 
-    /// One radio that is recorded.
+    /// The observer of one recorded radio.
     private final class Tap: TrafficObserver {
         private let recorder: FlightRecorder
         private let timeline: any Timeline
@@ -158,8 +157,8 @@ extension FlightRecorder {
             return true
         }
 
-        /// An answer never precedes its request: the place is taken before the PDU leaves. One that the radio has no room for
-        /// comes again.
+        /// An answer never precedes its request: the place is taken before the PDU leaves. A PDU that the radio has no
+        /// room for is sent again.
         func send(_ pdu: [UInt8], _ link: LinkID, by send: () -> SendResult) -> (result: SendResult, hadRoom: Bool) {
             note { $0.carried(pdu, isSent: true, on: link.handle, at: $1) }
             let result = send()

@@ -42,9 +42,9 @@ public final class TrafficCapture: Sendable {
     ///   the file.
     public func close() async throws { try await file.close() }
 
-    /// The records that introduce one more adapter, and what makes the records of its links.
+    /// Adds an adapter: writes the records that introduce it, and returns the maker of its links' records.
     ///
-    /// Its number is that of its name where that has one, `hci1`, else the next.
+    /// Its number is that of its name if it has one, `hci1`, otherwise the next one.
     func add(_ info: AdapterInfo, at time: ReceptionTime) -> ATTCapture {
         let next = adapters.withLock { count in
             defer { count &+= 1 }
@@ -64,7 +64,7 @@ extension AdapterChoice {
         observed { CaptureRecorder(capture, timeline: $0.timeline) }
     }
 
-    /// The same adapter, with an observer of each radio that it makes.
+    /// The same adapter, with an observer for each radio that it makes.
     func observed(_ observer: @escaping @Sendable (any Radio) -> any TrafficObserver) -> AdapterChoice {
         let (makeRadio, awaitRadio) = (makeRadio, awaitRadio)
         let observe: @Sendable (any Radio) -> any Radio = { CaptureRadio($0, observer($0)) }

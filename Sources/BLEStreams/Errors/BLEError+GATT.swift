@@ -5,7 +5,7 @@ extension BLEError {
     /// A failure of a procedure, with the operation and its object.
     ///
     /// - Parameters:
-    ///   - security: how the link is secured, from which follows what is missing if that is not enough.
+    ///   - security: the protection of the link, which shows what is missing if it isn't enough.
     ///   - wasRaised: whether the link was made more secure for it, without success.
     init(
         _ failure: GATTFailure,
@@ -139,7 +139,7 @@ extension BLEError {
         }
     }
 
-    /// The same where the link was to be made more secure, and couldn't be.
+    /// The error of an operation that required a more secure link, if the link couldn't be raised.
     func notRaised(_ error: BLEError) -> BLEError {
         if error.code == .disconnected, let reason = error.reason {
             return .linkEnded(reason, operation: operation, object: object)

@@ -14,14 +14,14 @@ extension AdapterChoice {
         makeRadio: { try MachineRadio.all(mayBeMissing: false) }
     )
 
-    /// The adapter with this address, under any name: a dongle that is plugged in again may get another name. It need
-    /// not be present yet. If its address is rewritten while it stays plugged in, it is used under the new address.
+    /// The adapter with this address, under any name: a dongle that is plugged in again may get another name. The
+    /// adapter may be absent at first. If its address is rewritten while it stays plugged in, it is used under the new
+    /// address.
     public static func address(_ address: BluetoothAddress) -> AdapterChoice {
         AdapterChoice(isOfThisMachine: true) { try MachineRadio.open(address) }
     }
 
-    /// Several adapters as one, for more links than one controller manages, or a larger area than one receives.
-    ///
+    /// Several adapters as one, for more links than one controller supports, or a larger area than one adapter covers.
     /// ```swift
     /// let central = try await Central.open(.joined([.adapter("hci0"), .adapter("hci1")]))
     /// ```
@@ -55,7 +55,7 @@ extension AdapterChoice {
     /// - **Pairing** uses the adapter that has the link; the bond belongs to it.
     /// - **The state** is that of one adapter, which is on while any of them is; its name consists of all their names,
     ///   `hci0+hci1`. ``Central/setPowered(_:)`` switches all that are present.
-    /// - **Recovery**: applies to each adapter separately, by the central's ``RecoveryPlan``; the links of the others
+    /// - **Recovery** applies to each adapter separately, by the central's ``RecoveryPlan``; the links of the others
     ///   stay up.
     /// - **Listening and advertising** use the first that is on.
     ///

@@ -1,31 +1,31 @@
 import BLEProtocol
 import BLERadio
 
-/// Says through which of several joined adapters to connect to a peripheral; ``AdapterChoice/joined(_:)`` has the rules. A
-/// value without I/O or clock: the moments are told to it.
+/// Chooses which of several joined adapters connects to a peripheral; ``AdapterChoice/joined(_:)`` has the rules. A
+/// value without I/O or clock: callers pass the time.
 ///
-/// The octets of an address tell a peripheral from others, whatever its kind.
+/// The octets of an address identify a peripheral, whatever the address kind.
 struct AdapterChooser {
-    /// An adapter, by its place in the order.
+    /// An adapter, by its position in the order.
     typealias AdapterID = Int
 
-    /// For how long what an adapter has heard counts: a scan that wants each device once tells of it that often.
+    /// How long a reception counts: a scan without duplicates reports each device that often.
     static let memory = Duration.seconds(12)
-    /// By how many dB another adapter must hear a peripheral better than the one that had its last link.
+    /// By how many dB another adapter must receive a peripheral better than the one that had its last link.
     static let hysteresis = 6
-    /// For how long a controller's refusal tells how many connections it manages.
+    /// How long a controller's refusal counts as its number of connections.
     static let limitMemory = Duration.seconds(60)
-    /// For how long an adapter that failed to connect to a peripheral is put behind for it.
+    /// How long an adapter that failed to connect to a peripheral comes last for it.
     static let failureMemory = Duration.seconds(30)
-    /// Of how many peripherals something is known.
+    /// The largest number of peripherals to remember.
     static let maximumPeers = 4096
 
     private struct Adapter {
         var isUsable: Bool
-        /// What it was last known to be: one that is unplugged has its bonds still.
+        /// Its last known address: an unplugged adapter still has its bonds.
         var address: BluetoothAddress?
         var links = 0
-        /// How many connections it has managed when it refused one more, and when that was.
+        /// How many connections it had when it refused another one, and when that was.
         var limit: (count: Int, at: Duration)?
 
         func isFull(at now: Duration) -> Bool {
@@ -34,13 +34,13 @@ struct AdapterChooser {
         }
     }
 
-    /// What is known of a peripheral, by adapter.
+    /// The knowledge of a peripheral, by adapter.
     private struct Peer {
         var heard: [AdapterID: (rssi: Int8?, at: Duration)] = [:]
         var failed: [AdapterID: Duration] = [:]
-        /// When it was waited for without an answer, and nothing was heard of it since.
+        /// When it was waited for in vain, if it wasn't received since.
         var vain: [AdapterID: Duration] = [:]
-        /// Which one had the last link.
+        /// The adapter that had the last link.
         var last: AdapterID?
 
         func strength(_ adapter: AdapterID, at now: Duration) -> Int? {
@@ -53,14 +53,14 @@ struct AdapterChooser {
     private var peers = RecencyTable<UInt64, Peer>()
     private var bonds: [BondedPeer] = []
 
-    // MARK: - What is told
+    // MARK: - Events
 
-    /// An adapter is there, or has changed.
+    /// An adapter has appeared or changed.
     mutating func isNow(_ info: AdapterInfo, _ adapter: AdapterID) {
         var entry = adapters[adapter] ?? Adapter(isUsable: false)
         entry.isUsable = info.state == .poweredOn
         entry.address = info.address ?? entry.address
-        // Another program's connections went with it too.
+        // Another program's connections ended with it too.
         if !entry.isUsable { entry.limit = nil }
         adapters[adapter] = entry
     }
@@ -76,7 +76,7 @@ struct AdapterChooser {
         adapters[adapter]?.links += 1
         change(peer, at: now) { entry in
             entry.last = adapter
-            // Who heard it before tells nothing of where it is when it is connected to again.
+            // Earlier receptions don't show where it is when it is connected to again.
             entry.heard = [:]
             entry.failed[adapter] = nil
             entry.vain[adapter] = nil
@@ -85,7 +85,7 @@ struct AdapterChooser {
 
     mutating func unlinked(_ adapter: AdapterID) { adapters[adapter]?.links -= 1 }
 
-    /// The controller has refused one connection more.
+    /// The controller has refused one more connection.
     mutating func refused(by adapter: AdapterID, at now: Duration) {
         guard let links = adapters[adapter]?.links else { return }
         adapters[adapter]?.limit = (links, now)
@@ -109,9 +109,9 @@ struct AdapterChooser {
 
     mutating func unpaired(_ peer: BluetoothAddress) { bonds.removeAll { $0.isBond(with: peer) } }
 
-    // MARK: - What is answered
+    // MARK: - Queries
 
-    /// The best adapter for a peripheral, of those that can be used; `nil` where there is none.
+    /// The best usable adapter for a peripheral; `nil` if there is none.
     func choice(for peer: BluetoothAddress, at now: Duration, except tried: Set<AdapterID> = []) -> AdapterID? {
         let known = peers[number(of: peer)] ?? Peer()
         return usable(for: peer).subtracting(tried).min { left, right in
@@ -119,29 +119,29 @@ struct AdapterChooser {
         }
     }
 
-    /// Who has to listen before one is chosen: those that can be used, where there are several and none has heard the
-    /// peripheral lately.
+    /// The adapters that must listen before the choice: all usable ones, if there are several and none has received the
+    /// peripheral recently.
     func listeners(for peer: BluetoothAddress, at now: Duration) -> [AdapterID] {
         let (known, usable) = (peers[number(of: peer)] ?? Peer(), usable(for: peer))
         guard usable.count > 1, !usable.contains(where: { known.strength($0, at: now) != nil }) else { return [] }
         return usable.sorted()
     }
 
-    /// The adapters that have the keys of a peripheral; none where there is no bond with it.
+    /// The adapters that have the keys of a peripheral; none if there is no bond with it.
     func holders(of peer: BluetoothAddress) -> Set<AdapterID> {
         let owners = bonds.filter { $0.isBond(with: peer) }.map(\.adapter)
         return Set(adapters.filter { entry in owners.contains { $0 == entry.value.address } }.keys)
     }
 
-    /// Whether a bond is an adapter's.
+    /// Whether a bond belongs to an adapter.
     func owns(_ bond: Bond, _ adapter: AdapterID) -> Bool { adapters[adapter]?.address == bond.adapter }
 
-    /// Of the bonds with a peripheral, the one that counts: of the adapter that has the link, else of the one that had the last,
-    /// else of the first; `nil` where they are all of other adapters.
+    /// The bond that counts among those with a peripheral: that of the adapter that has the link, otherwise of the one
+    /// that had the last link, otherwise the first; `nil` if all belong to other adapters.
     ///
     /// - Parameters:
-    ///   - addresses: those by which the peripheral is known.
-    ///   - holder: which adapter has the link.
+    ///   - addresses: the addresses by which the peripheral is known.
+    ///   - holder: the adapter that has the link.
     func bond(among bonds: [Bond], with addresses: [BluetoothAddress], linkedBy holder: AdapterID?) -> Bond? {
         let owned = adapters.keys.sorted().flatMap { adapter in
             bonds.filter { owns($0, adapter) }.map { (adapter: adapter, bond: $0) }
@@ -151,7 +151,7 @@ struct AdapterChooser {
         return chosen?.bond
     }
 
-    /// How many links an adapter has.
+    /// The number of an adapter's links.
     func links(of adapter: AdapterID) -> Int { adapters[adapter]?.links ?? 0 }
 
     // MARK: -
@@ -161,7 +161,7 @@ struct AdapterChooser {
         return holders.isEmpty ? all : all.intersection(holders)
     }
 
-    /// The least is the best.
+    /// The lowest rank is the best.
     private func rank(_ adapter: AdapterID, _ peer: Peer, _ now: Duration) -> [Int] {
         let isFull = adapters[adapter]?.isFull(at: now) == true
         let hasFailed = peer.failed[adapter].map { now - $0 < Self.failureMemory } == true
@@ -173,7 +173,7 @@ struct AdapterChooser {
             strength == nil ? 1 : 0,
             // The others must be better by the whole hysteresis.
             -((strength ?? 0) + (wasLast && strength != nil ? Self.hysteresis - 1 : 0)),
-            // Who has waited longest ago has its turn first.
+            // The adapter whose wait is longest ago comes first.
             Int(peer.vain[adapter].map { $0 / .milliseconds(1) } ?? -1),
             wasLast ? 0 : 1,
             adapter,
@@ -189,14 +189,15 @@ struct AdapterChooser {
         peers.insert(number, entry, at: now)
     }
 
-    /// What tells a peripheral from others: the octets of its identity, where it is behind a private address and has a bond.
+    /// The number that identifies a peripheral: the octets of its identity if it has a private address and a bond,
+    /// otherwise those of its address.
     private func number(of peer: BluetoothAddress) -> UInt64 {
         guard peer.subkind == .resolvablePrivate else { return peer.rawValue }
         return bonds.first { $0.isBond(with: peer) }?.peer ?? peer.rawValue
     }
 }
 
-/// With whom an adapter has a bond.
+/// The peer of an adapter's bond.
 private struct BondedPeer {
     let peer: UInt64
     let adapter: BluetoothAddress
@@ -208,7 +209,7 @@ private struct BondedPeer {
         identityKey = bond.identityKey
     }
 
-    /// Whether the address is the peripheral's, or one that it makes with its identity key.
+    /// Whether this is the peripheral's address, or one made with its identity key.
     func isBond(with address: BluetoothAddress) -> Bool {
         if address.rawValue == peer { return true }
         guard address.subkind == .resolvablePrivate, let identityKey else { return false }

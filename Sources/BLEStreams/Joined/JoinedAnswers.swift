@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Answers to the same question, told together once all are there.
+/// Collects answers to the same question, and passes them on together once it has all of them.
 final class JoinedAnswers<Answer: Sendable>: Sendable {
     private let answers: Mutex<[Answer?]>
     private let result: @Sendable ([Answer]) -> Void
@@ -10,7 +10,7 @@ final class JoinedAnswers<Answer: Sendable>: Sendable {
         self.result = result
     }
 
-    /// Takes the answer of the one in this place, which comes once.
+    /// Takes the answer for this position, which comes once.
     func take(_ answer: Answer, _ place: Int) {
         let all: [Answer]? = answers.withLock { answers in
             answers[place] = answer

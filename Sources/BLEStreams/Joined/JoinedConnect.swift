@@ -3,37 +3,37 @@ import BLERadio
 import CLibrary
 import Synchronization
 
-/// One attempt to connect through whichever of the joined adapters the chooser names; there is no policy here but how long
-/// each is waited for.
+/// One attempt to connect through the joined adapter that the chooser names; the only policy here is how long to wait
+/// for each.
 ///
-/// Where none has heard the peripheral lately all listen first, for a moment. One that is waited for in vain makes room for
-/// the next one; the peripheral may have moved.
+/// If none has received the peripheral recently, all of them listen first, for a moment. An adapter that waits in vain
+/// leaves its turn to the next one, since the peripheral may have moved.
 final class JoinedConnect: Sendable {
     typealias AdapterID = AdapterChooser.AdapterID
     typealias Outcome = @Sendable (Result<any ATTLink, BLEError>) -> Void
 
     private struct State {
         var result: Outcome?
-        /// Counts what is under way: listening and each try. What belongs to an earlier one is ignored.
+        /// Counts the listening and the turns. Events of an earlier one are ignored.
         var turn = 0
         var adapter: AdapterID?
         var activities: [RadioActivity] = []
         var timer: RadioActivity?
         var began = Duration.zero
-        /// Who can't connect at all, or has no room.
+        /// The adapters that can't connect at all, or have no free slot.
         var excluded: Set<AdapterID> = []
-        /// Who has had a turn in this round.
+        /// The adapters that have had a turn in this round.
         var waited: Set<AdapterID> = []
         var rounds = 0
         var failure: BLEError?
-        /// While all listen.
+        /// The state while all listen.
         var round = ListeningRound([])
     }
 
-    /// How long each is waited for where there are others, at first and later.
+    /// How long each adapter waits if there are others, at first and later.
     private static let firstTurn = Duration.seconds(5)
     private static let laterTurn = Duration.seconds(12)
-    /// A turn that was given up earlier says nothing of the adapter.
+    /// A turn that was given up earlier says nothing about the adapter.
     private static let shortestTurn = Duration.seconds(2)
 
     private let peer: BluetoothAddress
@@ -58,7 +58,7 @@ final class JoinedConnect: Sendable {
         if listeners.isEmpty { next() } else { listen(listeners) }
     }
 
-    /// No result comes any more.
+    /// No result is reported after this.
     func cancel() {
         guard let ended = end() else { return }
         noteVainTurn(ended.adapter, ended.began)
@@ -88,7 +88,7 @@ final class JoinedConnect: Sendable {
                 options,
                 take: { self.heard($0, by: id, turn) },
                 lost: { _ in },
-                // Without the permission to scan, for one.
+                // For example, without the permission to scan.
                 fail: { _ in self.advance(turn) { $0.fails(id) } }
             )
             keep(
@@ -103,7 +103,7 @@ final class JoinedConnect: Sendable {
 
     private func heard(_ reports: [AdvertisingReport], by id: AdapterID, _ turn: Int) {
         guard reports.contains(where: { $0.address.rawValue == peer.rawValue }) else { return }
-        // Before it is chosen from what is known.
+        // Before the choice is made from what is known.
         radio.heard(reports, by: id)
         advance(turn) { $0.hears(id) }
     }
@@ -112,7 +112,7 @@ final class JoinedConnect: Sendable {
         let delay: Duration? = state.withLock { state in
             state.turn == turn && state.result != nil ? input(&state.round) : nil
         }
-        // Not here, where a scan tells what it hears.
+        // Not in this call, in which a scan reports what it receives.
         if let delay { arm(turn, after: delay) { $0.listened(turn) } }
     }
 
@@ -130,7 +130,7 @@ final class JoinedConnect: Sendable {
                 ?? chooser.choice(for: peer, at: now, except: excluded)
         }
         guard let choice else {
-            // Not here, where the attempt may only begin.
+            // Not in this call, in which the attempt may only just begin.
             return arm(state.withLock { $0.turn }, after: .zero) { $0.finish(.failure($0.whyNone())) }
         }
         let now = radio.timeline.now
@@ -153,7 +153,7 @@ final class JoinedConnect: Sendable {
         keep(activity, turn.number)
     }
 
-    /// Leaves the peripheral to another adapter, where there is one.
+    /// Leaves the peripheral to another adapter, if there is one.
     private func turnIsOver(_ turn: Int) {
         let (adapter, excluded) = state.withLock { ($0.adapter, $0.excluded) }
         guard let adapter else { return }
@@ -183,7 +183,7 @@ final class JoinedConnect: Sendable {
         let hasLinks = radio.choose { chooser, _ in chooser.links(of: adapter) > 0 }
         if error.saysThatSlotsAreTaken(hasLinks: hasLinks) {
             radio.choose { chooser, now in chooser.refused(by: adapter, at: now) }
-            // Of all reasons this is the one that tells most.
+            // This is the most useful of all reasons.
             state.withLock { state in
                 state.excluded.insert(adapter)
                 state.failure = error
@@ -201,7 +201,7 @@ final class JoinedConnect: Sendable {
         }
     }
 
-    /// Why there is no adapter to connect through.
+    /// The reason why there is no adapter to connect through.
     private func whyNone() -> BLEError {
         let info = radio.adapterInfo
         let holders = radio.choose { chooser, _ in chooser.holders(of: peer) }
@@ -220,7 +220,7 @@ final class JoinedConnect: Sendable {
         radio.choose { chooser, now in chooser.waitedInVain(for: peer, by: adapter, at: now) }
     }
 
-    /// Sets the one timer anew.
+    /// Restarts the only timer.
     private func arm(_ turn: Int, after delay: Duration, _ action: @escaping @Sendable (JoinedConnect) -> Void) {
         let timer = radio.timeline.schedule(after: delay) { action(self) }
         let former = state.withLock { state -> RadioActivity? in
@@ -240,7 +240,7 @@ final class JoinedConnect: Sendable {
         if isOutdated { activity.cancel() }
     }
 
-    /// Ends what is under way, if it is this; when it began.
+    /// Ends the turn in progress if it is this one; returns when it began.
     private func endTurn(_ turn: Int) -> Duration? {
         let ended: State? = state.withLock { state in
             guard state.turn == turn, state.result != nil else { return nil }
@@ -263,7 +263,7 @@ final class JoinedConnect: Sendable {
         return true
     }
 
-    /// Ends it once; what there was, where this call did.
+    /// Ends the attempt once; returns the former state if this call ended it.
     private func end() -> State? {
         let ended: State? = state.withLock { state in
             guard state.result != nil else { return nil }
@@ -279,10 +279,11 @@ final class JoinedConnect: Sendable {
 }
 
 extension BLEError {
-    /// Whether the controller manages no more connections than it has: Memory Capacity Exceeded, Connection Limit Exceeded,
-    /// Limited Resources (Core Specification, Vol 1, Part F, 2.7, 2.9, 2.13), or what a kernel makes of them.
+    /// Whether the controller supports no more connections than it has: Memory Capacity Exceeded, Connection Limit
+    /// Exceeded, Limited Resources (Core Specification, Vol 1, Part F, 2.7, 2.9, 2.13), or the kernel's errors for
+    /// them.
     ///
-    /// - Parameter hasLinks: whether the adapter has links: what is refused may be refused for other reasons too.
+    /// - Parameter hasLinks: whether the adapter has links: a refusal may have other reasons too.
     fileprivate func saysThatSlotsAreTaken(hasLinks: Bool) -> Bool {
         guard code == .connectionFailed || code == .systemFailure else { return false }
         switch reason?.hciStatus {
@@ -296,7 +297,7 @@ extension BLEError {
         }
     }
 
-    /// Whether it is the adapter that can't connect, to whomever.
+    /// Whether the adapter can't connect to any peer.
     fileprivate var isAboutAdapter: Bool {
         switch code {
         case .adapterNotFound, .adapterPoweredOff, .adapterBlocked, .adapterNotReady: true

@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// A link of one of several joined adapters, which has a place among its connections until it ends.
+/// A link of one of several joined adapters; it occupies one of the adapter's connection slots until it ends.
 final class JoinedLink: ATTLink {
     private let link: any ATTLink
     private let place: Ending<Void>
@@ -33,7 +33,7 @@ final class JoinedLink: ATTLink {
 
     func disconnect() {
         link.disconnect()
-        // Nobody hears of the end otherwise.
+        // Otherwise nobody learns of the end.
         if !isStarted.withLock({ $0 }) { place.end() }
     }
 
@@ -64,7 +64,7 @@ final class JoinedLink: ATTLink {
 
     func observeSecurity(_ changed: @escaping @Sendable () -> Void) -> RadioActivity { link.observeSecurity(changed) }
 
-    /// Stands between the radio and who takes what arrives.
+    /// Stands between the radio and the link's receiver.
     private final class Receiver: ATTLinkReceiver {
         private let receiver: any ATTLinkReceiver
         private let place: Ending<Void>
@@ -80,7 +80,7 @@ final class JoinedLink: ATTLink {
         func linkEncryptionFailed(_ error: BLEError) { receiver.linkEncryptionFailed(error) }
 
         func linkEnded(_ reason: DisconnectReason) {
-            // Before anybody connects again.
+            // Before anyone connects again.
             place.end()
             receiver.linkEnded(reason)
         }

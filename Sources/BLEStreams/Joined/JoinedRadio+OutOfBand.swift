@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 
 extension JoinedRadio {
-    /// By the only one that is there; of several it isn't known which is meant.
+    /// Uses the only adapter that is present; with several, it is unknown which one is meant.
     func makeOutOfBandData(
         result: @escaping @Sendable (Result<OutOfBandData, BLEError>) -> Void
     ) -> RadioActivity {

@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 
 extension JoinedRadio {
-    /// What each of them has.
+    /// The PHYs of all of them.
     func readPHYs(result: @escaping @Sendable (Result<AdapterPHYs, BLEError>) -> Void) -> RadioActivity {
         together(present, "read PHYs") { member, answer in
             member.radio.readPHYs(result: answer)
@@ -33,7 +33,7 @@ extension JoinedRadio {
         }
     }
 
-    /// Tells all of them that are there.
+    /// Selects the PHYs on all that are present.
     func selectPHYs(
         _ selection: AdapterPHYs.Selection,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void

@@ -2,7 +2,7 @@ import BLEProtocol
 import BLERadio
 
 extension JoinedRadio {
-    /// Whether each of them is private.
+    /// Whether all of them use private addresses.
     func readPrivacy(result: @escaping @Sendable (Result<Bool, BLEError>) -> Void) -> RadioActivity {
         together(present, "read privacy") { member, answer in
             member.radio.readPrivacy(result: answer)
@@ -12,7 +12,7 @@ extension JoinedRadio {
         }
     }
 
-    /// Tells all of them that are there, each with its own key.
+    /// Sets the privacy of all that are present, each with its own key.
     func setPrivacy(
         _ privacy: AdapterPrivacy,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void

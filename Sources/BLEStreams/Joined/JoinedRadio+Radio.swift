@@ -3,7 +3,7 @@ import BLERadio
 import Synchronization
 
 extension JoinedRadio: Radio {
-    /// Scans on all of them; `failed` comes when none is left that can.
+    /// Scans on all of them; reports `failed` when none is left that can scan.
     func scan(_ request: ScanRequest, events: @escaping @Sendable (ScanEvent) -> Void) -> RadioActivity {
         let scan = JoinedScan(request, on: self, events)
         guard begin(scan) else {
@@ -41,7 +41,7 @@ extension JoinedRadio: Radio {
         return RadioActivity { attempt.cancel() }
     }
 
-    /// Switches all of them that are there.
+    /// Switches all that are present.
     func setPowered(
         _ isOn: Bool,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
@@ -49,7 +49,7 @@ extension JoinedRadio: Radio {
         eachPresent(isOn ? "switch on" : "switch off", result) { $0.setPowered(isOn, result: $1) }
     }
 
-    /// Switches all of them that are there off and on.
+    /// Switches all that are present off and on.
     func powerCycle(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
         unattended { answer in
             eachPresent("switch off", answer) { radio, answer in
@@ -61,12 +61,12 @@ extension JoinedRadio: Radio {
         }
     }
 
-    /// Resets all of them that are there.
+    /// Resets all that are present.
     func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity {
         eachPresent("reset", result) { $0.reset(result: $1) }
     }
 
-    /// Once all of them have.
+    /// Calls back once all of them have settled.
     func settle(_ done: @escaping @Sendable () -> Void) -> RadioActivity {
         let radios = members.map(\.radio)
         guard !radios.isEmpty else { return timeline.schedule(after: .zero, done) }
@@ -82,7 +82,7 @@ extension JoinedRadio: Radio {
         return RadioActivity { for activity in activities { activity.cancel() } }
     }
 
-    /// Those that are there; all where none is, which then says so.
+    /// The members that are present; if none is, all of them, which then report that.
     var present: [Member] {
         let members = members
         let present = members.filter { $0.radio.adapterInfo.state != .absent }
@@ -104,7 +104,7 @@ extension JoinedRadio: Radio {
         return timeline.schedule(after: .zero) { events(.failed(error)) }
     }
 
-    /// Tells each of them: any may make the link.
+    /// Tells each of them, since any may make the link.
     func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability) {
         for member in members { member.radio.expectPairing(with: peer, as: capability) }
     }
@@ -125,8 +125,8 @@ extension JoinedRadio: Radio {
         }
     }
 
-    /// Of the bonds with a peer, known by these addresses, the one of the adapter that has or had the link to it; `nil` where
-    /// none is of these adapters.
+    /// Among the bonds with a peer that is known by these addresses, the one of the adapter that has or had the link to
+    /// it; `nil` if none belongs to these adapters.
     func bond(among bonds: [Bond], with addresses: [BluetoothAddress]) -> Bond? {
         let holder = addresses.lazy.compactMap { self.holder(ofLinkTo: $0)?.id }.first
         return choose { chooser, _ in chooser.bond(among: bonds, with: addresses, linkedBy: holder) }
@@ -142,7 +142,7 @@ extension JoinedRadio: Radio {
         return timeline.schedule(after: .zero) { events(.ended(error)) }
     }
 
-    /// Gives each its own; that one of them can't be given keys is told only where a bond is its own.
+    /// Gives each member the bonds; a failure of one is reported only if a bond belongs to it.
     func restore(
         _ bonds: [Bond],
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
@@ -155,13 +155,14 @@ extension JoinedRadio: Radio {
         return together(members, "restore bonds") { member, answer in
             member.radio.restore(bonds, result: answer)
         } result: { outcomes in
-            // Where there are none, the only outcome is that.
+            // Without members, the only outcome is the error.
             let owned = owners.isEmpty ? outcomes : zip(outcomes, owners).compactMap { $1 ? $0 : nil }
             result(owned.compactMap(\.failure).first.map { .failure($0) } ?? .success(()))
         }
     }
 
-    /// Has all of them forget the peer. One that can't is of account where it has a bond with it, or none of them can.
+    /// Removes the peer from all of them. A failure is reported if that member has a bond with it, or if all of them
+    /// fail.
     func unpair(
         _ peer: BluetoothAddress,
         result: @escaping @Sendable (Result<Bool, BLEError>) -> Void
@@ -180,7 +181,7 @@ extension JoinedRadio: Radio {
         }
     }
 
-    /// Does something with all of them that are there; it has failed where it has for one of them.
+    /// Calls an action on all that are present; it fails if it fails for one of them.
     private func eachPresent(
         _ operation: String,
         _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void,
@@ -193,7 +194,7 @@ extension JoinedRadio: Radio {
         }
     }
 
-    /// Asks some of them the same, and tells their answers together, in their order.
+    /// Asks several members the same, and reports their answers together, in order.
     func together<Value: Sendable>(
         _ members: [Member],
         _ operation: String,
@@ -215,7 +216,7 @@ extension Result {
 }
 
 extension BLEError {
-    /// No adapter has turned up yet.
+    /// No adapter has appeared yet.
     static func noneJoined(operation: String, object: String) -> BLEError {
         BLEError(
             .adapterNotFound,

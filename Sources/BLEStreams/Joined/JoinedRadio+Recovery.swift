@@ -1,7 +1,7 @@
 import BLEProtocol
 import BLERadio
 
-/// A radio that is several, or stands before one that is.
+/// A radio made of several others, or one that wraps such a radio.
 protocol JoiningRadio {
     var joined: JoinedRadio? { get }
 }
@@ -9,18 +9,18 @@ protocol JoiningRadio {
 extension JoinedRadio: JoiningRadio {
     var joined: JoinedRadio? { self }
 
-    /// Watches each of them and does what the plan says, to that one alone: switching off one that doesn't answer leaves the
-    /// links of the others up.
+    /// Watches each of them and takes the plan's steps on that one alone: switching off an adapter that doesn't answer
+    /// leaves the links of the others up.
     func recover(by plan: RecoveryPlan) {
         for member in begin(plan) { recover(member, by: plan) }
     }
 
-    /// Notes an attempt to connect for each of them; what is returned notes its end. It isn't paused: it goes on through
-    /// another one while one is switched off.
+    /// Records an attempt to connect for each of them; the returned closure records its end. The attempt isn't paused:
+    /// it continues through another adapter while one is switched off.
     func began(attemptTo peer: BluetoothAddress) -> @Sendable (_ isLinked: Bool) -> Void {
         let ends = recoveryDrivers.map { $0.began(RecoveryDriver.Attempt(pause: {}, resume: {}), to: peer) }
         return { [weak self] isLinked in
-            // Who has made it has heard the peer, and the others may not.
+            // The adapter that made the link has received the peer; the others may not have.
             let holder = isLinked ? self?.holder(ofLinkTo: peer)?.id : nil
             for (id, end) in ends.enumerated() { end(id == holder) }
         }

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Several radios as one: ``AdapterChoice/joined(_:)`` says which of them does what.
 ///
-/// Each member has a scan of its own, which all who listen on it share, and is watched for as long as this is there.
+/// Each member has its own scan, which all its listeners share, and is watched for the lifetime of this object.
 final class JoinedRadio: Sendable {
-    /// One of the radios. Their numbers say in which order they were joined.
+    /// One of the radios. The numbers are the order in which they were joined.
     struct Member: Sendable {
         let id: AdapterChooser.AdapterID
         let radio: any Radio
@@ -15,18 +15,18 @@ final class JoinedRadio: Sendable {
 
     private struct State {
         var members: [Member] = []
-        /// What the members were last.
+        /// The last known information on the members.
         var infos: [AdapterChooser.AdapterID: AdapterInfo] = [:]
         var chooser = AdapterChooser()
         var observers = Observers<SerialSink<AdapterInfo>>()
         var symptomObservers = Observers<(sink: SerialSink<AdapterInfo.Symptom>, activities: [RadioActivity])>()
         var scan: JoinedScan?
-        /// By the octets of the peers' addresses.
+        /// The attempts to connect, by the octets of the peers' addresses.
         var attempts: Set<UInt64> = []
         var links: [UInt64: AdapterChooser.AdapterID] = [:]
-        /// What keeps it informed.
+        /// The activities that report the members' changes.
         var sources: [RadioActivity] = []
-        /// How those recover that don't do their work; `nil` before it is said.
+        /// The recovery plan; `nil` until it is set.
         var plan: RecoveryPlan?
         var recoveries: [RecoveryDriver] = []
         var troubleWatchers = Observers<@Sendable (AdapterTrouble) -> Void>()
@@ -35,9 +35,9 @@ final class JoinedRadio: Sendable {
     let timeline: any Timeline
     private let state = Mutex(State())
 
-    /// Joins radios of one time.
+    /// Joins radios that have the same clock.
     ///
-    /// - Parameter roster: tells of radios that turn up later, until what it returns is cancelled.
+    /// - Parameter roster: reports radios that appear later, until the returned activity is cancelled.
     init(
         _ radios: [any Radio],
         timeline: any Timeline,
@@ -50,7 +50,7 @@ final class JoinedRadio: Sendable {
         state.withLock { $0.sources.append(source) }
     }
 
-    /// Adds a radio, behind the others.
+    /// Adds a radio after the others.
     private func add(_ radio: any Radio) {
         let member = state.withLock { state in
             let member = Member(id: state.members.count, radio: radio, scans: ScanBroker(radio: radio))
@@ -93,7 +93,7 @@ final class JoinedRadio: Sendable {
         scan?.begin(on: member)
     }
 
-    // MARK: - The adapter that they are together
+    // MARK: - The common adapter
 
     var members: [Member] { state.withLock { $0.members } }
 
@@ -104,7 +104,7 @@ final class JoinedRadio: Sendable {
 
     var adapterInfo: AdapterInfo { state.withLock { Self.merged($0) } }
 
-    /// On where one of them is; else as near to that as the nearest of them.
+    /// It is on if one of them is; otherwise it has the state that is nearest to that.
     private static func merged(_ state: State) -> AdapterInfo {
         let infos = state.members.compactMap { state.infos[$0.id] }
         let nearest: [AdapterInfo.State] = [
@@ -115,7 +115,7 @@ final class JoinedRadio: Sendable {
         return AdapterInfo(name: name, address: nil, state: merged ?? .absent)
     }
 
-    /// The first adapter that is on, or else the first: what can't be done by several is done by this.
+    /// The first adapter that is on, otherwise the first one: it does what only one can do.
     var first: Member? {
         state.withLock { state in
             state.members.first { state.infos[$0.id]?.state == .poweredOn } ?? state.members.first
@@ -124,7 +124,7 @@ final class JoinedRadio: Sendable {
 
     func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
         let sink = SerialSink(events)
-        // Not inside this call; and what it is now comes before what it becomes.
+        // Not in this call, and the present state before any change.
         let first = timeline.schedule(after: .zero) { [weak self] in
             guard let self else { return }
             let now = state.withLock { state in
@@ -174,7 +174,7 @@ final class JoinedRadio: Sendable {
         }
     }
 
-    /// Who cures each of them.
+    /// The drivers that recover the members.
     var recoveryDrivers: [RecoveryDriver] { state.withLock { $0.recoveries } }
 
     func tell(_ trouble: AdapterTrouble) {
@@ -182,15 +182,15 @@ final class JoinedRadio: Sendable {
         for watcher in watchers { watcher(trouble) }
     }
 
-    /// Tells of the troubles of all of them; what is returned ends that.
+    /// Reports the troubles of all of them until the returned closure is called.
     func watchTroubles(_ events: @escaping @Sendable (AdapterTrouble) -> Void) -> @Sendable () -> Void {
         let id = state.withLock { $0.troubleWatchers.add(events) }
         return { [weak self] in _ = self?.state.withLock { $0.troubleWatchers.remove(id) } }
     }
 
-    // MARK: - What the parts of it say
+    // MARK: - Reports of its parts
 
-    /// Makes a scan the one that there is; `false` where there is one.
+    /// Makes this scan the present one; `false` if there is one already.
     func begin(_ scan: JoinedScan) -> Bool {
         state.withLock { state in
             guard state.scan == nil else { return false }
@@ -207,7 +207,7 @@ final class JoinedRadio: Sendable {
         withExtendedLifetime(former) {}
     }
 
-    /// Notes an attempt to connect; `false` where there is one already, or a link.
+    /// Records an attempt to connect; `false` if there is one already, or a link.
     func begin(attemptTo peer: BluetoothAddress) -> Bool {
         state.withLock { state in
             state.links[peer.rawValue] == nil && state.attempts.insert(peer.rawValue).inserted
@@ -218,7 +218,7 @@ final class JoinedRadio: Sendable {
         state.withLock { _ = $0.attempts.remove(peer.rawValue) }
     }
 
-    /// Which member has the link to a peer.
+    /// The member that has the link to a peer.
     func holder(ofLinkTo peer: BluetoothAddress) -> Member? {
         state.withLock { state in state.links[peer.rawValue].map { state.members[$0] } }
     }
@@ -245,7 +245,7 @@ final class JoinedRadio: Sendable {
         }
     }
 
-    /// Asks or tells the chooser.
+    /// Queries or updates the chooser.
     func choose<Answer: Sendable>(_ body: @Sendable (inout AdapterChooser, _ now: Duration) -> Answer) -> Answer {
         let now = timeline.now
         return state.withLock { body(&$0.chooser, now) }

@@ -2,20 +2,20 @@ import BLEProtocol
 import BLERadio
 import Synchronization
 
-/// A scan on all joined adapters: what each hears is reported, with its name. One that can't go on is left out until it is
+/// A scan on all joined adapters: the reports of each have its name. An adapter that can't scan is left out until it is
 /// on again, or for ``pause``; the scan fails when none is left.
 final class JoinedScan: Sendable {
     private struct State {
-        /// What ends it on each adapter where it goes on.
+        /// The running scans, by adapter.
         var running: [AdapterChooser.AdapterID: RadioActivity] = [:]
-        /// Why it doesn't on the others.
+        /// The errors of the others.
         var failures: [AdapterChooser.AdapterID: BLEError] = [:]
         var retries: [AdapterChooser.AdapterID: RadioActivity] = [:]
         var hasStarted = false
         var isOver = false
     }
 
-    /// After how long it is begun again on an adapter that is on.
+    /// When to start it again on an adapter that is on.
     private static let pause = Duration.seconds(10)
 
     private let options: ScanBroker.Options
@@ -33,7 +33,7 @@ final class JoinedScan: Sendable {
         sink = SerialSink(events)
     }
 
-    /// Begins on an adapter, where it doesn't go on already.
+    /// Starts on an adapter, unless it runs there already.
     func begin(on member: JoinedRadio.Member) {
         let (id, radio, sink) = (member.id, radio, sink)
         let stop = Stop()
@@ -103,7 +103,7 @@ final class JoinedScan: Sendable {
         }
     }
 
-    /// Of what keeps the adapters from scanning, that which is said: of the first that is there at all.
+    /// The error to report of several: that of the first adapter that is present at all.
     private static func gravest(_ failures: [AdapterChooser.AdapterID: BLEError]) -> BLEError? {
         let ordered = failures.sorted { $0.key < $1.key }.map(\.value)
         return ordered.first { $0.code != .adapterNotFound } ?? ordered.first
@@ -113,7 +113,7 @@ final class JoinedScan: Sendable {
         let timer = radio.timeline.schedule(after: Self.pause) { [weak self] in
             guard let self else { return }
             state.withLock { _ = $0.retries.removeValue(forKey: member.id) }
-            // One that is off tells when it is on.
+            // An adapter that is off reports when it is on.
             if member.radio.adapterInfo.state == .poweredOn { begin(on: member) }
         }
         let isOver = state.withLock { state in
@@ -135,7 +135,7 @@ final class JoinedScan: Sendable {
         radio.end(self)
     }
 
-    /// What ends the scan on one adapter, which may be asked for before all is known that has to be ended.
+    /// Ends the scan on one adapter; may be called before everything that must be ended is known.
     private final class Stop: Sendable {
         private let actions = Mutex<[@Sendable () -> Void]?>([])
 

@@ -1,7 +1,7 @@
-/// How long several adapters listen for a peripheral before one of them is chosen. A value without I/O or clock.
+/// How long several adapters listen for a peripheral before one of them is chosen; a value without I/O or clock.
 ///
-/// They hear the same advertisements, so it is fair to compare them once all of them listen, and not before: one begins later
-/// than another where its kernel or its controller is busy.
+/// They receive the same advertisements, so the comparison is fair only once all of them listen: an adapter whose
+/// kernel or controller is busy starts later.
 ///
 /// ```
 ///            all listen                    one has heard it
@@ -13,32 +13,32 @@
 struct ListeningRound {
     typealias AdapterID = AdapterChooser.AdapterID
 
-    /// How long those that don't listen yet are waited for.
+    /// How long to wait for adapters that don't listen yet.
     static let starting = Duration.seconds(5)
-    /// How long all listen for it. Most advertise several times a second.
+    /// How long all listen for it. Most devices advertise several times a second.
     static let listening = Duration.milliseconds(2500)
-    /// How long the others are waited for behind the first that hears it: for the same advertisement, and the next one where
-    /// that was lost.
+    /// How long to wait for the others after the first one has received it: for the same advertisement, and for the
+    /// next one if that was lost.
     static let settling = Duration.milliseconds(500)
 
     private enum Phase { case starting, listening, settling, over }
 
     private var phase = Phase.starting
-    /// Who takes part, and who of them listens, and has heard it.
+    /// The adapters that take part; those that listen; those that have received it.
     private var adapters: Set<AdapterID>
     private var listeners: Set<AdapterID> = []
     private var hearers: Set<AdapterID> = []
 
-    /// Begins; the timer is to run for ``starting``.
+    /// Begins; the caller starts a timer of ``starting``.
     init(_ adapters: [AdapterID]) { self.adapters = Set(adapters) }
 
-    /// An adapter listens. What is returned sets the timer anew, with whose end the round is over; `nil` leaves it as it is.
+    /// An adapter listens. The result restarts the timer, whose end is the end of the round; `nil` leaves it as it is.
     mutating func listens(_ adapter: AdapterID) -> Duration? {
         listeners.insert(adapter)
         return advance()
     }
 
-    /// An adapter hears the peripheral.
+    /// An adapter has received the peripheral.
     mutating func hears(_ adapter: AdapterID) -> Duration? {
         listeners.insert(adapter)
         hearers.insert(adapter)

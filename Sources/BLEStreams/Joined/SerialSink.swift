@@ -9,7 +9,7 @@ final class SerialSink<Event: Sendable>: Sendable {
         var closure: (@Sendable (Event) -> Void)?
         var waiting: [Event] = []
         var isCalling = false
-        /// The last event is among those that wait.
+        /// Whether the last event is among the waiting ones.
         var isEnding = false
     }
 
@@ -17,18 +17,18 @@ final class SerialSink<Event: Sendable>: Sendable {
 
     init(_ closure: @escaping @Sendable (Event) -> Void) { state = Mutex(State(closure: closure)) }
 
-    /// Whether anybody listens still.
+    /// Whether it still delivers events.
     var isOpen: Bool { state.withLock { $0.closure != nil && !$0.isEnding } }
 
-    /// Hands over an event.
+    /// Delivers an event.
     func send(_ event: Event) { enqueue(event, isLast: false) }
 
-    /// Hands over the last event.
+    /// Delivers the last event.
     func finish(_ event: Event) { enqueue(event, isLast: true) }
 
-    /// Calls nobody any more.
+    /// Ends all calls.
     func close() {
-        // Released outside the lock: what it holds may be deallocated with it.
+        // Released outside the lock: this may deallocate what it holds.
         _ = state.withLock { state in
             state.waiting = []
             return state.closure.take()

@@ -8,7 +8,7 @@ public struct Timed<Value: Sendable>: Sendable {
     /// When it was received.
     public var time: ReceptionTime
 
-    /// Puts a value and its time together.
+    /// Makes a value with its time.
     public init(_ value: Value, at time: ReceptionTime) {
         self.value = value
         self.time = time

@@ -1,7 +1,6 @@
 public import BLEProtocol
 
-/// A characteristic whose value has a type of its own: what it is called on air, how its octets are read, and how they are
-/// written.
+/// A characteristic with a typed value: its UUID, and how to decode and encode its value.
 ///
 /// ```swift
 /// extension CharacteristicKey where Self == TypedCharacteristic<Int16> {
@@ -17,14 +16,14 @@ public import BLEProtocol
 /// let now = try await link.read(.boilerTemperature)
 /// ```
 ///
-/// One key serves both sides: a central reads, subscribes and writes with it, a peripheral describes its characteristic with
-/// it (``LocalCharacteristic``) and sends values. What is only read needs no `encode`. Where a peripheral has
+/// One key serves both sides: a central reads, subscribes and writes with it; a peripheral declares its characteristic
+/// with it (``LocalCharacteristic``) and sends values. A value that is only read needs no `encode`. If a peripheral has
 /// several characteristics of the type, ``at(_:)`` names one of them.
 public struct TypedCharacteristic<Value: Sendable>: Sendable {
-    /// Its type on air.
+    /// Its UUID.
     public let uuid: BluetoothUUID
 
-    /// The service that it is looked for in; `nil`: in all.
+    /// The service in which to look for it; `nil`: all services.
     public let service: BluetoothUUID?
 
     /// How a central finds it.
@@ -32,16 +31,16 @@ public struct TypedCharacteristic<Value: Sendable>: Sendable {
 
     let decode: @Sendable (inout ValueReader) throws(MalformedValue) -> Value
 
-    /// `nil`: values are only read.
+    /// `nil`: values can only be read.
     let encode: (@Sendable (Value, inout ValueWriter) throws(MalformedValue) -> Void)?
 
-    /// Describes a characteristic; the closures read and write the value's fields in the order in which they lie on air.
+    /// Declares a characteristic; the closures read and write the value's fields in the order on air.
     ///
     /// - Parameters:
-    ///   - uuid: its type on air.
-    ///   - service: the service that it is looked for in; `nil`: all.
-    ///   - decode: reads a value, or says why the octets are none.
-    ///   - encode: writes a value, or says why it has no octets; `nil`: values are only read.
+    ///   - uuid: its UUID.
+    ///   - service: the service in which to look for it; `nil`: all services.
+    ///   - decode: reads a value, or throws the reason why the octets are invalid.
+    ///   - encode: writes a value, or throws the reason why it can't be encoded; `nil`: values can only be read.
     public init(
         _ uuid: BluetoothUUID,
         in service: BluetoothUUID? = nil,
@@ -65,8 +64,8 @@ public struct TypedCharacteristic<Value: Sendable>: Sendable {
         self.encode = encode
     }
 
-    /// Values of the same type at another characteristic, or at one of several: one that was discovered, one that is named by
-    /// its handle, or the one in a service.
+    /// The same value type for another characteristic, or for one of several: a discovered one, one named by its
+    /// handle, or the one in a service.
     ///
     /// ```swift
     /// let second = try await link.read(TypedCharacteristic.batteryLevel.at(.handle(0x0023)))
@@ -78,10 +77,10 @@ public struct TypedCharacteristic<Value: Sendable>: Sendable {
 }
 
 extension TypedCharacteristic: CharacteristicKey {
-    /// Writes the fields of a value that goes another way.
+    /// Encodes a value that is sent in another way.
     ///
-    /// - Throws: ``BLEError/Code/notSupported`` where the characteristic was described without `encode`;
-    ///   ``BLEError/Code/invalidArgument`` for a value that has no octets.
+    /// - Throws: ``BLEError/Code/notSupported`` if the characteristic was declared without `encode`;
+    ///   ``BLEError/Code/invalidArgument`` for a value that can't be encoded.
     public func octets(of value: Value) throws -> [UInt8] {
         guard let encode else {
             throw BLEError(
@@ -101,7 +100,7 @@ extension TypedCharacteristic: CharacteristicKey {
         return writer.octets
     }
 
-    /// Reads the fields of a value that came by another way, a fleet's stream for one.
+    /// Decodes a value that was received in another way, for example from a fleet's stream.
     ///
     /// - Throws: ``BLEError/Code/malformedValue``.
     public func value(of octets: CharacteristicValue) throws -> Value {
@@ -122,11 +121,11 @@ extension TypedCharacteristic: CharacteristicKey {
     }
 }
 
-/// Why octets are not a value of the type that was asked for.
+/// The reason why octets are not a value of the required type, or why a value can't be encoded.
 public struct MalformedValue: Error, Hashable {
     /// The reason, in words: `2 octets were expected at offset 1`.
     public var reason: String
 
-    /// Makes an error with its reason.
+    /// Makes an error.
     public init(_ reason: String) { self.reason = reason }
 }

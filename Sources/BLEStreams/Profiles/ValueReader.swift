@@ -1,11 +1,11 @@
 import BLEProtocol
 
-/// Reads the fields of a value, least significant octet first, and tells when they run out.
+/// Reads the fields of a value, least significant octet first, and throws if too few octets are left.
 public struct ValueReader {
     private let octets: ArraySlice<UInt8>
     private var position: Int
 
-    /// What has not been read yet.
+    /// The octets that have not been read yet.
     public var remaining: ArraySlice<UInt8> { octets[position...] }
 
     /// Whether everything has been read.
@@ -31,7 +31,7 @@ public struct ValueReader {
     /// Four octets.
     public mutating func uint32() throws(MalformedValue) -> UInt32 { UInt32(truncatingIfNeeded: try integer(4)) }
 
-    /// So many octets.
+    /// The given number of octets.
     public mutating func bytes(_ count: Int) throws(MalformedValue) -> ArraySlice<UInt8> {
         guard count >= 0, octets.endIndex - position >= count else {
             throw MalformedValue(

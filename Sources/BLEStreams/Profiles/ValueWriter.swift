@@ -1,6 +1,6 @@
 /// Writes the fields of a value, least significant octet first.
 public struct ValueWriter {
-    /// What has been written.
+    /// The octets written so far.
     public private(set) var octets: [UInt8] = []
 
     init() {}
@@ -16,7 +16,7 @@ public struct ValueWriter {
     /// Four octets.
     public mutating func uint32(_ value: UInt32) { integer(value) }
 
-    /// Octets as they are.
+    /// Octets, unchanged.
     public mutating func bytes(_ bytes: some Sequence<UInt8>) { octets.append(contentsOf: bytes) }
 
     private mutating func integer(_ value: some FixedWidthInteger) {

@@ -1,8 +1,8 @@
 import BLEProtocol
 import BLERadio
 
-/// When to scan during connection attempts that wait in vain: the controller then reports only the awaited peers, so a
-/// deaf adapter looks like an absent peripheral. A value without I/O.
+/// Decides when to scan during connection attempts that wait in vain: the controller then reports only the awaited
+/// peers, so a deaf adapter looks like an absent peripheral. A value without I/O.
 ///
 /// ```
 ///          attempt             nobody heard for so long                somebody heard, or linked
@@ -11,9 +11,9 @@ import BLERadio
 ///                       └── the same, without attempt ─────│──► (due) ── attempt ──► (listening)
 ///                                                          └ given up ► (quiet) ── heard, linked, or on again ──► (idle)
 /// ```
-/// Whoever scans anyway hears enough: nothing is added to that.
+/// A program that scans anyway receives enough: no scan is added.
 struct AttemptListening {
-    /// What the driver is to do.
+    /// The actions for the driver.
     struct Output: Equatable {
         enum Timer: Equatable {
             case start(Duration)
@@ -21,7 +21,7 @@ struct AttemptListening {
         }
 
         var timer: Timer?
-        /// Whether to begin to listen, or to end.
+        /// Whether to begin or to end listening; `nil`: neither.
         var listens: Bool?
     }
 
@@ -34,14 +34,15 @@ struct AttemptListening {
         case quiet
     }
 
-    /// How many of those that were heard are remembered.
+    /// The largest number of known peers.
     private static let limit = 64
 
-    /// How long attempts wait in vain before somebody listens.
+    /// How long attempts wait in vain before listening begins.
     let patience: Duration
     private var state = State.idle
     private var isScanning = false
-    /// How many attempts there are to each; and who was heard, ever. Octets tell peers apart, whatever their kind.
+    /// The number of attempts for each awaited peer; and the peers that were ever received. Octets identify peers,
+    /// whatever the address kind.
     private var awaited: [UInt64: Int] = [:]
     private var known: Set<UInt64> = []
 
@@ -49,7 +50,8 @@ struct AttemptListening {
 
     var isListening: Bool { state == .listening }
 
-    /// Whether it listens, and somebody was heard before who isn't waited for: one silent peer is no deaf adapter.
+    /// Whether it listens, and another peer than those awaited was received before: one silent peer doesn't make a deaf
+    /// adapter.
     var missesOthers: Bool { isListening && known.contains { awaited[$0] == nil } }
 
     // MARK: - Attempts
@@ -84,13 +86,13 @@ struct AttemptListening {
         }
     }
 
-    // MARK: - What is heard
+    // MARK: - Receptions
 
     mutating func scanStarted() { isScanning = true }
 
     mutating func scanStopped() { isScanning = false }
 
-    /// Somebody was heard; who, where that was an advertisement.
+    /// Something was received; with the peers, if it was an advertisement.
     mutating func heard(_ peers: [BluetoothAddress]) -> Output {
         if known.count < Self.limit { for peer in peers { known.insert(peer.rawValue) } }
         switch state {
@@ -109,7 +111,7 @@ struct AttemptListening {
         }
     }
 
-    /// It is of no use: this program may not scan, or no step is left that could help.
+    /// Listening is of no use: this program may not scan, or no step is left that could help.
     mutating func giveUp() -> Output {
         let former = state
         state = .quiet
@@ -120,7 +122,7 @@ struct AttemptListening {
         }
     }
 
-    /// The adapter was off, or away, and is on.
+    /// The adapter was off or absent, and is on.
     mutating func adapterReturned() -> Output { state == .quiet ? count() : Output() }
 
     mutating func timerFired() -> Output {
@@ -139,7 +141,7 @@ struct AttemptListening {
         return Output(listens: true)
     }
 
-    /// Counts from now on, where somebody is waited for.
+    /// Counts from now on, if a peer is awaited.
     private mutating func count() -> Output {
         state = awaited.isEmpty ? .idle : .counting(hasHeard: false)
         return Output(timer: awaited.isEmpty ? nil : .start(patience))

@@ -3,7 +3,7 @@ import BLERadio
 import Synchronization
 
 extension Central {
-    /// Faults of an adapter that reports that it is on, and the steps of the central's recovery plan against them.
+    /// The faults of an adapter that reports that it is on, and the steps that the central's recovery plan takes.
     ///
     /// ```swift
     /// for try await trouble in central.adapterTroubles { print(trouble) }
@@ -98,7 +98,7 @@ extension Central {
 }
 
 extension Radio {
-    /// Tells what becomes of the adapter while the closure runs.
+    /// Reports the adapter's changes while the closure runs.
     fileprivate func seeing(
         _ seen: @escaping @Sendable (AdapterInfo) -> Void,
         _ body: () async throws -> Void

@@ -2,21 +2,21 @@ import BLEProtocol
 import BLERadio
 
 extension RecoveryDriver {
-    /// An attempt to connect, which makes way for a step that switches the adapter off: Linux 6.1 is damaged where a connection
-    /// is being made meanwhile.
+    /// An attempt to connect; it is paused during a step that switches the adapter off: Linux 6.1 is damaged if a
+    /// connection is being made meanwhile.
     struct Attempt: Sendable {
-        /// Takes back what the radio was asked.
+        /// Withdraws the request to the radio.
         let pause: @Sendable () -> Void
-        /// Asks it again.
+        /// Repeats the request.
         let resume: @Sendable () -> Void
     }
 
-    /// Notes an attempt; what is returned notes its end, and whether it has led to a link.
+    /// Records an attempt; the returned closure records its end, and whether there is a link.
     func began(_ attempt: Attempt, to peer: BluetoothAddress) -> @Sendable (_ isLinked: Bool) -> Void {
         let id = add(attempt)
         if arePaused {
             attempt.pause()
-            // The step may have ended in between.
+            // The step may have ended in the meantime.
             if !arePaused { attempt.resume() }
         }
         listen { $0.began(peer) }
@@ -27,7 +27,7 @@ extension RecoveryDriver {
         }
     }
 
-    /// Does what is to be done about listening.
+    /// Carries out what the input decides about listening.
     func listen(_ input: (inout AttemptListening) -> AttemptListening.Output) {
         let output = change(input)
         switch output.timer {
@@ -43,7 +43,7 @@ extension RecoveryDriver {
         let options = ScanBroker.Options(services: [], isActive: true, reportsDuplicates: false)
         let stop = scans.add(
             options,
-            // What any scan hears is heard of in one place.
+            // Receptions of any scan are reported in one place.
             take: { _ in },
             lost: { _ in },
             fail: { [weak self] _ in self?.listen { $0.giveUp() } }

@@ -9,17 +9,17 @@ final class RecoveryDriver: Sendable {
     private struct State {
         var machine: RecoveryMachine
         var timers: [RecoveryMachine.TimerID: RadioActivity] = [:]
-        /// Counts the timers: one that was replaced says nothing any more.
+        /// Counts the timers: a replaced one is ignored.
         var starts: [RecoveryMachine.TimerID: Int] = [:]
         var watchers = Observers<@Sendable (AdapterTrouble) -> Void>()
         var wasOn = true
-        /// Who wants to connect, whether they have to wait for a step, and the listening beside them.
+        /// The attempts to connect, whether they are paused for a step, and the listening for them.
         var attempts = Observers<Attempt>()
         var arePaused = false
         var listening: AttemptListening
         var listeningTimer: RadioActivity?
         var listener: RadioActivity?
-        /// What keeps it informed.
+        /// The activities that report the adapter's changes.
         var sources: [RadioActivity] = []
     }
 
@@ -33,7 +33,7 @@ final class RecoveryDriver: Sendable {
         state = Mutex(State(machine: RecoveryMachine(plan), listening: AttemptListening(patience: plan.silence)))
     }
 
-    /// Watches from now on, for as long as it is there.
+    /// Watches from now on, for the lifetime of this object.
     func begin() {
         scans.holdFailures { [weak self] in self?.state.withLock { $0.machine.isCuring } ?? false }
         let leave = scans.watch(
@@ -54,7 +54,7 @@ final class RecoveryDriver: Sendable {
         state.withLock { $0.sources = [RadioActivity(onCancel: leave), symptoms, adapter] }
     }
 
-    /// Tells of troubles from now on; what is returned ends that.
+    /// Reports troubles until the returned closure is called.
     func watch(_ events: @escaping @Sendable (AdapterTrouble) -> Void) -> @Sendable () -> Void {
         let id = state.withLock { $0.watchers.add(events) }
         return { [weak self] in _ = self?.state.withLock { $0.watchers.remove(id) } }
@@ -93,10 +93,10 @@ final class RecoveryDriver: Sendable {
         for report in output.reports {
             tell(AdapterTrouble(report))
             switch report {
-            // What was held meanwhile goes on, or fails.
+            // A scan whose failure was held continues, or fails.
             case .recovered: scans.resume()
             case .unresolved:
-                // Before the scan: what it would tell begun anew is known.
+                // Before the scan: the result of restarting it is known.
                 listen { $0.giveUp() }
                 scans.giveUp()
             case .noticed, .trying: break
@@ -139,7 +139,7 @@ final class RecoveryDriver: Sendable {
         pauseAttempts()
         // A kernel that can't end its scan doesn't let the adapter be switched off.
         scans.suspend()
-        // Stays there until the adapter is on again, whoever leaves meanwhile.
+        // Retained until the adapter is on again, whatever is released meanwhile.
         radio.powerCycle { [self] in ended(.powerCycle, $0) }
     }
 
@@ -169,7 +169,7 @@ final class RecoveryDriver: Sendable {
         for attempt in attempts { attempt.pause() }
     }
 
-    /// Unless the next step is under way.
+    /// Resumes the attempts, unless the next step is in progress.
     private func resumeAttempts() {
         let attempts = state.withLock { state -> [Attempt] in
             guard state.arePaused, !state.machine.isStepUnderWay else { return [] }
@@ -179,13 +179,13 @@ final class RecoveryDriver: Sendable {
         for attempt in attempts { attempt.resume() }
     }
 
-    // MARK: - What is kept for attempts
+    // MARK: - State of the attempts
 
     var arePaused: Bool { state.withLock { $0.arePaused } }
 
     func add(_ attempt: Attempt) -> Int { state.withLock { $0.attempts.add(attempt) } }
 
-    /// Takes one out; whether it was there.
+    /// Removes an attempt; returns whether it was there.
     func remove(_ attempt: Int) -> Bool {
         let removed = state.withLock { $0.attempts.remove(attempt) }
         return removed != nil
@@ -203,7 +203,7 @@ final class RecoveryDriver: Sendable {
         former?.cancel()
     }
 
-    /// Keeps the listening for as long as it is wanted, which it may not be any more.
+    /// Keeps the listening activity while it is wanted, which may no longer be the case.
     func keep(listening: RadioActivity?) {
         let superfluous = state.withLock { state -> RadioActivity? in
             guard state.listening.isListening || listening == nil else { return listening }

@@ -10,18 +10,18 @@ import BLERadio
 ///      └───── no scan any more ─────┘    └──── heard, or answered ──┘     └── patience over: next step  │
 ///                                        └─────────────────────── heard ────────────────────────────────┘
 /// ```
-/// *) Where somebody is always heard, or others were than those who are connected to, the scan's beginning is enough.
+/// *) If some device is always in range, or others than the awaited peers were received, the start of a scan is enough.
 struct RecoveryMachine {
     enum TimerID: Hashable {
-        /// Runs out where nothing was heard since it was started.
+        /// Fires if nothing was received since its start.
         case silence
-        /// Runs out where a step hasn't helped.
+        /// Fires if a step hasn't helped.
         case patience
-        /// Runs out when the adapter has been well for long enough.
+        /// Fires when the adapter has worked for long enough.
         case rest
     }
 
-    /// What the driver is to do.
+    /// The actions for the driver.
     struct Output: Equatable {
         enum Timer: Equatable {
             case start(TimerID, Duration)
@@ -41,11 +41,11 @@ struct RecoveryMachine {
     }
 
     private enum State: Equatable {
-        /// Nobody scans, or nothing has been heard yet, where that may be so: silence means nothing.
+        /// There is no scan, or it has received nothing yet, which may be normal: silence means nothing.
         case idle
         /// Can transition to: itself, curing, idle.
         case watching(hasHeard: Bool)
-        /// A step is under way, or has been taken and may help yet. Can transition to: watching, resigned, idle.
+        /// A step is in progress, or was taken and may still help. Can transition to: watching, resigned, idle.
         case curing(AdapterInfo.Symptom, Phase)
         /// No step is left. Can transition to: watching, idle.
         case resigned
@@ -59,22 +59,22 @@ struct RecoveryMachine {
     let plan: RecoveryPlan
     private var state = State.idle
     private var isScanning = false
-    /// The place in the plan of the step that comes next, and how many were taken, since the adapter was last well for long
+    /// The position of the next step in the plan, and the number of steps taken, since the adapter last worked for long
     /// enough.
     private var place = 0
     private var taken = 0
 
     init(_ plan: RecoveryPlan) { self.plan = plan }
 
-    /// Whether something is being done about the adapter, or will be: who needs it does well to wait.
+    /// Whether a step is being taken or will be: a caller that needs the adapter should wait.
     var isCuring: Bool { if case .curing = state { true } else { false } }
 
-    /// Whether what is being done about it is under way at this moment.
+    /// Whether a step is in progress now.
     var isStepUnderWay: Bool { if case .curing(_, .underWay) = state { true } else { false } }
 
-    // MARK: - What is seen
+    // MARK: - Observations
 
-    /// - Parameter missesOthers: whether others were heard before than those who are listened for.
+    /// - Parameter missesOthers: whether others than the awaited peers were received before.
     mutating func scanStarted(missesOthers: Bool = false) -> Output {
         isScanning = true
         guard plan.hearsAlways || missesOthers, case .idle = state else { return Output() }
@@ -82,7 +82,7 @@ struct RecoveryMachine {
         return Output(timers: [.start(.silence, plan.silence)])
     }
 
-    /// Nobody scans any more. A cure that is under way goes on.
+    /// No scan runs any more. A step in progress continues.
     mutating func scanStopped() -> Output {
         isScanning = false
         switch state {
@@ -93,7 +93,7 @@ struct RecoveryMachine {
             state = .idle
             return Output()
         case .curing(_, .waiting):
-            // Who would hear whether it helped?
+            // Without a scan, nothing would show whether it helped.
             state = .idle
             return Output(timers: [.cancel(.patience), .start(.rest, plan.rest)])
         case .idle, .curing:
@@ -117,7 +117,7 @@ struct RecoveryMachine {
         }
     }
 
-    /// A link was made: the adapter has heard the peer.
+    /// A link was made: the adapter has received the peer.
     mutating func linked() -> Output {
         switch state {
         case .watching:
@@ -128,7 +128,7 @@ struct RecoveryMachine {
         }
     }
 
-    /// The radio has seen by itself that something is wrong.
+    /// The radio itself has noticed a symptom.
     mutating func noticed(_ symptom: AdapterInfo.Symptom) -> Output {
         switch state {
         case .curing, .resigned: Output()
@@ -136,20 +136,20 @@ struct RecoveryMachine {
         }
     }
 
-    /// The adapter is on again after it was off, or away: what was wrong with it may have passed.
+    /// The adapter is on again after it was off or absent: the fault may be gone.
     mutating func adapterReturned() -> Output {
         guard case .resigned = state else { return Output() }
         state = .idle
         return Output()
     }
 
-    // MARK: - What comes of steps
+    // MARK: - Results of steps
 
-    /// A step is over; whether it could be taken.
+    /// A step has ended; `succeeded` says whether it could be taken.
     mutating func stepEnded(succeeded: Bool) -> Output {
         guard case .curing(let symptom, .underWay) = state else { return Output() }
         guard succeeded else { return next(symptom, Output()) }
-        // Who doesn't scan sees by the answers that it is well.
+        // Without a scan, the answers show that the adapter works.
         if !isScanning || !symptom.isAboutHearing { return recovered() }
         state = .curing(symptom, .waiting)
         return Output(timers: [.start(.patience, plan.patience)])
@@ -186,7 +186,7 @@ struct RecoveryMachine {
         while place < plan.steps.count {
             let step = plan.steps[place]
             place += 1
-            // A controller that doesn't answer can't be told to scan either.
+            // A controller that doesn't answer can't start a scan either.
             if step == .restartScan, !symptom.isAboutHearing || !isScanning { continue }
             taken += 1
             state = .curing(symptom, .underWay)
@@ -214,7 +214,7 @@ struct RecoveryMachine {
 }
 
 extension AdapterInfo.Symptom {
-    /// Whether hearing something proves that it has passed.
+    /// Whether a reception proves that the symptom is gone.
     var isAboutHearing: Bool {
         switch self {
         case .deaf, .scanWithoutEnd: true
