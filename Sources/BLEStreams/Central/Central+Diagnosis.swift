@@ -1,8 +1,8 @@
 public import BLEProtocol
 
 extension Central {
-    /// Examines this machine: whether there is a usable adapter, what the program may do, who else uses the adapter, and
-    /// whether a store can be written.
+    /// Examines this machine: whether there is a usable adapter, what the program may do, who else uses the adapter,
+    /// and whether a store can be written.
     ///
     /// ```swift
     /// for finding in await Central.diagnose().findings where finding.severity == .obstacle { print(finding) }

@@ -182,8 +182,8 @@ public final class Central: Sendable {
 extension Central {
     /// The adapters of this machine, whether they can be used or not.
     ///
-    /// - Throws: ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel, ``BLEError/Code/permissionDenied``
-    ///   where the system lets this program open no Bluetooth socket.
+    /// - Throws: ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel,
+    ///   ``BLEError/Code/permissionDenied`` if the system doesn't let this program open a Bluetooth socket.
     public static func adapters() throws -> [AdapterInfo] { try MachineRadio.adapters() }
 }
 

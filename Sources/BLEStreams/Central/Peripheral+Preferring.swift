@@ -68,10 +68,10 @@ extension Peripheral {
     /// sends nothing.
     ///
     /// - Parameters:
-    ///   - key: the characteristic, however it is named: the requirement applies whichever way an operation names it. A UUID
-    ///     means all characteristics of that type, in a service if it is named in one; a handle means the characteristic that
-    ///     it belongs to, by its value or a descriptor; a discovered characteristic means that one, and all of its type once
-    ///     the peripheral no longer has it where it was.
+    ///   - key: the characteristic, however it is named: the requirement applies whichever way an operation names it. A
+    ///     UUID means all characteristics of that type, in a service if it is named in one; a handle means the
+    ///     characteristic that it belongs to, by its value or a descriptor; a discovered characteristic means that one,
+    ///     and all of its type once the peripheral no longer has it where it was.
     ///   - level: the required level; `nil` removes the requirement that was made with the same key.
     public func secure(_ key: some CharacteristicKey, to level: LinkSecurity.Level?) {
         core.preferences.demand(level, for: key.reference.selector, of: address)

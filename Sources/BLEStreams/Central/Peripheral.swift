@@ -30,9 +30,9 @@ public struct Peripheral: Sendable {
 
     /// Connects, runs the closure with the link, and drops the link: on return, on throw and on cancellation.
     ///
-    /// Use it for one exchange with a peripheral, which fails if the link is lost. To follow values across lost links, use
-    /// ``stream(timeout:parameters:pairing:_:)`` with `retry`, or a ``Session``; for operations that are retried, commands
-    /// in ``withQueue(_:)``.
+    /// Use it for one exchange with a peripheral, which fails if the link is lost. To follow values across lost links,
+    /// use ``stream(timeout:parameters:pairing:_:)`` with `retry`, or a ``Session``; for operations that are retried,
+    /// commands in ``withQueue(_:)``.
     ///
     /// Connecting includes the negotiation of the MTU; a peripheral that refuses it, or leaves it unanswered for 5 s,
     /// is used with 23. If Linux still has the connection of an earlier program, this call takes it over as it is; an

@@ -1,8 +1,7 @@
 public import BLEProtocol
 
 extension CharacteristicAccess {
-    /// The properties of a characteristic: whether it can be read, in which ways it can be written, whether it notifies
-    /// or indicates.
+    /// What a characteristic allows: reading, each way of writing, notifications, indications.
     ///
     /// If the services are not known yet, they are discovered first.
     ///

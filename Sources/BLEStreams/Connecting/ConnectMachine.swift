@@ -108,7 +108,7 @@ struct ConnectMachine: Equatable {
     /// Whether the link is up, and how many use it.
     private(set) var isLinked = false
     private(set) var users = 0
-    /// When those who wait are looked at next.
+    /// When to check the waiting callers next.
     private var alarm: Duration?
     private(set) var isOver = false
 

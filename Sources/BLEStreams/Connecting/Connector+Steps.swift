@@ -74,7 +74,7 @@ extension Connector {
         }
     }
 
-    /// Has the handlers of events hear what those who waited are about to hear; of a link once.
+    /// Reports the outcomes to the handlers of events before the callers get them; each link once.
     private func tellEvents(_ errand: Errand) {
         guard let (first, outcome) = errand.answers.first, let events = first.peripheral.core.events else { return }
         if outcome == .linked {

@@ -116,7 +116,7 @@ final class Connector: Sendable {
         let asker = Asker(peripheral: peripheral, timeout: wish.timeout, begin: timeline.now, answer: answer)
         let waiter = self.waiter(for: wish, since: asker.begin)
         let id = waiter.id
-        // Asked for before the lock is taken: what is preferred is under locks of its own.
+        // Made before the lock is taken: the preferences have locks of their own.
         let fresh = self.entry(for: peripheral, wish)
         let key = peripheral.address.rawValue
         let (shared, number): (Link?, Int) = state.withLock { state in

@@ -104,7 +104,7 @@ extension JoinedRadio: Radio {
         return timeline.schedule(after: .zero) { events(.failed(error)) }
     }
 
-    /// Tells each of them, since any may make the link.
+    /// Informs each of them, since any may make the link.
     func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability) {
         for member in members { member.radio.expectPairing(with: peer, as: capability) }
     }

@@ -30,8 +30,8 @@ extension PeripheralServer {
 
     /// A central's read of a dynamic value; the central waits for the answer.
     ///
-    /// Answer once, within 20 s. A request that is released without an answer, or takes longer, is refused with Unlikely
-    /// Error, so that the central doesn't wait in vain, and ``LocalPeripheral/Warning`` reports it.
+    /// Answer once, within 20 s. A request that is released without an answer, or takes longer, is refused with
+    /// Unlikely Error, so that the central doesn't wait in vain, and ``LocalPeripheral/Warning`` reports it.
     public struct ReadRequest: Sendable {
         /// The central that reads.
         public let central: ConnectedCentral
@@ -58,8 +58,8 @@ extension PeripheralServer {
 
     /// A central has written a value.
     ///
-    /// A stored value has already changed. A dynamic one waits for the program: accept or reject it once; a request that is
-    /// released without an answer is refused with Unlikely Error.
+    /// A stored value has already changed. A dynamic one waits for the program: accept or reject it once; a request
+    /// that is released without an answer is refused with Unlikely Error.
     public struct WriteRequest: Sendable {
         /// The central that writes.
         public let central: ConnectedCentral

@@ -12,8 +12,8 @@ extension PeripheralServer {
         /// How many octets of the value were sent.
         public let sentCount: Int
 
-        /// Whether octets at the end of the value were cut off because the link's MTU is too small for them: an indication
-        /// takes ``ConnectedCentral/maximumValueLength``, and a central may read the rest.
+        /// Whether octets at the end of the value were cut off because the link's MTU is too small for them: an
+        /// indication takes ``ConnectedCentral/maximumValueLength``, and a central may read the rest.
         ///
         /// Source: Core Specification, Vol 3, Part F, 3.4.7.2.
         public let isCut: Bool

@@ -12,8 +12,8 @@ extension PeripheralServer {
         /// How many octets of the value are sent.
         public let sentCount: Int
 
-        /// Whether octets at the end of the value are cut off because the link's MTU is too small for them: a notification
-        /// takes ``ConnectedCentral/maximumValueLength``, and a central may read the rest.
+        /// Whether octets at the end of the value are cut off because the link's MTU is too small for them: a
+        /// notification takes ``ConnectedCentral/maximumValueLength``, and a central may read the rest.
         ///
         /// Source: Core Specification, Vol 3, Part F, 3.4.7.1.
         public let isCut: Bool

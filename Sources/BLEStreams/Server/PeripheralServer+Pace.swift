@@ -50,8 +50,8 @@ extension PeripheralServer {
     ///     `.unbounded` keeps all.
     /// - Returns: an outcome for each subscribed central, in the order in which they connected; may be empty.
     /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` if the characteristic lacks the property
-    ///   `notify`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` if the key names
-    ///   several characteristics; what ended the server's radio.
+    ///   `notify`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` if the key
+    ///   names several characteristics; what ended the server's radio.
     @discardableResult
     public func notify(
         _ octets: some Collection<UInt8>,

@@ -18,8 +18,8 @@ extension PeripheralServer {
     /// - Parameters:
     ///   - octets: 0 to 512 octets; ``ConnectedCentral/maximumValueLength`` are sent, and the outcome says whether the
     ///     value was cut.
-    ///   - key: the characteristic. One of several of a type is named by its service, `.uuid(uuid, in: service)`, or by its
-    ///     ``LocalCharacteristic/id``, `.id("left level")`.
+    ///   - key: the characteristic. One of several of a type is named by its service, `.uuid(uuid, in: service)`, or by
+    ///     its ``LocalCharacteristic/id``, `.id("left level")`.
     ///   - central: the recipient.
     /// - Returns: what is sent.
     /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` if it hasn't subscribed, or no central can;
@@ -60,9 +60,10 @@ extension PeripheralServer {
     ///   - key: the characteristic.
     /// - Returns: an outcome for each subscribed central, in the order in which they connected; may be empty.
     /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` if the characteristic lacks the property
-    ///   `notify`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` if the key names
-    ///   several characteristics; what ended the server's radio; `CancellationError`. It doesn't throw if some centrals
-    ///   fail to get the value: the outcomes tell which, with the errors of ``notify(_:of:to:)-(Collection<UInt8>,_,_)``.
+    ///   `notify`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` if the key
+    ///   names several characteristics; what ended the server's radio; `CancellationError`. It doesn't throw if some
+    ///   centrals fail to get the value: the outcomes tell which, with the errors of
+    ///   ``notify(_:of:to:)-(Collection<UInt8>,_,_)``.
     @discardableResult
     public func notify(
         _ octets: some Collection<UInt8>,
@@ -117,8 +118,8 @@ extension PeripheralServer {
     ///   - key: the characteristic.
     ///   - central: the recipient.
     /// - Returns: what was sent.
-    /// - Throws: as ``notify(_:of:to:)-(Collection<UInt8>,_,_)``; ``BLEError/Code/disconnected`` also if the central has not
-    ///   confirmed within the 30 s of the specification, which ends its link.
+    /// - Throws: as ``notify(_:of:to:)-(Collection<UInt8>,_,_)``; ``BLEError/Code/disconnected`` also if the central
+    ///   has not confirmed within the 30 s of the specification, which ends its link.
     @discardableResult
     public func indicate(
         _ octets: some Collection<UInt8>,
@@ -150,9 +151,9 @@ extension PeripheralServer {
     ///   - key: the characteristic.
     /// - Returns: an outcome for each subscribed central, in the order in which they connected; may be empty.
     /// - Throws: ``BLEError/Code/notFound``; ``BLEError/Code/notSupported`` if the characteristic lacks the property
-    ///   `indicate`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` if the key names
-    ///   several characteristics; what ended the server's radio; `CancellationError`. It doesn't throw if some centrals
-    ///   fail to confirm: the outcomes tell which, with the errors of
+    ///   `indicate`; ``BLEError/Code/overflow`` for more than 512 octets; ``BLEError/Code/invalidArgument`` if the key
+    ///   names several characteristics; what ended the server's radio; `CancellationError`. It doesn't throw if some
+    ///   centrals fail to confirm: the outcomes tell which, with the errors of
     ///   ``indicate(_:of:to:)-(Collection<UInt8>,_,_)``.
     @discardableResult
     public func indicate(

@@ -9,8 +9,8 @@ extension PeripheralServer {
         case starting
         /// It advertises, and centrals may connect.
         case serving
-        /// Its adapter can't be used, or it has lost its advertising or listening, for this reason; it is served again as
-        /// ``LocalPeripheral/resuming`` says. Links stay up if the adapter has kept them.
+        /// Its adapter can't be used, or it has lost its advertising or listening, for this reason; it is served again
+        /// as ``LocalPeripheral/resuming`` says. Links stay up if the adapter has kept them.
         case interrupted(BLEError)
     }
 }

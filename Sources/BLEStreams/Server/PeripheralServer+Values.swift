@@ -2,8 +2,8 @@ import BLEProtocol
 import BLERadio
 
 extension PeripheralServer {
-    /// The octets of a stored characteristic; `nil` if it is dynamic or doesn't exist. If the key names several, those of the
-    /// first one.
+    /// The octets of a stored characteristic; `nil` if it is dynamic or doesn't exist. If the key names several, those
+    /// of the first one.
     public func value(of key: some CharacteristicKey) -> [UInt8]? {
         guard let handle = database.handles(of: key.reference.selector).min() else { return nil }
         return database.withLock { $0.value(at: handle) }

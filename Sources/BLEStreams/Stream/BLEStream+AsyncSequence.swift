@@ -9,9 +9,9 @@ extension BLEStream {
     /// for try await order in BLEStream(orders).timeout(.seconds(60)) { print(order) }
     /// ```
     ///
-    /// The sequence is asked for an element when the consumer is, so nothing is read ahead, and nothing is dropped. It is
-    /// iterated by a task of its own, one for each iteration: an element costs two changes of thread. In virtual time, pass
-    /// that timeline, so that the task runs there.
+    /// The sequence is asked for an element when the consumer is, so nothing is read ahead, and nothing is dropped. It
+    /// is iterated by a task of its own, one for each iteration: an element costs two changes of thread. In virtual
+    /// time, pass that timeline, so that the task runs there.
     ///
     /// - End: with the sequence, or its error.
     /// - Throws (in the loop): what the sequence throws.

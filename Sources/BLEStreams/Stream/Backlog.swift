@@ -1,7 +1,7 @@
 /// A queue of values, which arrive one by one or many at once.
 ///
-/// Values that arrive together are kept in their array: nothing is copied, and the caller changes no reference counts of
-/// values, which they may share with other threads.
+/// Values that arrive together are kept in their array: nothing is copied, and the caller changes no reference counts
+/// of values, which they may share with other threads.
 struct Backlog<Element> {
     /// The smallest number of values that is kept in its array.
     private static var smallestBurst: Int { 8 }

@@ -1,6 +1,7 @@
 /// How a message sent in chunks marks its end, for receivers and senders.
 ///
-/// See ``BLEStream/assembled(until:maximumSize:)`` for receiving, ``PeripheralServer/send(_:of:to:endingWith:onProgress:)`` and
+/// See ``BLEStream/assembled(until:maximumSize:)`` for receiving,
+/// ``PeripheralServer/send(_:of:to:endingWith:onProgress:)`` and
 /// ``CharacteristicAccess/send(_:to:endingWith:_:onProgress:)`` for sending.
 public struct EndMark: Hashable, Sendable {
     enum Rule: Hashable, Sendable {

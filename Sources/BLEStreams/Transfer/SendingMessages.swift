@@ -154,8 +154,8 @@ extension CharacteristicAccess {
     }
 }
 
-/// The chunks of a message: neither a notification nor a write carries more than 512 octets of a value (Core Specification,
-/// Vol 3, Part F, 3.2.9).
+/// The chunks of a message: neither a notification nor a write carries more than 512 octets of a value (Core
+/// Specification, Vol 3, Part F, 3.2.9).
 private func chunks(
     of message: some Collection<UInt8>,
     endingWith mark: EndMark,
