@@ -44,8 +44,8 @@ extension CharacteristicAccess {
     ///
     /// Notifications are switched on before the value is read, so no change is missed between the two; what is notified
     /// before the read has completed is contained in the value, and not delivered. A session reads the value again on
-    /// each link.
-    /// Parameters, end and errors are those of ``notifications(of:indications:buffer:)->BLEStream<Key.Value>``.
+    /// each link. Parameters, end and errors are those of
+    /// ``notifications(of:indications:buffer:)->BLEStream<Key.Value>``.
     public func values<Key: CharacteristicKey>(
         of key: Key,
         indications: Bool = false,

@@ -92,8 +92,8 @@ final class PendingAnswer: Sendable {
     private let token: ATTServer.RequestToken
     private let onUnanswered: @Sendable (Duration?) -> Void
 
-    /// - Parameter onUnanswered: called if the program has not answered: with the time after which that was noticed, or
-    ///   with `nil` if the program released the request.
+    /// - Parameter onUnanswered: called if the program has not answered: with the limit that has passed, or with `nil` if
+    ///   it released the request.
     init(
         _ bearer: Bearer,
         _ token: ATTServer.RequestToken,

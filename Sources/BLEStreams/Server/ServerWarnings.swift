@@ -54,7 +54,7 @@ final class ServerWarnings: Sendable {
 }
 
 extension BLEError {
-    /// The error of a dynamic value that is read or written while no program code answers.
+    /// A dynamic value was read or written, and the program doesn't iterate the stream that answers.
     static func nobodyIterates(_ stream: String, _ operation: String, _ object: String) -> BLEError {
         BLEError(
             .notSupported,
