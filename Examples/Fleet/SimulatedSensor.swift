@@ -2,7 +2,7 @@ import BLEDevices
 import BLESimulator
 import BLEStreams
 
-/// A simulated sensor that sends a beat a second, loses links now and then, and is away for some seconds at times.
+/// A simulated sensor that sends a beat a second, sometimes loses its link, and is sometimes away for some seconds.
 func liveAndSuffer(_ number: Int, on air: SimulatedAir) async throws {
     let measurement = BluetoothUUID.Characteristics.heartRateMeasurement
     let sensor = LocalPeripheral(name: "Sensor \(number)") {

@@ -3,8 +3,8 @@ import BLEStreams
 import Glibc
 import Synchronization
 
-/// What is known of each sensor, a line each. On a terminal the lines are kept up to date where they stand; elsewhere
-/// each change of a state and each value is a line of its own.
+/// What is known about each sensor, a line each. On a terminal, the lines are updated in place; elsewhere, each change
+/// of state and each value is a new line.
 final class Table: Sendable {
     private struct Row {
         var name: String?
@@ -63,7 +63,7 @@ final class Table: Sendable {
         if isTerminal { draw(&state, isUrgent: isUrgent) } else { say("\(line(address, state))\n") }
     }
 
-    /// Writes all lines over those that stand there; ten times a second is often enough for values.
+    /// Overwrites all lines, for values at most ten times a second.
     private func draw(_ state: inout State, isUrgent: Bool) {
         let now = ContinuousClock.now
         if !isUrgent, let drawn = state.drawn, now - drawn < .milliseconds(100) { return }
@@ -74,7 +74,7 @@ final class Table: Sendable {
         say(text)
     }
 
-    /// Writes at once, also into a pipe.
+    /// Writes at once, even to a pipe.
     private func say(_ text: String) {
         let octets = Array(text.utf8)
         _ = octets.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
@@ -91,7 +91,7 @@ final class Table: Sendable {
     }
 
     private func padded(_ text: String, _ width: Int) -> String {
-        // A device may call itself whatever it likes: nothing that moves the cursor gets through.
+        // A device can have any name: remove whatever moves the cursor.
         let plain = String(text.unicodeScalars.filter { $0.value >= 32 && $0.value != 127 }.map(Character.init))
         return plain.count > width
             ? plain.prefix(width - 1) + "…" : plain + String(repeating: " ", count: width - plain.count)

@@ -1,11 +1,11 @@
-// Follows every heart rate sensor nearby: one line for each, with its state and its values, updated in place on a
-// terminal.
+// Follows every heart-rate sensor nearby, with a line for each that shows its state and values. On a terminal, it
+// updates the lines in place.
 //
 //   swift run Fleet                   all sensors in range; without an adapter, simulated ones
-//   swift run Fleet ADDRESS…          these
-//   swift run Fleet --keep ADDRESS…   these; later `swift run Fleet --keep` follows them again
-//   swift run Fleet --simulated       twelve simulated ones that come and go, for half a minute
-//   swift run Fleet --metrics …       the same, and at the end a page of what was counted, as Prometheus reads it
+//   swift run Fleet ADDRESS…          these sensors
+//   swift run Fleet --keep ADDRESS…   these sensors; later `swift run Fleet --keep` follows them again
+//   swift run Fleet --simulated       twelve simulated sensors that come and go, for half a minute
+//   swift run Fleet --metrics …       the same, with a page of metrics for Prometheus at the end
 //
 // Ctrl-C switches off what was switched on, and drops the links, before the program ends.
 
@@ -18,7 +18,7 @@ import Interruption
 let signals = TerminationSignals()
 let page = CommandLine.arguments.contains("--metrics") ? MetricsPage() : nil
 
-/// Follows the sensors with these addresses, those that were kept, or all that are heard, until it is cancelled.
+/// Follows the sensors with these addresses, the kept ones, or all that are heard, until the task is cancelled.
 func follow(on adapter: AdapterChoice, _ addresses: [String] = [], isKept: Bool = false) async throws {
     let adapter = page.map { adapter.reporting(to: $0) } ?? adapter
     defer { if let page { print(page.text) } }
@@ -52,7 +52,7 @@ func simulate() async throws {
     try await withThrowingTaskGroup { group in
         for number in 1...12 { group.addTask { try await liveAndSuffer(number, on: air) } }
         defer { group.cancelAll() }
-        // Within the rest: the sensors live until they have been left properly.
+        // In a nested group: the sensors run until their central has disconnected.
         try await signals.interrupt {
             try await withThrowingTaskGroup { group in
                 group.addTask { try await follow(on: .radio(air.adapter())) }

@@ -1,7 +1,7 @@
 // Follows a heart-rate sensor across lost links, until it stays away.
 //
 //   swift run HeartRate               the strongest sensor nearby; without an adapter, a simulated one
-//   swift run HeartRate --simulated   a simulated sensor: it loses its link after five beats, and stops after ten
+//   swift run HeartRate --simulated   a simulated sensor, which loses its link after five beats and stops after ten
 //
 // Ctrl-C ends the subscription and drops the link before the program ends.
 
@@ -13,7 +13,7 @@ import Interruption
 
 let signals = TerminationSignals()
 
-/// The sensor that is received most strongly, of those that are heard within two seconds of the first one.
+/// The sensor with the strongest signal, of those that are heard within two seconds of the first one.
 func strongestSensor(_ central: Central) async throws -> Discovery {
     let sensors = central.scan(for: .service(.heartRate), .connectable, duplicates: true)
     var best = try await sensors.timeout(.seconds(10)).first()
@@ -22,18 +22,18 @@ func strongestSensor(_ central: Central) async throws -> Discovery {
             if let rssi = sensor.rssi, rssi > best.rssi ?? .min { best = sensor }
         }
     } catch let error as BLEError where error.code == .timedOut {
-        // That was the time to compare them.
+        // The time to compare sensors is over.
     }
     return best
 }
 
-/// Prints beats until the sensor can't be connected to in five attempts.
+/// Prints beats until five attempts to connect to the sensor have failed.
 func printBeats(of sensor: Peripheral) async throws {
     let beats =
         sensor
         .stream(timeout: .seconds(3)) { link in link.notifications(of: .heartRateMeasurement).timeout(.seconds(5)) }
         .retry(
-            // One beat begins the count of failures afresh: the simulated sensor drops its links within a second.
+            // One beat resets the count of failures: the simulated sensor drops its links within a second.
             .exponential(to: .seconds(2), attempts: 5, stableAfter: .zero),
             when: { error in
                 guard let error = error as? BLEError else { return false }
@@ -56,7 +56,7 @@ func follow(on adapter: AdapterChoice) async throws {
     }
 }
 
-/// A sensor that loses its link after five beats, and its life after ten.
+/// A sensor that loses its link after five beats, and stops after ten.
 func liveAndDie(on air: SimulatedAir) async throws {
     let sensor = LocalPeripheral(name: "Heart rate") {
         LocalService(.heartRate) {
@@ -85,10 +85,10 @@ func simulate() async throws {
     print("This is a simulation. With a Bluetooth adapter and a sensor nearby: `swift run HeartRate`.")
     let air = SimulatedAir()
     try await withThrowingTaskGroup { group in
-        // An interruption ends the subscription, and the sensor has no subscriber left.
+        // An interruption ends the subscription: the sensor has no subscriber left.
         group.addTask { try? await liveAndDie(on: air) }
         defer { group.cancelAll() }
-        // Within the rest: the sensor lives until it has been left properly.
+        // In a nested group: the sensor runs until its central has disconnected.
         try await signals.interrupt { try await follow(on: .radio(air.adapter())) }
     }
 }

@@ -2,8 +2,8 @@
 
 import PackageDescription
 
-// What connects BLEStreams with the packages that servers in Swift use. A package of its own, so that BLEStreams needs none
-// of them: copy the file that you want.
+// Connects BLEStreams with the packages that Swift servers use. This is a package of its own, so that BLEStreams needs
+// none of them: copy the file that you want.
 let package = Package(
     name: "Integrations",
     products: [.library(name: "Integrations", targets: ["Integrations"])],

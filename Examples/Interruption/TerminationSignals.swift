@@ -3,20 +3,20 @@ import BLEStreams
 import Glibc
 import Synchronization
 
-/// The program was interrupted, and has cleaned up.
+/// A signal interrupted the program, which has cleaned up.
 package struct Interrupted: Error {
-    /// What it exits with, as a shell says it of one that SIGINT has ended.
+    /// The exit status that a shell reports for a program that SIGINT has ended.
     package static let exitStatus: Int32 = 128 + SIGINT
 }
 
-/// SIGINT, SIGTERM and SIGHUP, which Ctrl-C, `kill` and a terminal that is closed send, taken as events for as long as
-/// this lives.
+/// Handles SIGINT, SIGTERM and SIGHUP (sent by Ctrl-C, `kill` and a terminal that closes) as events, for as long as
+/// this exists.
 ///
-/// The first one cancels the work in hand; the second one, while that ends, ends the program at once.
+/// The first signal cancels the current work. A second one, while that work ends, ends the program at once.
 package final class TerminationSignals: Sendable {
     private struct State {
         var hasCome = false
-        /// Whom it is told: the innermost work, which is the last.
+        /// Who is notified: the last one, which is the innermost work.
         var listeners: [(id: Int, tell: @Sendable () -> Void)] = []
         var nextListener = 0
     }
@@ -27,7 +27,7 @@ package final class TerminationSignals: Sendable {
     package init() {
         let queue = DispatchQueue(label: "termination signals")
         let numbers = [SIGINT, SIGTERM] + (Self.isIgnored(SIGHUP) ? [] : [SIGHUP])
-        // Blocked for this thread and all that it starts, so that nobody but the sources takes them.
+        // Blocked for this thread and all threads that it starts, so that only the sources receive them.
         var set = sigset_t()
         sigemptyset(&set)
         for number in numbers { sigaddset(&set, number) }
@@ -39,7 +39,7 @@ package final class TerminationSignals: Sendable {
         }
     }
 
-    /// Whether whoever started the program wants the signal to have no effect: `nohup` does.
+    /// Whether the signal was ignored when the program started, as `nohup` makes it.
     private static func isIgnored(_ number: Int32) -> Bool {
         var action = sigaction()
         sigaction(number, nil, &action)
@@ -49,12 +49,12 @@ package final class TerminationSignals: Sendable {
 
     deinit { for source in sources { source.cancel() } }
 
-    /// Does some work, and cancels it at the first signal, also at one that came before.
+    /// Does some work, and cancels it at the first signal, even one that came before.
     ///
-    /// Work within such work has the signals for itself until it has ended.
+    /// Nested work receives the signals alone until it has ended.
     ///
     /// - Returns: what the work returns.
-    /// - Throws: what the work throws; ``Interrupted`` when it was interrupted, after it has ended.
+    /// - Throws: what the work throws; ``Interrupted`` if a signal interrupted it, once it has ended.
     package func interrupt<Output: Sendable>(
         _ work: @escaping @Sendable () async throws -> Output
     ) async throws -> Output {
@@ -67,9 +67,9 @@ package final class TerminationSignals: Sendable {
             let output = try await group.next() ?? nil
             group.cancelAll()
             if let output { return output }
-            // The work switches off what it has switched on, and drops its link.
+            // The work switches off whatever it switched on, and drops its link.
             while await group.nextResult() != nil {}
-            // Where it was a part of other work, that goes on, and the next signal is its first one.
+            // If this was part of other work, that continues, and the next signal is its first.
             state.withLock { state in if !state.listeners.isEmpty { state.hasCome = false } }
             throw Interrupted()
         }

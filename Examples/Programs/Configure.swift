@@ -6,7 +6,7 @@ extension BluetoothUUID {
     static let label = BluetoothUUID(high: 0x7A1C_0052_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
 }
 
-/// `interval=1000` or `label=Kitchen`, as the device has it.
+/// `interval=1000` or `label=Kitchen`, in the device's encoding.
 private func setting(_ word: String) throws -> ConfigurationFlow.Setting {
     let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
     switch (parts.first, parts.count) {
@@ -20,7 +20,7 @@ private func setting(_ word: String) throws -> ConfigurationFlow.Setting {
     }
 }
 
-/// Changes the settings of a device: all that are given, or none.
+/// Changes settings of a device: all the given ones, or none.
 func configure(on adapter: AdapterChoice, _ words: [String]) async throws {
     guard !words.isEmpty else { throw Usage("What is to be set? For example: interval=1000 label=Kitchen") }
     let settings = try words.map(setting)

@@ -1,13 +1,13 @@
 import BLEDevices
 import Foundation
 
-/// What happens at a console.
+/// An event at the console.
 private enum Event {
     case typed(String)
     case received([UInt8])
 }
 
-/// The lines that are typed, from a thread of their own, since waiting for them blocks.
+/// The typed lines. A thread of its own reads them, since `readLine()` blocks.
 let typedLines = BLEStream<String> { feed in
     Thread.detachNewThread {
         while let line = readLine() { feed.send(line) }
@@ -16,7 +16,7 @@ let typedLines = BLEStream<String> { feed in
     return {}
 }
 
-/// A console on the serial line of a device: sends the lines that are typed, and prints those that come.
+/// A console on the serial line of a device: sends typed lines, and prints received ones.
 func console(on adapter: AdapterChoice, _ words: [String]) async throws {
     try await Central.with(adapter) { central in
         let device = try await central.scan(for: .service(SerialService.nordicUART.service))
@@ -27,7 +27,7 @@ func console(on adapter: AdapterChoice, _ words: [String]) async throws {
             let line = link.bytes(of: .nordicUART)
             let answers = line.chunks.assembled(until: .delimiter("\r\n")).map(Event.received)
             let typed = words.isEmpty ? typedLines : BLEStream(words)
-            // One loop for both directions: what comes is subscribed to before the first line is sent.
+            // One loop for both directions: it subscribes before it sends the first line.
             for try await event in answers.merge(with: typed.map(Event.typed)) {
                 switch event {
                 case .typed(let text):

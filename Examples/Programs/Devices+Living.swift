@@ -3,7 +3,7 @@ import BLESimulator
 import Glibc
 import Synchronization
 
-/// A room with a heater, which is warm in half a minute of its own; seen when the heater was switched three times.
+/// A room with a heater. The simulation is over when the heater has been switched four times.
 func room(_ stage: Stage) async throws {
     let heater = Heater()
     let room = LocalPeripheral(name: "Room") {
@@ -44,7 +44,7 @@ private final class Heater: Sendable {
     }
 }
 
-/// A heart-rate sensor, whose second link is lost after five beats.
+/// A heart-rate sensor that drops its second link after a few beats.
 func heart(_ stage: Stage) async throws {
     let sensor = LocalPeripheral(name: "Heart rate") {
         LocalService(.heartRate) {
@@ -69,7 +69,7 @@ func heart(_ stage: Stage) async throws {
     }
 }
 
-/// A central that follows a thermometer for three seconds of values, and then has it ended.
+/// A central that receives three values from a thermometer, and then sends this process SIGTERM.
 func visitor(_ stage: Stage) async throws {
     let central = try await Central.open(stage.radio())
     let server = try await central.scan(for: .service(.environmentalSensing)).timeout(.seconds(10)).first()

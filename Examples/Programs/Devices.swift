@@ -2,7 +2,7 @@ import BLEDevices
 import BLESimulator
 import Foundation
 
-/// Three thermometers; they have shown what they have when one has sent ten values.
+/// Three thermometers. The simulation is over when one of them has sent ten values.
 func thermometers(_ stage: Stage) async throws {
     try await withThrowingTaskGroup { group in
         for number in 1...3 {
@@ -27,7 +27,7 @@ private func thermometer(_ number: Int, _ stage: Stage) async throws {
     }
 }
 
-/// A modem, which answers each line with OK.
+/// A modem that answers each line with OK.
 func modem(_ stage: Stage) async throws {
     let modem = LocalPeripheral(name: "Modem") { LocalService.serialLine() }
     try await modem.run(on: stage.radio()) { server in
@@ -42,7 +42,7 @@ func modem(_ stage: Stage) async throws {
     }
 }
 
-/// Two beacons, one of which is carried away after a second, and comes back when it is missed.
+/// Two beacons. One goes out of range after a second, and returns after it has been missed.
 func beacons(_ stage: Stage) async throws {
     let uuid = BluetoothUUID(high: 0x7A1C_0080_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
     let radios = (1...2).map { _ in stage.air.adapter() }
@@ -59,7 +59,7 @@ func beacons(_ stage: Stage) async throws {
     }
 }
 
-/// A device with two settings; it refuses intervals below 100 ms.
+/// A device with two settings. It refuses intervals below 100 ms.
 func configurable(_ stage: Stage) async throws {
     let device = LocalPeripheral(name: "Configurable", advertising: [.configuration]) {
         LocalService(.configuration) {
@@ -79,7 +79,7 @@ func firmwareFile() throws -> String {
     return file.path
 }
 
-/// A device whose firmware can be replaced; its link is lost once in the middle of it.
+/// A device whose firmware can be updated. Its link is lost once during the update.
 func updatable(_ stage: Stage) async throws {
     let receiver = PlainFirmwareReceiver(model: 7, capacity: 1 << 20)
     let device = LocalPeripheral(name: "Updatable") { receiver.service }
@@ -88,7 +88,7 @@ func updatable(_ stage: Stage) async throws {
     try await device.run(on: .radio(radio)) { server in try await receiver.run(on: server) }
 }
 
-/// A lock that shows the passkey 123456 to whoever pairs with it.
+/// A lock that displays the passkey 123456 when a central pairs with it.
 func lock(_ stage: Stage) async throws {
     let lock = LocalPeripheral(name: "Lock", advertising: [.lock]) {
         LocalService(.lock) {

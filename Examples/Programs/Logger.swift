@@ -3,7 +3,7 @@ import Glibc
 
 /// Logs the temperatures of all thermometers nearby as CSV, each with the time at which it was received.
 ///
-/// A thermometer that goes away is waited for, and one that comes later is added.
+/// It waits for a thermometer that goes away, and adds one that comes later.
 func logger(on adapter: AdapterChoice, _ words: [String]) async throws {
     try await Central.with(adapter) { central in
         try await central.withFleet { fleet in
@@ -19,7 +19,7 @@ func logger(on adapter: AdapterChoice, _ words: [String]) async throws {
                         let celsius = try TypedCharacteristic.temperature.value(of: item.value)
                         let address = item.peripheral?.address.description ?? ""
                         print("\(item.value.time.isoText),\(address),\(celsius)")
-                        // Into a file or a pipe, too.
+                        // Writes the line at once, even to a file or a pipe.
                         fflush(nil)
                     }
                 }

@@ -28,7 +28,7 @@ func operators(on adapter: AdapterChoice, _ words: [String]) async throws {
                 print("timeout: no such beat for 300 ms")
             }
         }
-        // The sensor's link is lost once: the stream goes on behind a gap.
+        // The simulated sensor loses its link once: the stream continues after a gap.
         let stream = sensor.peripheral.stream { $0.notifications(of: .heartRateMeasurement) }
         for try await item in stream.retry(.constant(.milliseconds(100))).withGaps() {
             guard case .gap(let gap) = item else { continue }

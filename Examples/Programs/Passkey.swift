@@ -5,10 +5,10 @@ extension BluetoothUUID {
     static let lockState = BluetoothUUID(high: 0x7A1C_0061_5F2B_4C8E, low: 0x9D3A_6B70_E14F_2C55)
 }
 
-/// Reads a value that the device only gives to whoever has entered the passkey that it shows.
+/// Reads a value that requires pairing with the passkey that the device displays.
 ///
-/// The link is paired when the value is refused, and the value is read again. The bond is kept: the next link is
-/// encrypted from the start, and no question is asked.
+/// When the device refuses the value, the library pairs and reads again. It keeps the bond: the next link is encrypted
+/// from the start, without a question.
 func passkey(on adapter: AdapterChoice, _ words: [String]) async throws {
     let answers = PairingAnswers(passkey: {
         print("The passkey that the device shows:")

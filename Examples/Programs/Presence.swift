@@ -1,6 +1,6 @@
 import BLEDevices
 
-/// Prints which iBeacons are near, which have come and which have gone.
+/// Prints which iBeacons come and go.
 func presence(on adapter: AdapterChoice, _ words: [String]) async throws {
     try await Central.with(adapter) { central in
         let beacons = central.scan(duplicates: true).compactMap { discovery in

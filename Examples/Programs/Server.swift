@@ -15,7 +15,7 @@ private let shutdown = BLEStream<Void> { feed in
     return { for source in sources { source.cancel() } }
 }
 
-/// A thermometer that takes its leave: when it is told to end, its centrals get a last value before their links end.
+/// A thermometer that shuts down cleanly: when it is told to end, it sends its centrals a last value, then disconnects.
 func server(on adapter: AdapterChoice, _ words: [String]) async throws {
     let thermometer = LocalPeripheral(name: "Thermometer") {
         LocalService(.environmentalSensing) { LocalCharacteristic(.temperature, [.read, .notify], value: 20) }

@@ -6,8 +6,8 @@ extension BluetoothUUID {
 
 /// Keeps a room at a temperature: follows its thermometer, and switches its heater.
 ///
-/// The mean of three values is compared, and the heater is switched half a degree beyond the target, so that it isn't
-/// switched back and forth. A lost link is made again; meanwhile the heater stays as it is.
+/// It compares the mean of three values, and switches the heater half a degree beyond the target, so that it doesn't
+/// switch back and forth. A session reconnects after a lost link; meanwhile the heater stays as it is.
 func thermostat(on adapter: AdapterChoice, _ words: [String]) async throws {
     let target = words.first.flatMap { Double($0) } ?? 21
     let plan = Session.Plan(finding: .service(.environmentalSensing)).subscribing(to: .temperature)

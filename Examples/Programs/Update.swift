@@ -1,9 +1,9 @@
 import BLEDevices
 import Synchronization
 
-/// Updates the firmware of a device, and goes on where it was after a lost link.
+/// Updates the firmware of a device, and resumes after a lost link.
 ///
-/// When it is interrupted, run it again: the device knows how much of which image it has, and the rest is sent.
+/// If it is interrupted, run it again: the device knows how much of which image it has, and gets the rest.
 func update(on adapter: AdapterChoice, _ words: [String]) async throws {
     guard let file = words.first else { throw Usage("Which file? For example: app_update.bin") }
     let image = try FirmwareImage(file: file)

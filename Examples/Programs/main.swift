@@ -1,8 +1,8 @@
-// Nine small programs, each in a file of its own: what a gateway, a tester or a logger is begun with.
+// Nine small programs, each in a file of its own: starting points for a gateway, a tester or a logger.
 //
 //   swift run Programs                       lists them
 //   swift run Programs logger                runs one, on this machine's adapter; without one, on a simulated air
-//   swift run Programs logger --simulated    runs it on a simulated air, with the devices that it is for
+//   swift run Programs logger --simulated    runs it on a simulated air, with simulated devices
 //
 // Ctrl-C switches off what was switched on, and drops the links, before a program ends.
 
@@ -12,21 +12,21 @@ import Interruption
 
 /// One of the programs.
 struct Program: Sendable {
-    /// What it is called by.
+    /// The name that selects it.
     var name: String
-    /// What it does, and the words that follow its name.
+    /// What it does, and the arguments that follow its name.
     var summary: String
-    /// The words that it gets in the simulation when none are given.
+    /// The arguments that it gets in the simulation if none are given.
     var words: @Sendable () throws -> [String] = { [] }
-    /// Does it, until it is done or cancelled.
+    /// Runs it until it is done or cancelled.
     var run: @Sendable (AdapterChoice, [String]) async throws -> Void
-    /// Whether it takes SIGINT and SIGTERM itself.
+    /// Whether it handles SIGINT and SIGTERM itself.
     var takesSignals = false
-    /// The devices that it is for.
+    /// The simulated devices that it talks to.
     var devices: @Sendable (Stage) async throws -> Void
 }
 
-/// A program is used in a wrong way.
+/// The command line is wrong.
 struct Usage: Error, CustomStringConvertible {
     var description: String
     init(_ description: String) { self.description = description }

@@ -1,4 +1,4 @@
-/// A room that is heated by half a degree at each step, up to the target.
+/// A room whose temperature rises by half a degree at each step, up to the target.
 actor Heating {
     private(set) var temperature = 20.0
     private var target = 20.0

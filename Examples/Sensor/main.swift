@@ -1,7 +1,7 @@
 // A thermostat: the temperature is computed when it is read, and a new target is checked before it is accepted.
 //
-//   swift run Sensor               is the thermostat, on this machine's adapter
-//   swift run Sensor --simulated   beside a central that reads, writes and follows it, on a simulated air
+//   swift run Sensor               runs the thermostat on this machine's adapter
+//   swift run Sensor --simulated   runs it on a simulated air, with a central that reads, writes and follows it
 
 import BLESimulator
 import BLEStreams
@@ -9,7 +9,7 @@ import Glibc
 import Interruption
 
 extension CharacteristicKey where Self == TypedCharacteristic<Double> {
-    /// A temperature in degrees Celsius, on air in hundredths of one.
+    /// A temperature in degrees Celsius, encoded in hundredths of a degree.
     static func celsius(_ uuid: BluetoothUUID) -> Self {
         TypedCharacteristic(uuid) { reader throws(MalformedValue) in
             Double(try reader.int16()) / 100

@@ -1,8 +1,8 @@
-// Both roles of a message too long for one notification, sent in chunks and ended by "EOM".
+// A message too long for one notification, sent in chunks and ended by "EOM": both roles.
 //
 //   swift run Transfer               receives from a peripheral nearby; without an adapter, both roles run simulated
-//   swift run Transfer send          is the peripheral, on this machine's adapter
-//   swift run Transfer --simulated   both roles, on a simulated air
+//   swift run Transfer send          is the sending peripheral, on this machine's adapter
+//   swift run Transfer --simulated   runs both roles on a simulated air
 //
 // Ctrl-C ends the subscription and drops the link before the program ends.
 
@@ -74,7 +74,7 @@ func simulate() async throws {
     try await withThrowingTaskGroup { group in
         group.addTask { try await send(on: .radio(air.adapter())) }
         defer { group.cancelAll() }
-        // Within the rest: the sender lives until it has been left properly.
+        // In a nested group: the sender runs until the receiver has disconnected.
         try await signals.interrupt { try await receive(on: .radio(air.adapter())) }
     }
 }

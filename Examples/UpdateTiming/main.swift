@@ -1,4 +1,4 @@
-// How long an update of 256 kB takes on links of different kinds, in virtual time, and how long it could take at best.
+// How long a 256 kB update takes on different kinds of links, in virtual time, and how fast it could be at best.
 //
 //   swift run UpdateTiming
 

@@ -1,7 +1,7 @@
 public import BLEStreams
 public import ServiceLifecycle
 
-/// A central as a service of a `ServiceGroup`: at a graceful shutdown its closure is cancelled, and the links are down before
+/// A central as a service of a `ServiceGroup`: a graceful shutdown cancels its closure, and its links are down before
 /// the next service ends.
 public struct CentralService: Service {
     private let adapter: AdapterChoice
@@ -16,7 +16,7 @@ public struct CentralService: Service {
         do {
             try await cancelWhenGracefulShutdown { try await Central.with(adapter) { try await body($0) } }
         } catch is CancellationError {
-            // That is how it ends.
+            // The graceful shutdown cancels it: this is its normal end.
         }
     }
 }

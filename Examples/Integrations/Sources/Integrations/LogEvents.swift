@@ -1,7 +1,7 @@
 public import BLEStreams
 public import Logging
 
-/// Writes the events of a central to a log of swift-log: `Central.open(.default.reporting(to: LogEvents(logger)))`.
+/// Writes the events of a central to a swift-log logger: `Central.open(.default.reporting(to: LogEvents(logger)))`.
 ///
 /// Normal work is logged at `debug` and `trace`.
 public struct LogEvents: EventHandler {

@@ -1,7 +1,7 @@
 public import BLEStreams
 import Tracing
 
-/// Makes a span of each operation, for swift-distributed-tracing: a child of the span in whose task it was called.
+/// Makes a swift-distributed-tracing span for each operation: a child of the current span of the calling task.
 public struct TraceEvents: EventHandler {
     public init() {}
 
