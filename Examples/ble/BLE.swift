@@ -11,12 +11,12 @@ enum BLE {
 
     @MainActor
     static func main() async {
-        // A reader that has left is told by write(), not by a signal.
+        // write() reports that the reader has left; no signal does.
         signal(SIGPIPE, SIG_IGN)
         exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }
 
-    /// Runs the command that the words name; how it went.
+    /// Runs the command that the arguments name, and returns how it went.
     private static func run(_ words: [String]) async -> ExitStatus {
         switch Invocation(words) {
         case .help(let text): show(text)

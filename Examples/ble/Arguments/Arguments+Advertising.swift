@@ -2,7 +2,7 @@ import BLEDevices
 import BLEStreams
 
 extension Option {
-    /// What a beacon and a peripheral can advertise.
+    /// What both a beacon and a peripheral can advertise.
     static let advertised = [
         Option(
             "bthome",
@@ -19,7 +19,7 @@ extension Option {
 }
 
 extension Arguments {
-    /// What a beacon says that is nothing else.
+    /// What only a beacon advertises.
     func beacons() throws(UsageError) -> [AdvertisingData.Field] {
         var fields: [AdvertisingData.Field] = []
         if let text = last("ibeacon") { fields += try Self.iBeacon(text).fields }
@@ -29,7 +29,7 @@ extension Arguments {
         return fields
     }
 
-    /// The values in the format of BTHome.
+    /// The values in BTHome format.
     func measurements() throws(UsageError) -> [MeasurementSource] {
         try all("bthome").map { text throws(UsageError) in
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
@@ -46,7 +46,7 @@ extension Arguments {
         }
     }
 
-    /// Data of services and of companies.
+    /// Service data and manufacturer data.
     func advertisedData() throws(UsageError) -> [AdvertisingData.Field] {
         var fields: [AdvertisingData.Field] = []
         for text in all("service-data") {
@@ -72,7 +72,7 @@ extension Arguments {
         return power
     }
 
-    /// A number, decimal or in hex behind `0x`.
+    /// A number, decimal or in hex after `0x`.
     func appearance() throws(UsageError) -> UInt16? {
         guard let text = last("appearance") else { return nil }
         let digits = text.hasPrefix("0x") ? String(text.dropFirst(2)) : nil
@@ -82,7 +82,7 @@ extension Arguments {
         return number
     }
 
-    /// A number of milliseconds, or two with `..` between them.
+    /// A number of milliseconds, or a range of two with `..` between them.
     func advertisingInterval() throws(UsageError) -> ClosedRange<Duration>? {
         guard let text = last("interval") else { return nil }
         let parts = text.firstRange(of: "..").map { [text[..<$0.lowerBound], text[$0.upperBound...]] } ?? [text[...]]
@@ -117,7 +117,7 @@ extension Arguments {
         return (parts[0], octets)
     }
 
-    /// What the library refuses about an option, in its words.
+    /// What the library says against the value of an option.
     private static func checked<Value>(_ option: String, _ make: () throws -> Value) throws(UsageError) -> Value {
         do {
             return try make()

@@ -1,7 +1,7 @@
 import BLEStreams
 
 extension Arguments {
-    /// The words, when there are as many as the command has parameters.
+    /// The words, if there are as many as the command has parameters.
     func parameters(_ names: [String]) throws(UsageError) -> [String] {
         if words.count < names.count {
             throw UsageError("\(names[words.count]) is missing")
@@ -12,7 +12,7 @@ extension Arguments {
         return words
     }
 
-    /// A length of time in seconds, with or without a fraction.
+    /// A duration in seconds, with or without a fraction.
     func seconds(_ name: String) throws(UsageError) -> Duration? {
         guard let text = last(name) else { return nil }
         guard let seconds = Double(text), seconds > 0, seconds <= 1e9 else {
@@ -21,7 +21,7 @@ extension Arguments {
         return .seconds(seconds)
     }
 
-    /// A number of things, from 1 on.
+    /// A count, from 1 on.
     func count(_ name: String) throws(UsageError) -> Int? {
         guard let text = last(name) else { return nil }
         guard let count = Int(text), count > 0 else {
@@ -30,7 +30,7 @@ extension Arguments {
         return count
     }
 
-    /// Two signal strengths in dBm with `..` between them, of which one may be left out.
+    /// Two signal strengths in dBm with `..` between them, one of which may be left out.
     func signalStrengths(_ name: String) throws(UsageError) -> ClosedRange<Int>? {
         guard let text = last(name) else { return nil }
         let refusal = UsageError("--\(name) '\(text)': write a range like -80..-40, -80.. or ..-40, in dBm")
@@ -42,7 +42,7 @@ extension Arguments {
         return minimum...maximum
     }
 
-    /// What a link is to be like, and then, by the names of the purposes.
+    /// The parameters of a link, one set after the other, by the names of their purposes.
     func linkParameters(_ name: String) throws(UsageError) -> [ConnectionParameters] {
         var parameters: [ConnectionParameters] = []
         for text in all(name) {
@@ -56,7 +56,7 @@ extension Arguments {
         return parameters
     }
 
-    /// The intervals that a device may ask for: two numbers of milliseconds with `..` between them.
+    /// The connection intervals that a device may request: two numbers of milliseconds with `..` between them.
     func connectionLimits(_ name: String) throws(UsageError) -> ConnectionParameters.Limits? {
         guard let text = last(name) else { return nil }
         let refusal = UsageError("--\(name) '\(text)': write limits like 15..100, in ms from 7.5 to 4000")

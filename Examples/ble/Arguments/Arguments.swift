@@ -2,23 +2,23 @@
 import Glibc
 import Synchronization
 
-/// What stands behind a command: options with their values, and the words between them.
+/// The arguments of a command: options with their values, and words.
 struct Arguments {
-    /// The words that are no options, in order.
+    /// The words that aren't options, in order.
     private(set) var words: [String] = []
     private var values: [String: [String]] = [:]
 
-    /// Sorts words into options and others, by the C library's rules: options may stand anywhere, `--count=3` and
-    /// `--count 3` are the same, and what follows `--` is no option.
+    /// Separates options from other words by the rules of the C library: options may stand anywhere, `--count=3` and
+    /// `--count 3` are the same, and nothing after `--` is an option.
     ///
-    /// - Parameter stopsAtWord: whether everything from the first word on, which is no option, is left as it is.
+    /// - Parameter stopsAtWord: whether the first word that isn't an option, and everything after it, is left as it is.
     init(parsing list: [String], options: [Option], stopsAtWord: Bool = false) throws(UsageError) {
         self = try Self.turn.withLock { _ throws(UsageError) in
             try Self(sorting: list, options: options, stopsAtWord: stopsAtWord)
         }
     }
 
-    /// The C library keeps its place in variables of the whole program.
+    /// The C library keeps its position in global variables.
     private static let turn = Mutex(())
 
     private init(sorting list: [String], options: [Option], stopsAtWord: Bool) throws(UsageError) {
@@ -57,12 +57,12 @@ struct Arguments {
         words = strings[Int(optind)..<Int(count)].compactMap { $0.map { String(cString: $0) } }
     }
 
-    /// Above all letters.
+    /// Above the codes of all letters.
     private static let firstLong: Int32 = 256
     private static let unknown = Int32(UInt8(ascii: "?"))
     private static let valueMissing = Int32(UInt8(ascii: ":"))
 
-    /// What is wrong with an option; `code` is what the C library says about it: a letter, a number of ours, or 0.
+    /// What is wrong with an option. `code` is what the C library returned: a letter, a number of ours, or 0.
     private static func refusal(
         of culprit: String,
         _ isValueMissing: Bool,
@@ -78,7 +78,7 @@ struct Arguments {
         return UsageError("'\(culprit)' is ambiguous: " + alike.map { "--\($0.name)" }.joined(separator: " or "))
     }
 
-    /// What was given before the subcommand, and what was given behind it.
+    /// What was given before the subcommand, and what after it.
     mutating func add(_ earlier: Arguments) {
         values.merge(earlier.values) { later, earlier in earlier + later }
     }
@@ -91,6 +91,6 @@ struct Arguments {
     /// All values of an option that may be repeated.
     func all(_ name: String) -> [String] { values[name] ?? [] }
 
-    /// The value of an option; the last one where it was given more than once.
+    /// The value of an option; the last one if it was given more than once.
     func last(_ name: String) -> String? { values[name]?.last }
 }

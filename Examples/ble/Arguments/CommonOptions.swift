@@ -1,11 +1,11 @@
 import BLEStreams
 
-/// What every subcommand may be told.
+/// The options of every subcommand.
 struct CommonOptions: Sendable {
     /// The adapter's name, or `all`; `nil`: the first one that is switched on.
     let adapter: String?
 
-    /// What stands for all adapters.
+    /// The word for all adapters.
     static let allAdapters = "all"
 
     /// The adapter, or all.
@@ -17,25 +17,25 @@ struct CommonOptions: Sendable {
         }
     }
 
-    /// Whether a simulated radio stands in for an adapter.
+    /// Whether a simulated radio replaces the adapter.
     let isSimulated: Bool
 
-    /// Where the simulated devices keep what they know; `nil`: nowhere.
+    /// Where the simulated devices store what they remember; `nil`: nowhere.
     let simulation: String?
 
     /// Whether results are JSON objects.
     let isJSON: Bool
 
-    /// Where the ATT traffic is recorded.
+    /// Where ATT traffic is recorded.
     let capture: String?
 
-    /// Whether services are discovered though they are remembered.
+    /// Whether services are discovered even if they are remembered.
     let isFresh: Bool
 
-    /// What is done about an adapter that hears nothing, or doesn't answer.
+    /// What to do about an adapter that hears nothing, or doesn't answer.
     let recovery: RecoveryPlan
 
-    /// Whether connections are talked about.
+    /// Whether to report each change of a connection.
     let isVerbose: Bool
 
     /// Reads the options.

@@ -1,4 +1,4 @@
-/// Scripts for shells, made of the tables of commands and options.
+/// Completion scripts for shells, generated from the tables of commands and options.
 enum CompletionScript {
     /// What an option's value can be completed with.
     private enum Completion {
@@ -19,7 +19,7 @@ enum CompletionScript {
         }
     }
 
-    /// The words that a subcommand's first parameter may be, where these are fixed: `[on|off|cycle]`.
+    /// The fixed choices for a subcommand's first parameter, if any: `[on|off|cycle]`.
     private static func words(of command: any Command.Type) -> [String] {
         if command == HelpCommand.self { return commands.map { $0.name } }
         guard let first = command.parameters.first, first.contains("|"), !first.contains("FILE") else { return [] }

@@ -1,7 +1,7 @@
 import BLEDevices
 import BLEStreams
 
-/// What the options of a command say is to be advertised, and how.
+/// The advertisement that the options of a command declare.
 struct DeclaredAdvertisement: Sendable {
     private let beacons: [AdvertisingData.Field]
     private let values: [MeasurementSource]
@@ -12,9 +12,9 @@ struct DeclaredAdvertisement: Sendable {
     /// Reads the options.
     ///
     /// - Parameters:
-    ///   - beacons: what stands before all that they say.
-    ///   - services: what is advertised where they name no service.
-    ///   - name: the name to advertise where they give none.
+    ///   - beacons: fields that come before those of the options.
+    ///   - services: the services to advertise if the options name none.
+    ///   - name: the name to advertise if the options give none.
     init(
         _ arguments: Arguments,
         beacons: [AdvertisingData.Field] = [],
@@ -38,20 +38,20 @@ struct DeclaredAdvertisement: Sendable {
 
     var isEmpty: Bool { beacons.isEmpty && values.isEmpty && others.isEmpty }
 
-    /// Whether a value stands in a file, and may be another one later.
+    /// Whether a value is in a file, and so may change later.
     var isChanging: Bool { values.contains { if case .file = $0 { true } else { false } } }
 
-    /// What is to be advertised at this moment.
+    /// What to advertise now.
     ///
-    /// What has no room at all is refused when it is to go on air, with the octets of each field.
+    /// Fields that don't fit are refused when they go on air; the error lists the octets of each field.
     ///
-    /// - Throws: a `BLEError` when a file can't be read, or holds no value.
+    /// - Throws: a `BLEError` if a file can't be read, or contains no value.
     func request() throws -> AdvertiseRequest {
         let measurements = try values.map { try $0.measurement() }
         var fields: [AdvertisingData.Field] =
             isConnectable ? [.flags([.generalDiscoverable, .classicNotSupported])] : []
         fields += beacons + (measurements.isEmpty ? [] : BTHome(measurements).fields) + others
-        // What several of them ask for, the flags, is there once.
+        // Several of them ask for the flags, which go in once.
         var seen: Set<AdvertisingData.Field> = []
         return AdvertiseRequest(
             fields.filter { seen.insert($0).inserted },
@@ -61,13 +61,13 @@ struct DeclaredAdvertisement: Sendable {
     }
 }
 
-/// Where a value comes from that is advertised.
+/// The source of an advertised value.
 enum MeasurementSource: Sendable {
     case fixed(BTHome.Measurement)
-    /// The number that a file holds at the moment.
+    /// The number that the file contains now.
     case file(BTHome.Object, String)
 
-    /// - Throws: a `BLEError` when the file can't be read, or holds no number, or one that there is no room for.
+    /// - Throws: a `BLEError` if the file can't be read, or contains no number, or one that doesn't fit.
     func measurement() throws -> BTHome.Measurement {
         switch self {
         case .fixed(let measurement): return measurement

@@ -1,4 +1,5 @@
-/// What `--help` says, for a terminal of so many columns; `nil`: for a pipe or a file, with lines as long as they are.
+/// The text of `--help`, for a terminal with this number of columns. `nil`: for a pipe or a file, with lines of any
+/// length.
 enum Help {
     /// The help of the command as a whole.
     static func text(for columns: Int?) -> String {
@@ -48,12 +49,12 @@ enum Help {
 
     // MARK: - Layout
 
-    /// The narrowest column that an explanation may have beside what it explains.
+    /// The narrowest column for an explanation beside what it explains.
     private static let narrowest = 32
     /// Longer lines are hard to read.
     private static let widest = 112
 
-    /// Forms and what they mean, side by side; one below the other where there is no room for that.
+    /// Forms and their meanings, side by side, or one below the other if there is no room.
     static func table(_ rows: [(String, String)], for columns: Int?) -> String {
         let width = rows.map(\.0.count).max() ?? 0
         let isStacked = columns.map { $0 < width + 4 + narrowest } ?? false
@@ -69,7 +70,7 @@ enum Help {
         .joined(separator: "\n")
     }
 
-    /// Paragraphs, filled anew where the terminal is narrower than they were written; indented lines stay lines.
+    /// Paragraphs, refilled if the terminal is narrower than they were written for; indented lines keep their breaks.
     private static func prose(_ text: String, for columns: Int?) -> String {
         guard let columns else { return text }
         var lines: [String] = []
@@ -91,7 +92,7 @@ enum Help {
 }
 
 extension Option {
-    /// How the option is written: `--timeout S`, `-v, --verbose`.
+    /// The option as it is written: `--timeout S`, `-v, --verbose`.
     var form: String {
         (letter.map { "-\($0), " } ?? "    ") + "--\(name)" + (value.map { " \($0)" } ?? "")
     }

@@ -1,14 +1,14 @@
 import Glibc
 
-/// What the words behind `ble` ask for.
+/// What the arguments of `ble` ask for.
 enum Invocation {
     case command(any Command, CommonOptions)
-    /// The text that was asked for.
+    /// The requested text.
     case help(String)
-    /// What is wrong with the words, with what to do.
+    /// What is wrong with the arguments, and what to do.
     case refused(String)
 
-    /// Reads the words; a command may read the files that they name, and does nothing else.
+    /// Parses the arguments. A command may read the files that they name, and does nothing else.
     init(_ words: [String]) {
         var name = "ble"
         do throws(UsageError) {

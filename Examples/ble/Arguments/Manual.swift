@@ -1,4 +1,4 @@
-/// The manual page, in roff, made of the tables of commands and options.
+/// The manual page, in roff, generated from the tables of commands and options.
 enum Manual {
     static var text: String {
         let sections = commands.map { command in
@@ -67,7 +67,7 @@ enum Manual {
             .replacing(".PP\n.PP", with: ".PP")
     }
 
-    /// Text that roff takes for nothing else.
+    /// Text, escaped so that roff doesn't interpret it.
     private static func escaped(_ text: String) -> String {
         let plain = text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("\"", with: "\\(dq")
         return plain.hasPrefix(".") || plain.hasPrefix("'") ? "\\&" + plain : plain

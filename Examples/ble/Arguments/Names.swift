@@ -1,11 +1,11 @@
 import BLEStreams
 
-/// A peripheral as it was named on the command line.
+/// A peripheral as named on the command line.
 struct PeripheralName {
-    /// The text, which means one address or two.
+    /// The text, which may stand for a public and a random address.
     let text: String
 
-    /// Reads `C4:F2:17:1A:1D:BB`, with or without `/public` or `/random` behind it.
+    /// Reads `C4:F2:17:1A:1D:BB`, optionally with `/public` or `/random` after it.
     init(_ text: String) throws(UsageError) {
         guard !BluetoothAddress.candidates(for: text).isEmpty else {
             throw UsageError(
@@ -17,14 +17,14 @@ struct PeripheralName {
     }
 }
 
-/// A characteristic as it was named on the command line.
+/// A characteristic as named on the command line.
 struct CharacteristicName: CharacteristicKey {
     typealias Value = CharacteristicValue
 
-    /// The first one of a type, or the attribute with a handle.
+    /// The first characteristic of a type, or the attribute with a handle.
     let reference: CharacteristicReference
 
-    /// The type of one of its descriptors, where that is meant.
+    /// The type of one of its descriptors, if that is meant.
     let descriptor: BluetoothUUID?
 
     static let descriptorNote = """
@@ -33,9 +33,9 @@ struct CharacteristicName: CharacteristicKey {
 
         """
 
-    /// Reads a handle where the text begins with `0x`, else a UUID; `/` and the UUID of a descriptor may follow.
+    /// Reads a handle if the text begins with `0x`, otherwise a UUID; `/` and the UUID of a descriptor may follow.
     ///
-    /// `2A37` alone could be both: so a handle has its `0x`, as `ble info` prints it, and a UUID has none.
+    /// `2A37` alone could be either: so a handle has its `0x`, as `ble info` prints it, and a UUID has none.
     init(_ whole: String, mayBeDescriptor: Bool = false) throws(UsageError) {
         let parts = whole.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let text = mayBeDescriptor ? parts[0] : whole
@@ -68,7 +68,7 @@ extension CharacteristicName: CustomStringConvertible {
 }
 
 extension UInt16 {
-    /// A handle as it can be given to the command again: `0x0012`.
+    /// A handle in the form that the command accepts: `0x0012`.
     var handleText: String {
         let digits = String(self, radix: 16)
         return "0x" + String(repeating: "0", count: 4 - digits.count) + digits

@@ -1,12 +1,12 @@
-/// One option of the command: how it is written, and what the help says about it.
+/// An option of the command: its form, and its line in the help.
 struct Option: Sendable {
-    /// The name behind the two dashes.
+    /// The name after the two dashes.
     let name: String
 
-    /// The letter behind one dash, where there is one.
+    /// The letter after one dash, if there is one.
     let letter: Character?
 
-    /// What the value is called in the help; `nil`: the option takes none.
+    /// The name of the value in the help; `nil`: the option takes no value.
     let value: String?
 
     /// What it does, in a few words.
@@ -22,7 +22,7 @@ struct Option: Sendable {
 }
 
 extension Option {
-    /// What every subcommand takes.
+    /// The options of every subcommand.
     static let common = [
         Option("adapter", value: "hciN", help: "the adapter to use, or all; default: the first that is switched on"),
         Option("simulated", help: "use the demonstration devices of a simulated radio, without an adapter"),
@@ -42,26 +42,26 @@ extension Option {
         Option("help", letter: "h", help: "show this help"),
     ]
 
-    /// Stands before a subcommand only.
+    /// Only valid before a subcommand.
     static let version = Option("version", help: "show the version")
 
-    /// What is remembered of a device is not to be used.
+    /// Ignores what is remembered about a device.
     static let fresh = Option("fresh", help: "discover the services again instead of using remembered ones")
 
-    /// What the link is to be like.
+    /// Requirements on the link.
     static let parameters = Option(
         "parameters",
         value: "WHAT",
         help: "the connection parameters: fast, balanced (default) or lowPower"
     )
 
-    /// The deadline of whatever ends by itself.
+    /// The time limit of whatever ends by itself.
     static let deadline = Option("timeout", value: "S", help: "give up after S seconds")
 }
 
-/// The command was called in a way that makes no sense; exit status 2.
+/// The command line makes no sense; exit status 2.
 struct UsageError: Error {
-    /// What is wrong, in words that name the culprit.
+    /// What is wrong; it names the offending argument.
     let message: String
 
     /// Makes an error.

@@ -1,6 +1,6 @@
 import BLEStreams
 
-/// How secure a link must be, and who answers where it has to be made so.
+/// How secure a link must be, and who answers when it is paired.
 struct SecurityOptions: Sendable {
     static let options =
         [
@@ -20,7 +20,7 @@ struct SecurityOptions: Sendable {
         the device's questions, or with --passkey, --oob or --just-works. A bond that the device has lost is an error.
         """
 
-    /// What the link must be before anything else; `nil`: what the device asks for.
+    /// The level that the link must have before anything else; `nil`: whatever the device requires.
     let level: LinkSecurity.Level?
     private let passkey: UInt32?
     private let outOfBand: OutOfBandData?
@@ -47,7 +47,7 @@ struct SecurityOptions: Sendable {
         return level
     }
 
-    /// The passkey that was given; an error doesn't repeat it.
+    /// The given passkey; an error doesn't repeat it.
     private static func passkey(_ arguments: Arguments) throws(UsageError) -> UInt32? {
         guard let text = arguments.last("passkey") else { return nil }
         guard !arguments.has("just-works") else { throw UsageError("--passkey and --just-works exclude each other") }
@@ -55,7 +55,7 @@ struct SecurityOptions: Sendable {
         return passkey
     }
 
-    /// Who answers what the device asks; `nil`: nobody.
+    /// Who answers the device's questions; `nil`: nobody.
     func answers(about device: String) -> PairingAnswers? {
         if let passkey { return .passkey(passkey) }
         if let outOfBand { return .outOfBand(outOfBand) }

@@ -1,8 +1,8 @@
 import BLEStreams
 
-/// Shows the adapters, switches one, or says how it modulates its links.
+/// Shows the adapters, switches one on or off, or selects the PHYs of its links.
 struct AdapterCommand: Command {
-    /// What is done to an adapter.
+    /// What to do with an adapter.
     private enum Action: String, CaseIterable {
         case on, off, cycle, reset, phys, privacy
     }
@@ -86,11 +86,11 @@ struct AdapterCommand: Command {
         )
     }
 
-    /// The one that was named, or switched, or simulated; else all that there are.
+    /// The adapter that was named, switched or simulated; otherwise all of them.
     private func adapters(of environment: CommandEnvironment) throws -> [AdapterInfo] {
         let own = environment.central.adapter
         let all = (try? Central.adapters()) ?? []
-        // Those that are joined have all their names.
+        // Joined adapters have the names of all.
         let names = own.name.split(separator: "+")
         let chosen = all.filter { names.contains(Substring($0.name)) }
         if chosen.isEmpty { return [own] }
@@ -144,7 +144,7 @@ extension Arguments {
         }
     }
 
-    /// Names of PHYs with commas between them.
+    /// Names of PHYs, separated by commas.
     fileprivate func phys(_ name: String) throws(UsageError) -> Set<LinkConditions.PHY>? {
         guard let text = last(name) else { return nil }
         var phys: Set<LinkConditions.PHY> = []

@@ -1,6 +1,6 @@
 import BLEStreams
 
-/// Is a beacon.
+/// Runs a beacon.
 struct Advertise: Command {
     static let name = "advertise"
     static let summary = "be a beacon: advertise without accepting connections"
@@ -63,7 +63,7 @@ struct Advertise: Command {
                     group.addTask { try await living.follow(server, diary, address) }
                 }
                 defer { group.cancelAll() }
-                // Whatever ends first ends all: the adapter has failed, or nobody reads the diary any more.
+                // Whatever ends first ends everything: the adapter has failed, or nobody reads the output any more.
                 try await group.next()
             }
         }

@@ -1,8 +1,8 @@
 import BLEStreams
 
-/// Lists the bonds that are kept on this machine, and carries them from one to another.
+/// Lists the bonds on this machine, and transfers them to and from another one.
 struct Bonds: Command {
-    /// What is done with the bonds.
+    /// What to do with the bonds.
     private enum Action {
         case list
         case export(file: String)

@@ -1,33 +1,33 @@
-/// A subcommand: what it is called, what it takes, and what it does.
+/// A subcommand: its name, its arguments, and what it does.
 protocol Command: Sendable {
-    /// Its name behind `ble`.
+    /// Its name after `ble`.
     static var name: String { get }
 
     /// What it does, in a few words.
     static var summary: String { get }
 
-    /// The words that it needs, in order.
+    /// The required words, in order.
     static var parameters: [String] { get }
 
-    /// The options that it takes besides the common ones.
+    /// Its options besides the common ones.
     static var options: [Option] { get }
 
-    /// More that its help says.
+    /// The rest of its help.
     static var notes: String { get }
 
     /// What it prints with `--json`.
     static var records: [Record] { get }
 
-    /// Who comes to see it in a simulation; `nil`: nobody.
+    /// The central that visits it in a simulation; `nil`: none.
     static var visitor: (any DemoVisitor)? { get }
 
-    /// Reads its parameters and options.
+    /// Reads its arguments.
     init(_ arguments: Arguments) throws(UsageError)
 
-    /// Does it with an adapter.
+    /// Runs it with an adapter.
     func run(in environment: CommandEnvironment) async throws
 
-    /// Opens what the options ask for, and does it.
+    /// Opens what the options ask for, and runs it.
     func run(_ options: CommonOptions, _ log: Log) async throws
 }
 
@@ -41,7 +41,7 @@ extension Command {
     }
 }
 
-/// All subcommands, in the order in which the help lists them.
+/// All subcommands, in the order of the help.
 let commands: [any Command.Type] = [
     Scan.self, Info.self, LinkCommand.self, Read.self, Write.self, Notify.self, Transfer.self, Update.self, Shell.self,
     Serve.self, Verify.self, Advertise.self, Proxy.self, Pair.self, Unpair.self, Bonds.self, OutOfBand.self,

@@ -1,6 +1,6 @@
 import BLEStreams
 
-/// Prints a script with which a shell completes commands and options.
+/// Prints a script that lets a shell complete commands and options.
 struct Completions: Command {
     static let name = "completions"
     static let summary = "print the script with which bash or zsh completes commands and options"
@@ -26,6 +26,6 @@ struct Completions: Command {
         try Output(isJSON: false).write(Array(script.utf8))
     }
 
-    /// Nothing: no adapter is opened.
+    /// Does nothing: no adapter is opened.
     func run(in environment: CommandEnvironment) async throws {}
 }

@@ -38,7 +38,7 @@ struct Doctor: Command {
         if !diagnosis.isUsable { throw AlreadyTold() }
     }
 
-    /// Nothing: no adapter is opened.
+    /// Does nothing: no adapter is opened.
     func run(in environment: CommandEnvironment) async throws {}
 }
 
@@ -80,7 +80,7 @@ extension Diagnosis.Finding {
         )
     }
 
-    /// A line of what it is, and one of what to do.
+    /// One line for the finding, and one for the remedy.
     fileprivate var text: String {
         let place = object.isEmpty || cause.contains(object) ? "" : "\(object.harmless): "
         return "\n\(severity.rawValue)  \(place)\(cause.harmless).\n    \(remedyText.harmless)"

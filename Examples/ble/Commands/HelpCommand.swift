@@ -35,6 +35,6 @@ struct HelpCommand: Command {
         try Output(isJSON: false).write(Array("\(text)\n".utf8))
     }
 
-    /// Nothing: no adapter is opened.
+    /// Does nothing: no adapter is opened.
     func run(in environment: CommandEnvironment) async throws {}
 }

@@ -1,7 +1,7 @@
 import BLERadio
 import BLEStreams
 
-/// Shows what a device has.
+/// Shows a device's services, characteristics and values.
 struct Info: Command {
     static let name = "info"
     static let summary = "show a device's services, characteristics and values, and the link"
@@ -31,7 +31,7 @@ struct Info: Command {
         do {
             try await environment.withLink(to: peripheral, deadline, parameters: parameters) { link in
                 var tree = GATTTree(link: link, database: try await environment.discover(link, deadline))
-                // What is known when a request goes wrong is shown all the same.
+                // If a request fails, what is known by then is shown all the same.
                 defer { found = tree }
                 tree.conditions = try await environment.conditions(of: link)
                 let word = environment.log.tellIfItTakesLong("reading \(tree.readableHandles.count) values")
@@ -47,7 +47,7 @@ struct Info: Command {
 }
 
 extension CommandEnvironment {
-    /// What the link is like, where the radio tells it.
+    /// The conditions of the link, if the radio reports them.
     fileprivate func conditions(of link: Link) async throws -> LinkConditions? {
         do {
             let conditions = try await link.conditions()
@@ -61,7 +61,7 @@ extension CommandEnvironment {
 }
 
 extension GATTTree {
-    /// Reads all that can be read, until a request goes wrong: before its answer no other may be sent.
+    /// Reads everything readable, until a request fails: no other may be sent before its response.
     mutating func readValues(on link: Link, _ deadline: Deadline? = nil) async throws {
         defer { security = link.security }
         for handle in readableHandles {
@@ -69,7 +69,8 @@ extension GATTTree {
             let before = link.security
             do {
                 values[handle] = .octets(Array(try await link.read(.handle(handle), timeout: patience)))
-                // It was refused at first, and what was asked for is what the link has now at most.
+                // The first attempt was refused: the level that the link has now is the most that the value can
+                // require.
                 if !before.isEncrypted, link.security.isEncrypted { levels[handle] = .encrypted }
             } catch let error as BLEError where error.code == .attributeError {
                 values[handle] = .refused(error.attError?.description ?? error.cause, error.attError)

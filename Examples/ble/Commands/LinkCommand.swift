@@ -1,7 +1,7 @@
 import BLERadio
 import BLEStreams
 
-/// Shows what a link is like, and each change of it.
+/// Shows the conditions of a link, and each change of them.
 struct LinkCommand: Command {
     static let name = "link"
     static let summary = "show the conditions of the link to a device, and each change"
@@ -52,7 +52,7 @@ struct LinkCommand: Command {
         let first = wishes.removeFirst()
         try await environment.talkingAbout(peripheral) {
             try await peripheral.withLink(parameters: first) { link in
-                // What comes next is asked for when what was asked for holds.
+                // The next request is made once the last one is in effect.
                 let changes = link.conditionChanges
                 var isWaiting = true
                 try await environment.printAll(changes, limits) { conditions in

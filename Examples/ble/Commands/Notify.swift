@@ -2,7 +2,7 @@ import BLERadio
 import BLEStreams
 import Synchronization
 
-/// Prints each value that devices send by themselves.
+/// Prints the notifications and indications of devices.
 struct Notify: Command {
     static let name = "notify"
     static let summary = "print the values that devices notify or indicate"
@@ -57,7 +57,7 @@ struct Notify: Command {
                 try await listenOnce(to: peripherals, links, in: environment)
             }
         } catch let error as BLEError where error.code == .timedOut {
-            // Who was never reached has not sent too little.
+            // A device that was never reached hasn't sent too few values.
             try checkReached(peripherals, links)
             for peripheral in peripherals where !links.reached(peripheral) {
                 environment.log.say("\(peripheral) was never connected")
@@ -67,7 +67,7 @@ struct Notify: Command {
         try checkReached(peripherals, links)
     }
 
-    /// Throws where the time is over and there was a link to none of the devices; of a single one it is told why.
+    /// Throws if the time is over without a link to any device; for a single device, the error says why.
     private func checkReached(_ peripherals: [Peripheral], _ links: LinkHistory) throws {
         guard let limit = limits.time, !peripherals.contains(where: links.reached) else { return }
         if peripherals.count == 1, let failure = links.lastFailure { throw failure }
@@ -99,7 +99,7 @@ struct Notify: Command {
         }
     }
 
-    // MARK: - Over all links that it takes
+    // MARK: - Over as many links as it takes
 
     private func followAll(
         _ peripherals: [Peripheral],
@@ -131,7 +131,7 @@ struct Notify: Command {
         }
     }
 
-    /// Tells what is being waited for and why; with `-v` every state.
+    /// Reports what is being waited for and why; with `-v`, every state.
     private func tell(_ change: Session.Transition, _ log: Log) {
         guard case .disconnected(.waitingToReconnect) = change.state else {
             let state = BLEError.inCommands("\(change.state)", about: "\(change.session)")
@@ -144,14 +144,14 @@ struct Notify: Command {
 
     // MARK: - Printing
 
-    /// Prints a value or a gap; whether it was a value.
+    /// Prints a value or a gap; returns whether it was a value.
     private func print(
         _ item: Gapped<CharacteristicValue>,
         from address: BluetoothAddress?,
         on plot: Plot?,
         in environment: CommandEnvironment
     ) throws -> Bool {
-        // One device need not be named with every value.
+        // With a single device, its address isn't repeated for each value.
         let address = peripherals.count > 1 ? address : nil
         let name = address.map { "\($0)  " } ?? ""
         switch item {
@@ -170,14 +170,14 @@ struct Notify: Command {
 }
 
 extension JSON {
-    /// The same object, with the address in front where one is given.
+    /// The same object, with the address in front if one is given.
     fileprivate func with(address: BluetoothAddress?) -> JSON {
         guard let address, case .object(let members) = self else { return self }
         return .object([("address", .string("\(address)"))] + members)
     }
 }
 
-/// The links that there have been: the last one of each device, what the others lost, and why there is none now.
+/// The links so far: the last one of each device, what the earlier ones lost, and why there is none now.
 private final class LinkHistory: Sendable {
     private struct State {
         var last: [BluetoothAddress: Link] = [:]
@@ -194,10 +194,10 @@ private final class LinkHistory: Sendable {
         }
     }
 
-    /// A link was not made, or lost.
+    /// A link failed to come up, or was lost.
     func failed(_ error: BLEError) { state.withLock { $0.lastFailure = error } }
 
-    /// Why there is no link, as far as it is known.
+    /// Why there is no link, if known.
     var lastFailure: BLEError? { state.withLock { $0.lastFailure } }
 
     /// How many values this machine's kernel dropped.
@@ -205,14 +205,14 @@ private final class LinkHistory: Sendable {
         state.withLock { state in state.last.values.reduce(state.droppedBefore) { $0 + $1.droppedPDUs } }
     }
 
-    /// Whether there has been one to this device, be its address public or random.
+    /// Whether there has been a link to this device, whether its address is public or random.
     func reached(_ peripheral: Peripheral) -> Bool {
         state.withLock { $0.last.keys.contains { $0.rawValue == peripheral.address.rawValue } }
     }
 }
 
 extension StreamGap {
-    /// What is missing, why, and when that was told, for a program.
+    /// What is missing, why, and when that was reported, for a program.
     fileprivate var line: JSON {
         .object(("gap", json), ("time", .string(RealTimeline().wallTime.isoText)))
     }

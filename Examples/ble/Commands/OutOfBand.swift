@@ -1,6 +1,6 @@
 import BLEStreams
 
-/// Makes what another device needs to pair with this one without being asked.
+/// Makes the data with which another device pairs with this one without questions.
 struct OutOfBand: Command {
     static let name = "oob"
     static let summary = "make out-of-band data for another device to pair with this one"
@@ -26,7 +26,7 @@ struct OutOfBand: Command {
 }
 
 extension Arguments {
-    /// What the other device has told, in hexadecimal or in a file; an error doesn't repeat it.
+    /// The other device's data, in hexadecimal or in a file; an error doesn't repeat it.
     func outOfBandData() throws(UsageError) -> OutOfBandData? {
         guard let text = last("oob") else { return nil }
         let octets: [UInt8]?

@@ -23,7 +23,7 @@ struct Pair: Command {
         bondNotKept: the devices have paired, but the bond could not be written to its file.
         """
 
-    /// With whom.
+    /// The peripheral to pair with.
     private enum Partner {
         case named(PeripheralName)
         case prefixed(String)
@@ -49,7 +49,7 @@ struct Pair: Command {
         security = try SecurityOptions(arguments)
     }
 
-    /// Who answers what the device asks.
+    /// Who answers the device's questions.
     private var answers: PairingAnswers {
         let device =
             switch partner {
@@ -75,7 +75,7 @@ struct Pair: Command {
         }
     }
 
-    /// The device as it could have been named.
+    /// The device, as it would be named on the command line.
     private func name(_ environment: CommandEnvironment, _ deadline: Deadline) async throws -> PeripheralName {
         switch partner {
         case .named(let name): return name
@@ -110,7 +110,7 @@ struct Pair: Command {
     ) throws {
         let address = peripheral.address
         let identity = peripheral.bond.map(\.peer).flatMap { $0 == address ? nil : $0 }
-        // It was not needed where there was a bond, or where the characteristic asks for none.
+        // Pairing wasn't needed: there was a bond, or the characteristic requires none.
         let how = outcome?.wasPaired == false ? "already paired" : "paired"
         var text = "\(address)  \(address.kind)  \(how), \(security.isEncrypted ? "encrypted" : "not encrypted")"
         if let identity { text += "; the bond is stored as \(identity.descriptionWithKind)" }

@@ -51,7 +51,7 @@ struct Proxy: Command {
     }
 
     func run(_ options: CommonOptions, _ log: Log) async throws {
-        // A key is made where there is no adapter, too.
+        // A key is made even without an adapter.
         if isMakingKey { return try printKey(Output(isJSON: options.isJSON)) }
         try await CommandEnvironment.run(options, log) { try await run(in: $0) }
     }
@@ -113,7 +113,7 @@ struct Proxy: Command {
         }
         let parts = words.split(whereSeparator: \.isWhitespace)
         guard parts.count == 1, let data = Data(base64Encoded: String(parts[0])), data.count == Sodium.size else {
-            // Not with the text: it may be nearly a key.
+            // The error doesn't contain the text, which may be almost a key.
             throw UsageError("--key: a key is 32 octets in Base64, 44 characters; `ble proxy --make-key` makes one")
         }
         return Array(data)

@@ -1,7 +1,7 @@
 import BLEStreams
 import Glibc
 
-/// Lists who advertises.
+/// Lists the devices that advertise.
 struct Scan: Command {
     static let name = "scan"
     static let summary = "list the devices that advertise nearby"
@@ -51,7 +51,7 @@ struct Scan: Command {
 
     // MARK: - At a terminal
 
-    /// How often the table is drawn.
+    /// How often the table is redrawn.
     private static let period = Duration.milliseconds(250)
 
     private func showTable(in environment: CommandEnvironment) async throws {
@@ -117,7 +117,7 @@ extension Discovery {
         return (parts + details(nameOf: { "\($0)" })).joined(separator: "  ")
     }
 
-    /// What a table has of it.
+    /// What the table shows of a discovery.
     fileprivate var sighting: ScanTable.Sighting {
         let details = details(nameOf: { $0.name ?? "\($0)" }).joined(separator: ", ")
         return ScanTable.Sighting(address: "\(address)", rssi: rssi, name: name, details: details)

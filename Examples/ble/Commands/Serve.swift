@@ -1,6 +1,6 @@
 import BLEStreams
 
-/// Is a peripheral.
+/// Runs a peripheral.
 struct Serve: Command {
     static let name = "serve"
     static let summary = "be a peripheral: advertise, and serve centrals that connect"
@@ -123,7 +123,7 @@ struct Serve: Command {
         return access
     }
 
-    /// Who answers what a central asks, `nil` where nobody may pair; and whether there is anybody.
+    /// Who answers a central's questions, `nil` if pairing is refused; and whether anybody answers.
     private static func answers(_ arguments: Arguments) throws(UsageError) -> (PairingAnswers?, asksSomebody: Bool) {
         let given = ["passkey", "oob", "just-works", "no-pairing"].filter { arguments.has($0) }
         guard given.count < 2 else { throw UsageError("--\(given[0]) and --\(given[1]) exclude each other") }
@@ -138,7 +138,7 @@ struct Serve: Command {
             }
             return (.outOfBand(data), true)
         case "passkey":
-            // An error doesn't repeat it.
+            // The error doesn't repeat it.
             guard let passkey = arguments.last("passkey").flatMap({ UInt32(passkey: $0) }) else {
                 throw UsageError("--passkey: a passkey has six digits")
             }
@@ -149,9 +149,9 @@ struct Serve: Command {
         }
     }
 
-    /// The peripheral, and what it advertises: the files are read for the first time.
+    /// The peripheral, and what it advertises; reads the files for the first time.
     ///
-    /// - Throws: a `BLEError` when one of them can't be read, or holds no value.
+    /// - Throws: a `BLEError` if one of the files can't be read, or contains no value.
     func begin() throws -> (LocalPeripheral, LivingAdvertisement) {
         let living = try LivingAdvertisement(declared)
         var peripheral = peripheral
@@ -198,7 +198,7 @@ struct Serve: Command {
                     group.addTask { try await living.follow(server, diary, adapter.address) }
                 }
                 defer { group.cancelAll() }
-                // Whatever ends first ends all: the adapter has failed, or nobody reads the diary any more.
+                // Whatever ends first ends everything: the adapter has failed, or nobody reads the output any more.
                 try await group.next()
             }
         }

@@ -2,7 +2,7 @@ import BLERadio
 import BLEStreams
 import Synchronization
 
-/// Takes one message that comes in chunks.
+/// Receives one message that arrives in chunks.
 struct Transfer: Command {
     static let name = "transfer"
     static let summary = "receive one message that a device sends in chunks, up to its end mark"
@@ -50,7 +50,7 @@ struct Transfer: Command {
     }
 
     func run(in environment: CommandEnvironment) async throws {
-        // Before anything is asked of the device: a message must not be lost to a wrong path.
+        // Before any request to the device: a wrong path must not lose a message.
         let file = try path.map { try MessageFile($0) }
         let chunks = TransferProgress(environment.log)
         let deadline = limit.map { Deadline(in: $0) }
@@ -86,7 +86,7 @@ struct Transfer: Command {
         try environment.output.print(.object(("received", .number(chunks.count)), ("dropped", .number(chunks.dropped))))
     }
 
-    /// Keeps what has come of a message that broke off.
+    /// Keeps what has been received of an incomplete message.
     private func keep(_ octets: [UInt8], _ file: MessageFile?, _ log: Log) {
         guard let file else {
             if !octets.isEmpty { log.say("\(octets.count) octets were received; --output FILE would have kept them") }

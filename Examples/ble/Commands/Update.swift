@@ -1,7 +1,7 @@
 import BLEDevices
 import BLEStreams
 
-/// Brings new firmware into a device.
+/// Updates a device's firmware.
 struct Update: Command {
     static let name = "update"
     static let summary = "update a device's firmware: MCUmgr (Zephyr), or the plain protocol of BLEStreams"
@@ -51,7 +51,7 @@ struct Update: Command {
     }
 
     func run(in environment: CommandEnvironment) async throws {
-        // Before anything is asked of the device.
+        // Before any request to the device.
         let image = try FirmwareImage(file: path)
         environment.log.detail("\(path): \(image.bytes.count) octets" + (image.version.map { ", version \($0)" } ?? ""))
         let progress = UpdateProgress(environment.output, environment.log)

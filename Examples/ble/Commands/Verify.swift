@@ -43,7 +43,7 @@ struct Verify: Command {
     }
 
     func run(in environment: CommandEnvironment) async throws {
-        // A device that says that nothing has changed is not believed.
+        // A device that claims that nothing has changed isn't believed.
         let device = try environment.peripheral(peripheral)
         device.forgetServices()
         var counts = (findings: 0, services: 0, characteristics: 0)
@@ -51,7 +51,7 @@ struct Verify: Command {
             let database = try await environment.discover(link, nil)
             counts.services = database.services.count
             counts.characteristics = database.services.map(\.characteristics.count).reduce(0, +)
-            // On a link as it comes, what needs security must be refused.
+            // On the link as it is, whatever requires security must be refused.
             let first = try await findings(on: link)
             for finding in first { try environment.output.print(finding.json, "\(finding)") }
             counts.findings = first.count
@@ -89,10 +89,10 @@ struct Verify: Command {
 }
 
 extension Link.VerificationFinding {
-    /// Whether nothing could be tried behind it.
+    /// Whether nothing after it could be tested.
     fileprivate var endsAll: Bool { if case .failed = kind { true } else { false } }
 
-    /// The finding as an object: where it is, what it is, and how it reads.
+    /// The finding as an object: where it is, what it is, and its text.
     fileprivate var json: JSON {
         var members: [(String, JSON)] = [("service", .string("\(service)"))]
         if let characteristic { members.append(("characteristic", .string("\(characteristic)"))) }

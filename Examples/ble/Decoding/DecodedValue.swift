@@ -1,7 +1,7 @@
 import BLEDevices
 import BLEStreams
 
-/// A value as its codec has read it: a number, a word, or fields with names.
+/// A decoded value: a number, a word, or fields with names.
 indirect enum DecodedValue {
     case number(Double, unit: String)
     case word(String)
@@ -9,7 +9,7 @@ indirect enum DecodedValue {
     case list([DecodedValue])
     case fields([(name: String, value: DecodedValue)])
 
-    /// Takes apart what a codec of the library returns; its fields are named as the type's properties are.
+    /// Takes apart what a codec of the library returns; the fields are named after the type's properties.
     init(_ value: Any, unit: String = "") {
         switch value {
         case let number as Double: self = .number(number, unit: unit)
@@ -35,7 +35,7 @@ indirect enum DecodedValue {
         }
     }
 
-    /// The number that it is, or the first that it has: what a plot shows.
+    /// Its number, or its first one, which a plot shows.
     var firstNumber: Double? {
         switch self {
         case .number(let number, _): number.isFinite ? number : nil
@@ -46,7 +46,7 @@ indirect enum DecodedValue {
 }
 
 extension DecodedValue {
-    /// For a program: a number, a string, or an object of the fields; a number that there is none for is `null`.
+    /// For a program: a number, a string, or an object of the fields. A number that JSON can't express is `null`.
     var json: JSON {
         switch self {
         case .number(let number, _): number.isFinite ? .plain(number) : .null
@@ -72,7 +72,7 @@ extension DecodedValue {
         }
     }
 
-    /// Whether it is text, which is shown beside its octets in any case.
+    /// Whether it is text, which is shown beside the octets in any case.
     var isText: Bool { if case .word = self { true } else { false } }
 
     private var isNested: Bool { if case .fields = self { true } else { false } }
@@ -81,14 +81,14 @@ extension DecodedValue {
 }
 
 extension JSON {
-    /// A number, without a fraction where it has none.
+    /// A number, without a fraction if it is whole.
     static func plain(_ number: Double) -> JSON {
         Int(exactly: number).map { .number($0) } ?? .decimal(number)
     }
 }
 
 extension Double {
-    /// A number as people write it, rounded to a millionth: `72`, `21.5`.
+    /// A number for people, rounded to a millionth: `72`, `21.5`.
     var plainText: String {
         if let whole = Int(exactly: self) { return "\(whole)" }
         let rounded = (self * 1_000_000).rounded() / 1_000_000

@@ -1,9 +1,9 @@
 import BLEDevices
 import BLEStreams
 
-/// What the standard's characteristics mean, by their types: the one table for all commands.
+/// The meanings of the standard's characteristics, by type: the one table for all commands.
 enum Decoders {
-    /// A codec, and the unit of what it reads where that is one number.
+    /// A codec, and the unit of its value if that is a single number.
     private struct Decoder: Sendable {
         var uuid: BluetoothUUID
         var unit: String
@@ -16,10 +16,10 @@ enum Decoders {
         }
     }
 
-    /// What octets of this type mean; `nil` where the type is not in the table, or the octets are none of its values.
+    /// What octets of this type mean; `nil` if the type isn't in the table, or the octets aren't a valid value.
     static func decode(_ octets: some Collection<UInt8>, of uuid: BluetoothUUID) -> DecodedValue? {
         guard let decoder = table[uuid] else { return nil }
-        // When it came is no part of what it means.
+        // The time of receipt isn't part of its meaning.
         let time = ReceptionTime(sinceEpoch: .zero, source: .reading)
         let value = CharacteristicValue(bytes: Array(octets)[...], time: time)
         return (try? decoder.decode(value)).map { DecodedValue($0, unit: decoder.unit) }
