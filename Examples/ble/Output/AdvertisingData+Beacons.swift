@@ -2,7 +2,7 @@ import BLEDevices
 import BLEStreams
 
 extension AdvertisingData {
-    /// What it says in the formats of beacons, as members of an object: `iBeacon`, `eddystone`, `bthome`.
+    /// Its beacon formats, as members of an object: `iBeacon`, `eddystone`, `bthome`.
     var beacons: [(String, JSON)] {
         let members: [(String, JSON?)] = [
             ("iBeacon", IBeacon(self)?.json), ("eddystone", Eddystone(self)?.json), ("bthome", BTHome(self)?.json),
@@ -15,7 +15,7 @@ extension AdvertisingData {
         [IBeacon(self)?.text, Eddystone(self)?.text].compactMap { $0 } + (BTHome(self)?.texts ?? [])
     }
 
-    /// Each of its fields, as the number of its type and its octets.
+    /// Each of its fields, as its type and its octets.
     var fields: [JSON] {
         map { .object(("type", .number($0.type.rawValue)), ("data", .hex($0.data))) }
     }
@@ -81,6 +81,6 @@ extension BTHome {
 }
 
 extension BTHome.Object {
-    /// Its name, or its number where it has none.
+    /// Its name, or its number if it has none.
     fileprivate var title: String { name ?? "\(rawValue)" }
 }

@@ -7,7 +7,7 @@ extension BLEError {
 
     private var remedyText: String { Self.inCommands(remedy, about: object) }
 
-    /// What to do, in commands where the library speaks of calls.
+    /// What to do: commands, where the library's remedy names calls.
     static func inCommands(_ remedy: String, about object: String) -> String {
         let address = object.firstMatch(of: /([0-9A-F]{2}:){5}[0-9A-F]{2}/).map { String($0.0) } ?? "ADDRESS"
         let commands = [
@@ -56,7 +56,7 @@ extension BLEError {
         return commands.reduce(remedy) { $0.replacing($1.0, with: $1.1) }
     }
 
-    /// Where the library may be told who answers.
+    /// Where the library accepts pairing answers.
     private static let allowing = "Central.open(pairing:), Peripheral.allowPairing(_:) or withLink(pairing:)"
 
     /// What went wrong, for a person.
@@ -65,7 +65,7 @@ extension BLEError {
         if !object.isEmpty { text += " \(object)" }
         text += ": \(code.words): \(cause)"
         if let received { text += "; \(received.count) octets had been received" }
-        // A cause that names the limit has told the time.
+        // A cause that contains the limit has already given the time.
         if let elapsed, !cause.contains(" within ") { text += " (after \(elapsed.secondsText))" }
         return text.hasSuffix(".") ? text : text + "."
     }

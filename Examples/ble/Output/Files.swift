@@ -3,13 +3,13 @@ import Glibc
 
 /// Reads a whole file, which may be a pipe.
 func readFile(_ path: String) throws -> [UInt8] {
-    // No value is nearly as long.
+    // No value is nearly this long.
     try readBeginning(path, 1 << 20)
 }
 
-/// Reads so many octets of a file, or all where there are fewer.
+/// Reads this many octets of a file, or all if there are fewer.
 ///
-/// - Parameter isOrdinary: whether it must be a file in the narrow sense, which nobody is waited for to fill.
+/// - Parameter isOrdinary: whether it must be a regular file, which can be read without waiting for anybody to fill it.
 func readBeginning(_ path: String, _ limit: Int, isOrdinary: Bool = false) throws -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | (isOrdinary ? O_NONBLOCK : 0))
     guard descriptor >= 0 else { throw BLEError.file("read", path, errno) }
@@ -29,15 +29,15 @@ func readBeginning(_ path: String, _ limit: Int, isOrdinary: Bool = false) throw
     return octets
 }
 
-/// The file that a message goes to: there whole in the end, or not at all.
+/// The file for a message: in the end it holds all of the message, or doesn't exist.
 ///
-/// Until then the message has a file of its own in the same folder. What is no ordinary file is written as it is.
+/// Until then, the message is in a file of its own in the same folder. Anything but a regular file is written directly.
 struct MessageFile {
     /// Where the message will be.
     let path: String
     private let unfinished: String?
 
-    /// Makes sure that the file can be written.
+    /// Checks that the file can be written.
     init(_ path: String) throws {
         self.path = path
         var facts = stat()
@@ -51,7 +51,7 @@ struct MessageFile {
         }
     }
 
-    /// Puts the whole message there.
+    /// Moves the whole message there.
     func commit(_ message: [UInt8]) throws {
         guard let unfinished else { return try Self.write(message, to: path, ofUser: path) }
         do {
@@ -63,7 +63,7 @@ struct MessageFile {
         }
     }
 
-    /// Keeps a part of a message beside the file; where it is, or `nil` when there is nothing to keep.
+    /// Keeps a partial message beside the file; returns its path, or `nil` if there is nothing to keep.
     func keepPartial(_ octets: [UInt8]) throws -> String? {
         if let unfinished { unlink(unfinished) }
         guard !octets.isEmpty, unfinished != nil else { return nil }

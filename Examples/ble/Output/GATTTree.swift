@@ -2,7 +2,7 @@ import BLEStreams
 
 /// What `ble info` has found out about a device.
 struct GATTTree {
-    /// What came of a read.
+    /// The result of a read.
     enum Value {
         case octets([UInt8])
         case refused(String, ATTError?)
@@ -12,15 +12,15 @@ struct GATTTree {
     let address: BluetoothAddress
     /// The largest PDU of the link, in octets.
     let mtu: Int
-    /// What the link was like when it was asked for.
+    /// The conditions of the link at the time of the request.
     var conditions: LinkConditions?
-    /// How the link was secured when all had been read.
+    /// The security of the link once everything had been read.
     var security: LinkSecurity
     /// The device's attributes.
     let database: GATTDatabase
     /// What was read, by handle.
     var values: [UInt16: Value] = [:]
-    /// What it takes to read a value, by handle, where that has shown.
+    /// The security that reading a value requires, by handle, if known.
     var levels: [UInt16: LinkSecurity.Level] = [:]
 
     /// The facts about a link, without values.
@@ -31,7 +31,7 @@ struct GATTTree {
         self.database = database
     }
 
-    /// The handles of the values that can be read, and of the descriptors.
+    /// The handles of the values and descriptors that can be read.
     var readableHandles: [UInt16] {
         database.services.flatMap(\.characteristics).flatMap { characteristic in
             (characteristic.properties.contains(.read) ? [characteristic.valueHandle] : [])
@@ -43,7 +43,7 @@ struct GATTTree {
 // MARK: - What descriptors say
 
 extension GATTTree {
-    /// A descriptor's value in words, where its type is a known one.
+    /// A descriptor's value in words, if its type is known.
     private func meaning(of descriptor: Descriptor) -> String? {
         guard case .octets(let octets)? = values[descriptor.handle] else { return nil }
         let value = Descriptor.Value(descriptor.uuid, octets: octets)
@@ -51,13 +51,13 @@ extension GATTTree {
         return "\(value)"
     }
 
-    /// What a characteristic's value means, where its type is a known one.
+    /// The meaning of a characteristic's value, if its type is known.
     private func decoded(_ characteristic: Characteristic) -> DecodedValue? {
         guard case .octets(let octets)? = values[characteristic.valueHandle] else { return nil }
         return Decoders.decode(octets, of: characteristic.uuid)
     }
 
-    /// The number that a characteristic's value is, where a descriptor says how to read it.
+    /// A characteristic's value as a number, if a descriptor says how to read it.
     private func number(in characteristic: Characteristic) -> Double? {
         guard let descriptor = characteristic.descriptor(.characteristicPresentationFormat),
             case .octets(let octets)? = values[descriptor.handle],
@@ -70,7 +70,7 @@ extension GATTTree {
 // MARK: - For a program
 
 extension GATTTree {
-    /// The whole as one object.
+    /// Everything as one object.
     var json: JSON {
         .object(
             ("address", .string("\(address)")),
@@ -186,7 +186,7 @@ extension GATTTree {
 }
 
 extension JSON {
-    /// The names of properties, as a program likes them.
+    /// The names of properties, in the form for programs.
     static func names(of properties: Characteristic.Properties) -> JSON {
         let names = properties.isEmpty ? [] : "\(properties)".split(separator: ", ")
         return .array(names.map { .string($0.inOneWord) })
@@ -194,7 +194,7 @@ extension JSON {
 }
 
 extension Substring {
-    /// Words as a program likes them: `write without response` as `writeWithoutResponse`.
+    /// Words in the form for programs: `write without response` as `writeWithoutResponse`.
     fileprivate var inOneWord: String {
         let words = split(separator: " ")
         return words.prefix(1).joined() + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()

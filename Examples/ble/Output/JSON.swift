@@ -8,7 +8,7 @@ enum JSON: Sendable {
     case array([JSON])
     case object([(String, JSON)])
 
-    /// An object of those members that have a value.
+    /// An object of the members that have a value.
     static func object(_ members: (String, JSON?)...) -> JSON {
         .object(members.compactMap { key, value in value.map { (key, $0) } })
     }
@@ -16,13 +16,13 @@ enum JSON: Sendable {
     /// A string of octets in lower-case hexadecimal.
     static func hex(_ octets: some Collection<UInt8>) -> JSON { .string(octets.hexText) }
 
-    /// A string, a number or a truth value; `nil` where there is none.
+    /// A string, a number or a Boolean; `nil` if there is none.
     static func string(_ value: String?) -> JSON? { value.map { .string($0) } }
     static func number(_ value: (some BinaryInteger)?) -> JSON? { value.map { .number(Int($0)) } }
 }
 
 extension JSON: CustomStringConvertible {
-    /// The value on one line, as RFC 8259 has it.
+    /// The value on one line, as RFC 8259 defines it.
     var description: String {
         switch self {
         case .string(let text): "\"\(Self.escaped(text))\""
@@ -45,7 +45,7 @@ extension JSON: CustomStringConvertible {
             case "\n": result += "\\n"
             case "\t": result += "\\t"
             case "\r": result += "\\r"
-            // What a terminal would obey, were it printed there, is the same to a program when it is escaped.
+            // Escape what a terminal would interpret; to a program, the string is the same.
             case _ where !scalar.isPrintable:
                 for unit in String(scalar).utf16 {
                     let digits = String(unit, radix: 16)

@@ -1,7 +1,7 @@
 import BLEStreams
 
 extension LinkConditions {
-    /// What is known, but for the signal strength, as the members of an object; durations in seconds.
+    /// What is known, except the signal strength, as the members of an object; durations in seconds.
     var json: [(String, JSON)] {
         var members: [(String, JSON)] = []
         func add(_ name: String, _ value: JSON?) { if let value { members.append((name, value)) } }
@@ -16,7 +16,7 @@ extension LinkConditions {
         return members
     }
 
-    /// What is known, but for the signal strength, in one line; `nil` where nothing is.
+    /// What is known, except the signal strength, in one line; `nil` if nothing is.
     var text: String? {
         var facts: [String] = []
         if let interval { facts.append("every \(interval.milliseconds) ms") }
@@ -38,7 +38,7 @@ extension LinkConditions {
 }
 
 extension Duration {
-    /// In milliseconds, without a fraction where there is none: `7.5`, `30`.
+    /// In milliseconds, without a fraction if it is whole: `7.5`, `30`.
     fileprivate var milliseconds: String {
         let value = self / .milliseconds(1)
         return value == value.rounded() ? "\(Int(value))" : "\(value)"

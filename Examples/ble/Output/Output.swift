@@ -3,7 +3,7 @@ import BLEStreams
 import Glibc
 import Synchronization
 
-/// Where results go: standard output, one line at a time, each at once; or several in one write.
+/// Writes results to standard output: one line at a time, immediately, or several in one write.
 struct Output: Sendable {
     /// Whether results are JSON objects.
     let isJSON: Bool
@@ -11,7 +11,7 @@ struct Output: Sendable {
     private let descriptor: Int32
     private let held = Held()
 
-    /// What ``together(_:)`` holds back; `nil` where nothing is held.
+    /// What ``together(_:)`` holds back; `nil` if nothing is held back.
     private final class Held: Sendable {
         let octets = Mutex<[UInt8]?>(nil)
     }
@@ -21,9 +21,9 @@ struct Output: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Has all that the closure prints leave in one write, at its end, also where it throws.
+    /// Sends all that the closure prints in one write when it ends, even if it throws.
     ///
-    /// - Throws: what the closure throws, else as ``print(_:_:)``.
+    /// - Throws: what the closure throws, otherwise as ``print(_:_:)``.
     func together(_ body: () throws -> Void) throws {
         held.octets.withLock { $0 = [] }
         let outcome = Result { try body() }
@@ -33,7 +33,7 @@ struct Output: Sendable {
         try written.get()
     }
 
-    /// Has what is held back leave, before something is said elsewhere that comes behind it.
+    /// Writes what is held back, before something that comes after it is written elsewhere.
     func flush() throws {
         let octets = held.octets.withLock { octets in
             defer { if octets != nil { octets = [] } }
@@ -42,10 +42,10 @@ struct Output: Sendable {
         if !octets.isEmpty { try writeNow(octets) }
     }
 
-    /// Prints a result: as an object with `--json`, else as lines for a person, broken as the terminal is wide.
+    /// Prints a result: an object with `--json`, otherwise lines for a person, broken at the terminal's width.
     ///
-    /// - Parameter isWhole: whether the lines are for a program, or to be copied, and are never broken.
-    /// - Throws: ``OutputClosed`` when nobody reads any more; a `BLEError` when it can't be written.
+    /// - Parameter isWhole: whether the lines are for a program, or to be copied, and so are never broken.
+    /// - Throws: ``OutputClosed`` if nobody reads any more; a `BLEError` if it can't be written.
     func print(
         _ object: @autoclosure () -> JSON,
         _ text: @autoclosure () -> String,
@@ -56,15 +56,15 @@ struct Output: Sendable {
         try write((isWhole ? lines : lines.wrapped(to: columns)) + "\n")
     }
 
-    /// How wide the terminal is that results go to; `nil` where it is none.
+    /// The width of the terminal that results go to; `nil` if it isn't a terminal.
     var columns: Int? { TerminalSize(of: descriptor)?.columns }
 
-    /// Prints a result that people need not be told.
+    /// Prints a result that is only for programs.
     func print(_ object: @autoclosure () -> JSON) throws {
         if isJSON { try write("\(object())\n") }
     }
 
-    /// Writes octets as they are.
+    /// Writes octets unchanged.
     func write(_ octets: [UInt8]) throws {
         let isHeld = held.octets.withLock { held in
             held?.append(contentsOf: octets)
@@ -84,65 +84,65 @@ struct Output: Sendable {
     private func write(_ text: String) throws { try write(Array(text.utf8)) }
 }
 
-/// Whoever read the results has left: the command has done its work.
+/// The reader of the results has left: the command has done its work.
 struct OutputClosed: Error {}
 
-/// The command has failed, and has said how.
+/// The command has failed, and has already said why.
 struct AlreadyTold: Error {}
 
-/// Where everything goes that is no result: standard error.
+/// Writes everything but results, to standard error.
 struct Log: Sendable {
     /// Whether `-v` was given.
     let isVerbose: Bool
 
-    /// Tells something that everybody should know; a device's words may be in it.
+    /// Says something that everybody should know; it may contain text from a device.
     func say(_ text: String) {
         let lines = (Self.prefix + text.harmlessLines).wrapped(to: Self.columns, hanging: Self.prefix.count)
         _ = writeAll(Array("\(lines)\n".utf8), to: STDERR_FILENO)
     }
 
-    /// Tells something in place of what this last told, until ``endLine()``; for terminals. What is too long for a line
-    /// is cut: the next text could not be written over two lines.
+    /// Replaces the text of the last call, until ``endLine()``; for terminals. Text that is too long for a line is cut,
+    /// since the next text couldn't overwrite two lines.
     func overwrite(_ text: String) {
         let line = text.columns > room ? text.fitted(to: room) : text.harmless
         _ = writeAll(Array("\r\(Self.prefix)\(line)\u{1B}[K".utf8), to: STDERR_FILENO)
     }
 
-    /// How many columns ``overwrite(_:)`` has room for: the terminal's width, without the last column, behind which
-    /// some begin the next line.
+    /// How many columns ``overwrite(_:)`` may use: the terminal's width without the last column, since some terminals
+    /// wrap after it.
     var room: Int { max(0, (Self.columns ?? 80) - 1 - Self.prefix.count) }
 
-    /// How wide the terminal is; `nil` where it is none.
+    /// The width of the terminal; `nil` if it isn't a terminal.
     static var columns: Int? { TerminalSize(of: STDERR_FILENO)?.columns }
 
     private static let prefix = "ble: "
 
-    /// Leaves what was told last where it is.
+    /// Leaves the last text where it is.
     func endLine() { _ = writeAll([UInt8(ascii: "\n")], to: STDERR_FILENO) }
 
-    /// Tells what is waited for, at a terminal, if that takes more than a second, until the activity is cancelled.
+    /// At a terminal, says what is being waited for if it takes more than a second, until the activity is cancelled.
     func tellIfItTakesLong(_ text: String) -> RadioActivity {
         guard !isVerbose, isatty(STDERR_FILENO) == 1 else { return RadioActivity {} }
         return RealTimeline().schedule(after: .seconds(1)) { say(text) }
     }
 
-    /// Tells something to a program, on a line of its own.
+    /// Writes an object for a program, on a line of its own.
     func object(_ object: JSON) { _ = writeAll(Array("\(object)\n".utf8), to: STDERR_FILENO) }
 
-    /// Tells something that `-v` asks for.
+    /// Says something that `-v` asks for.
     func detail(_ text: @autoclosure () -> String) {
         if isVerbose { say(text()) }
     }
 }
 
-/// How large the terminal is.
+/// The size of a terminal.
 struct TerminalSize: Equatable {
     var columns: Int
     var rows: Int
 
     init(columns: Int, rows: Int) { (self.columns, self.rows) = (columns, rows) }
 
-    /// The size now; `nil` where the descriptor is no terminal, or one that doesn't tell.
+    /// The current size; `nil` if the descriptor isn't a terminal, or doesn't report its size.
     init?(of descriptor: Int32) {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
@@ -150,7 +150,7 @@ struct TerminalSize: Equatable {
     }
 }
 
-/// Writes all octets to a file descriptor; the `errno` of the failure, or 0.
+/// Writes all octets to a file descriptor; returns the `errno` of the failure, or 0.
 func writeAll(_ octets: [UInt8], to descriptor: Int32) -> Int32 {
     octets.withUnsafeBytes { buffer in
         var position = 0

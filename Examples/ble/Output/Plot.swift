@@ -3,15 +3,15 @@ import Glibc
 
 /// A plot that grows downwards: a line for each value, with a point at its place on a scale.
 ///
-/// The scale has round ends and grows as values demand it; each time it is drawn anew. It is as wide as the terminal, or 80
-/// columns where there is none.
+/// The scale has round ends and grows as values require; each time, it is drawn again. The plot is as wide as the
+/// terminal, or 80 columns if there is none.
 final class Plot {
     private var scale: ClosedRange<Double>?
 
-    /// What is left for the point at least.
+    /// The smallest width of the field for the point.
     private static let narrowest = 12
 
-    /// The line of a value, below the scale where that has changed; a value without a number has no point.
+    /// The line of a value, below the scale if that has changed; a value without a number has no point.
     func line(
         _ value: CharacteristicValue,
         _ style: ValueStyle,
@@ -27,7 +27,7 @@ final class Plot {
         var (lines, shown) = ([String](), head + cell)
         let columns = columns ?? 80
         if columns - shown.count <= Self.narrowest {
-            // The point needs a line for itself.
+            // The point needs a field of some width.
             lines = [String(head.dropLast(2))]
             shown = "  " + cell
         }
@@ -40,17 +40,17 @@ final class Plot {
         return lines.joined(separator: "\n")
     }
 
-    /// The scale that a value asks for; `nil` where it is on the one there is.
+    /// The scale that a value requires; `nil` if it fits on the current one.
     static func grown(_ scale: ClosedRange<Double>?, by number: Double) -> ClosedRange<Double>? {
         if let scale, scale.contains(number) { return nil }
         let low = min(scale?.lowerBound ?? number, number)
         let high = max(scale?.upperBound ?? number, number)
-        // Room for some more, so that not each value changes it, in steps of a power of ten.
+        // Leave some room, in steps of a power of ten, so that not each value changes the scale.
         let spread = max(high - low, number == 0 ? 1 : abs(number) / 10)
         let step = pow(10, log10(spread).rounded(.down))
         let start = ((low - spread / 4) / step).rounded(.down) * step
         let end = ((high + spread / 4) / step).rounded(.up) * step
-        // What is never negative begins at nothing.
+        // Values that are never negative start at zero.
         return (low >= 0 ? max(0, start) : start)...end
     }
 
@@ -68,7 +68,7 @@ final class Plot {
 }
 
 extension CharacteristicValue {
-    /// The number that one, two or four octets are, the lowest first and without a sign; `nil` for others.
+    /// One, two or four octets as an unsigned number, least significant octet first; `nil` for other lengths.
     fileprivate var integer: Double? {
         guard [1, 2, 4].contains(count) else { return nil }
         return Double(bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) })

@@ -13,18 +13,18 @@ extension Collection<UInt8> {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The octets as text, where they are UTF-8.
+    /// The octets as text, if they are UTF-8.
     var utf8Text: String? { String(validating: self, as: UTF8.self) }
 
-    /// Octets for a person: hexadecimal, and the text in them where there is one.
+    /// Octets for a person: hexadecimal, and the text that they contain, if any.
     var readableText: String {
         guard !isEmpty else { return "(empty)" }
-        // One octet is a number, whatever letter it may be too.
+        // One octet is shown as a number, even if it is also a letter.
         guard count > 1, let text = utf8Text, text.unicodeScalars.allSatisfy(\.isPrintable) else { return hexText }
         return "\(hexText)  \"\(text.harmless)\""
     }
 
-    /// The same, and what the octets mean where they are of a type that is known: `0648  beats per minute 72`.
+    /// The same, with the meaning of the octets if their type is known: `0648  beats per minute 72`.
     func readableText(of uuid: BluetoothUUID?) -> String {
         guard let decoded = uuid.flatMap({ Decoders.decode(self, of: $0) }), !decoded.isText || count == 1 else {
             return readableText
@@ -34,14 +34,14 @@ extension Collection<UInt8> {
 }
 
 extension String {
-    /// The text without anything that could move a terminal's cursor, change its colours, turn the direction of what
-    /// follows, or grow out of its line: a device may call itself whatever it likes.
+    /// The text without anything that could move a terminal's cursor, change its colours, reverse the direction of what
+    /// follows, or spill over its line: a device can have any name.
     var harmless: String {
         var text = ""
         var marks = 0
         for scalar in unicodeScalars {
             marks = scalar.columns == 0 ? marks + 1 : 0
-            // No script puts more of them upon one letter.
+            // No script puts more marks on one letter.
             if marks > 3 { continue }
             if scalar.isPrintable {
                 text.unicodeScalars.append(scalar)
@@ -54,7 +54,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether it stands for itself in a line.
+    /// Whether it is shown as it is in a line.
     var isPrintable: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: false
@@ -64,7 +64,7 @@ extension Unicode.Scalar {
 }
 
 extension CharacteristicValue {
-    /// The value as an object: `value`, `text` where it is UTF-8, `time`, and `decoded` where its type is known.
+    /// The value as an object: `value`, `text` if it is UTF-8, `time`, and `decoded` if its type is known.
     func json(of uuid: BluetoothUUID? = nil) -> JSON {
         .object(
             ("value", .hex(bytes)),

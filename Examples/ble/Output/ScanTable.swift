@@ -1,29 +1,29 @@
 import BLEStreams
 
-/// The devices that a scan hears, as a table for a terminal: a line each, in the order in which they were first heard.
+/// The devices that a scan hears, as a table for a terminal: a line each, in the order of first reception.
 struct ScanTable {
-    /// What is known of one device.
+    /// What is known about one device.
     private struct Device {
         var sighting: Sighting
         /// The latest signal strengths, the last one at the end.
         var history: [Int] = []
         var heard: Duration
 
-        /// How strongly it is heard; one that doesn't tell comes last.
+        /// Its signal strength, for sorting; a device without one comes last.
         var loudness: Int { sighting.rssi ?? -1000 }
     }
 
-    /// What one advertisement says.
+    /// The contents of one advertisement.
     struct Sighting {
         var address: String
         var rssi: Int?
-        /// Its name, as the device has it.
+        /// Its name, as the device gives it.
         var name: String?
         /// What else it advertises, in words.
         var details: String
     }
 
-    /// How many signal strengths a sparkline shows at most.
+    /// The largest number of signal strengths in a sparkline.
     private static let longestHistory = 32
 
     private var devices: [String: Device] = [:]
@@ -33,7 +33,7 @@ struct ScanTable {
     /// How many devices there are.
     var count: Int { order.count }
 
-    /// Takes an advertisement. What one lacks, as many do but for the scan response, stays as it was known.
+    /// Adds an advertisement. What it lacks, as many do without their scan response, stays as it was.
     mutating func add(_ sighting: Sighting, at time: Duration) {
         advertisements += 1
         var device = devices[sighting.address] ?? Device(sighting: sighting, heard: time)
@@ -46,7 +46,7 @@ struct ScanTable {
         devices[sighting.address] = device
     }
 
-    /// The table at this moment, in so many columns and rows at most; no line fills its last column.
+    /// The current table, in at most this many columns and rows; no line fills its last column.
     ///
     /// - Parameter isOver: whether the scan has ended by itself.
     func lines(columns: Int, rows: Int, at now: Duration, isOver: Bool = false) -> [String] {
@@ -65,7 +65,7 @@ struct ScanTable {
                 layout.line(
                     sighting.address,
                     sighting.rssi.map { "\($0)" } ?? "",
-                    // An old strength is none.
+                    // An old signal strength doesn't count.
                     age < 10 ? Self.bar(sighting.rssi, layout.signal) : "\(Int(age)) s ago",
                     Self.sparkline(device.history, layout.history),
                     sighting.name ?? "",
@@ -81,7 +81,7 @@ struct ScanTable {
         return lines
     }
 
-    /// A bar for a strength from -100 to -40 dBm, in eighths of a column.
+    /// A bar for a signal strength from -100 to -40 dBm, in eighths of a column.
     static func bar(_ rssi: Int?, _ width: Int) -> String {
         guard let rssi, width > 0 else { return "" }
         let eighths = min(max(rssi + 100, 1), 60) * width * 8 / 60
@@ -89,14 +89,14 @@ struct ScanTable {
         return String(repeating: "█", count: eighths / 8) + parts[eighths % 8]
     }
 
-    /// The course of strengths, each as a block of one of eight heights.
+    /// A sparkline: each signal strength as a block of one of eight heights.
     static func sparkline(_ history: [Int], _ width: Int) -> String {
         let blocks = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
         return history.suffix(width).map { blocks[min(max(($0 + 100) * 8 / 60, 0), 7)] }.joined()
     }
 }
 
-/// How wide the columns of the table are on a terminal.
+/// The widths of the table's columns.
 private struct Layout {
     let columns: Int
     let signal: Int

@@ -1,9 +1,10 @@
-/// How many columns of a terminal text takes, and how it is made to take so many.
+/// The width of text on a terminal, and how to fit it into a width.
 extension String {
-    /// The columns that the text takes on a terminal; it must be ``harmless``.
+    /// The number of columns that the text takes on a terminal; it must be ``harmless``.
     var columns: Int { unicodeScalars.reduce(0) { $0 + $1.columns } }
 
-    /// The text in exactly so many columns: padded, or cut with `…` at its end. What moves the cursor is escaped first.
+    /// The text in exactly this many columns: padded, or cut with `…` at its end. What moves the cursor is escaped
+    /// first.
     func fitted(to width: Int) -> String {
         guard width > 0 else { return "" }
         let text = harmless
@@ -12,7 +13,7 @@ extension String {
         var (cut, used) = ("", 0)
         for character in text {
             let more = String(character).columns
-            // A wide character may leave a column empty before the mark.
+            // A wide character may leave a column before the mark empty.
             guard used + more < width else { break }
             cut.append(character)
             used += more
@@ -22,7 +23,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// As terminals count: none for a mark above or below a letter, two for East Asian wide characters and emoji.
+    /// As terminals count: none for a combining mark, two for East Asian wide characters and emoji.
     ///
     /// Source: Unicode Standard Annex 11.
     var columns: Int {
@@ -31,7 +32,7 @@ extension Unicode.Scalar {
         default: break
         }
         if value < 0x1100 { return 1 }
-        // The middle and end of a Hangul syllable are shown within its beginning.
+        // The middle and the end of a Hangul syllable are drawn within its beginning.
         if (0x1160...0x11FF).contains(value) { return 0 }
         if properties.isEmojiPresentation { return 2 }
         return Self.wide.contains { $0.contains(value) } ? 2 : 1

@@ -2,7 +2,7 @@ import BLEStreams
 import Glibc
 
 extension ReceptionTime {
-    /// The time of day where this machine stands, to the millisecond: `12:34:56.789`.
+    /// The local time of day, to the millisecond: `12:34:56.789`.
     var clockText: String {
         let (seconds, attoseconds) = sinceEpoch.components
         var moment = time_t(seconds)

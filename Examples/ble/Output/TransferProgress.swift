@@ -3,9 +3,9 @@ import BLEStreams
 import Glibc
 import Synchronization
 
-/// Counts the chunks of a message, keeps them, and tells about them on standard error.
+/// Counts the chunks of a message, keeps them, and reports them on standard error.
 ///
-/// On a terminal one line grows; else there is a line for the first chunk, and one a second.
+/// On a terminal, one line is updated; elsewhere there is a line for the first chunk, and then one a second.
 final class TransferProgress: Sendable {
     private struct State {
         var octets: [UInt8] = []
@@ -22,16 +22,16 @@ final class TransferProgress: Sendable {
 
     init(_ log: Log) { self.log = log }
 
-    /// How many chunks have come, the end mark's included.
+    /// How many chunks have arrived, including the end mark.
     var count: Int { state.withLock { $0.count } }
 
-    /// What has come so far, as it came.
+    /// What has arrived so far, unchanged.
     var octets: [UInt8] { state.withLock { $0.octets } }
 
-    /// How many chunks were lost on this side.
+    /// How many chunks were lost on this machine.
     var dropped: Int { state.withLock { $0.dropped } }
 
-    /// Another chunk has come; so many were lost until now.
+    /// Adds a chunk; `lost` is the total so far.
     func add(_ chunk: ArraySlice<UInt8>, dropped: Int) {
         let now = timeline.now
         let text: String? = state.withLock { state in
@@ -55,7 +55,7 @@ final class TransferProgress: Sendable {
         log.say("\(size) octets in \(count) chunks, \(elapsed.secondsText), \(rate) octets a second")
     }
 
-    /// The message broke off.
+    /// The message is incomplete.
     func brokenOff() { endLine() }
 
     private func endLine() { if isTerminal, count > 0 { log.endLine() } }

@@ -3,13 +3,13 @@ import BLEStreams
 import Glibc
 import Synchronization
 
-/// Shows how far an update is: a bar on a terminal, else a line of JSON for each percent and each phase.
+/// Shows the progress of an update: a bar on a terminal, otherwise a line of JSON for each percent and each phase.
 final class UpdateProgress: Sendable {
     private struct State {
         var phase = ""
         var percent = -1
         var isInLine = false
-        /// Nobody reads any more: the update goes on all the same.
+        /// Nobody reads any more: the update continues all the same.
         var isClosed = false
     }
 
@@ -25,12 +25,12 @@ final class UpdateProgress: Sendable {
         isTerminal = isatty(STDERR_FILENO) == 1 && !output.isJSON
     }
 
-    /// Shows progress, where it is other than what was shown last.
+    /// Shows progress if it differs from what was shown last.
     func show(_ progress: CommandProgress) {
         state.withLock { state in
             let percent = progress.fraction.map { Int($0 * 100) } ?? -1
             let isNew = progress.phase != state.phase || percent != state.percent
-            // A bar moves more often than its number: the rate and the time left do.
+            // A bar changes more often than its number: so do the rate and the time left.
             guard isNew || isTerminal else { return }
             if isTerminal, state.isInLine, progress.phase != state.phase { log.endLine() }
             (state.phase, state.percent) = (progress.phase, percent)
@@ -70,8 +70,8 @@ final class UpdateProgress: Sendable {
         if isInLine { log.endLine() }
     }
 
-    /// `upload [#########·····]  64 %  164/256 kB  41.2 kB/s  12 s left`, in a line of so many characters: what has no room
-    /// is left out, from the end.
+    /// `upload [#########·····]  64 %  164/256 kB  41.2 kB/s  12 s left`, in a line of this many characters: what
+    /// doesn't fit is left out, from the end.
     static func bar(_ progress: CommandProgress, room: Int) -> String {
         guard let completed = progress.completed, let total = progress.total, let fraction = progress.fraction else {
             return progress.phase
@@ -105,7 +105,7 @@ final class UpdateProgress: Sendable {
 }
 
 extension Duration {
-    /// What is enough to know of a time to wait: `12 s`, `3 min 20 s`.
+    /// A waiting time, as precisely as needed: `12 s`, `3 min 20 s`.
     fileprivate var roughText: String {
         let seconds = Int(seconds.rounded())
         return seconds < 60 ? "\(seconds) s" : "\(seconds / 60) min \(seconds % 60) s"

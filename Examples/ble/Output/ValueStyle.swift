@@ -1,13 +1,13 @@
 import BLEStreams
 
-/// How the octets of a value are shown to a person, and what a program is told beside them.
+/// How a value's octets are shown to a person, and what a program gets besides them.
 struct ValueStyle: Sendable {
     private enum Form {
-        /// Hexadecimal, with the text or the meaning behind it.
+        /// Hexadecimal, followed by the text or the meaning.
         case readable
-        /// Hexadecimal alone.
+        /// Hexadecimal only.
         case raw
-        /// As text alone.
+        /// Text only.
         case text
     }
 
@@ -17,9 +17,9 @@ struct ValueStyle: Sendable {
     ]
 
     private let form: Form
-    /// Whether the digits are to be copied, whatever their number.
+    /// Whether the digits are to be copied, however many they are.
     var isRaw: Bool { if case .raw = form { true } else { false } }
-    /// The type of the values, as far as it was named.
+    /// The type of the values, if known.
     let uuid: BluetoothUUID?
 
     /// Reads `--raw` and `--text`.
@@ -42,13 +42,13 @@ struct ValueStyle: Sendable {
         }
     }
 
-    /// The value for a program: `value`, `text` where it is UTF-8, `time`, `decoded` where it is known and wanted.
+    /// The value for a program: `value`, `text` if it is UTF-8, `time`, `decoded` if it is known and wanted.
     func json(of value: CharacteristicValue) -> JSON {
         if case .raw = form { return value.json() }
         return value.json(of: uuid)
     }
 
-    /// What the value means; `nil` where that is not known.
+    /// The meaning of the value; `nil` if unknown.
     func decoded(_ value: CharacteristicValue) -> DecodedValue? {
         uuid.flatMap { Decoders.decode(value.bytes, of: $0) }
     }

@@ -1,9 +1,9 @@
 extension String {
-    /// The text as a terminal of so many columns shows it best: long lines are broken between fields, which two spaces
-    /// part, else between words, and within a word only where it is longer than a line. `nil`: it goes elsewhere, and
-    /// its lines stay as they are.
+    /// The text for a terminal with this many columns: long lines are broken between fields, which two spaces separate,
+    /// otherwise between words, and within a word only if it is longer than a line. `nil`: the text goes elsewhere, and
+    /// its lines aren't broken.
     ///
-    /// - Parameter hanging: how much farther than its beginning the rest of a line is indented.
+    /// - Parameter hanging: how much farther the rest of a line is indented than its beginning.
     func wrapped(to columns: Int?, hanging: Int = 2) -> String {
         guard let columns, columns > 0 else { return self }
         return split(separator: "\n", omittingEmptySubsequences: false).map { line in
@@ -13,7 +13,7 @@ extension String {
         .joined(separator: "\n")
     }
 
-    /// The text without what a terminal would obey, line by line.
+    /// The text without what a terminal would interpret, line by line.
     var harmlessLines: String {
         split(separator: "\n", omittingEmptySubsequences: false).map { String($0).harmless }.joined(separator: "\n")
     }
@@ -22,12 +22,12 @@ extension String {
 /// Breaks one line that is too long.
 private struct LineBreaker {
     private let columns: Int
-    /// What the lines behind the first one begin with.
+    /// What each line after the first begins with.
     private let indentation: String
     private var lines: [String] = []
     private var line: String
     private var used: Int
-    /// Whether the line has nothing but its indentation.
+    /// Whether the line contains only its indentation.
     private var isBlank = true
 
     static func lines(of text: String, _ columns: Int, _ hanging: Int) -> [String] {
@@ -40,7 +40,7 @@ private struct LineBreaker {
     private init(_ text: String, _ columns: Int, _ hanging: Int) {
         self.columns = columns
         let spaces = text.prefix { $0 == " " }.count
-        // A single word is broken into a block. On a narrow screen half of it is left for the text.
+        // A single word is broken into a block. On a narrow screen, half of the width is left for the text.
         let hanging = text.dropFirst(spaces).contains(" ") ? hanging : 0
         let room = columns / 2
         line = String(repeating: " ", count: min(spaces, room))

@@ -1,6 +1,6 @@
 import BLEStreams
 
-/// Errors as the numbers that clients know: those of the specification, and of the Bluetooth stack of an ESP32.
+/// Errors as the numbers that clients know: those of the specification, and those of an ESP32's Bluetooth stack.
 extension BLEError {
     /// Why there is no connection.
     var connectionNumber: Int32 {
@@ -12,7 +12,7 @@ extension BLEError {
         }
     }
 
-    /// Why an operation on an attribute has failed.
+    /// Why an operation on an attribute failed.
     var attributeNumber: Int32 {
         if let attError { return Int32(attError.rawValue) }
         return switch code {
@@ -26,14 +26,14 @@ extension BLEError {
     /// There is no connection.
     static let notConnected: Int32 = -1
 
-    /// No place for another connection, or another request, is free.
+    /// There is no room for another connection or another request.
     static let noResources: Int32 = 0x80
 
     private static let unspecified: Int32 = 0x85
 }
 
 extension DisconnectReason {
-    /// The controller's reason, or the one that is nearest.
+    /// The controller's reason, or the nearest one.
     var number: Int32 {
         if let hciStatus { return Int32(hciStatus) }
         return switch kind {

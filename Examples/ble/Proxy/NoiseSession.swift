@@ -1,9 +1,9 @@
-/// The answering side of a Noise session by the pattern NNpsk0, with X25519, ChaCha20-Poly1305 and SHA-256: who doesn't
+/// The responder of a Noise session with the pattern NNpsk0, X25519, ChaCha20-Poly1305 and SHA-256: a peer that doesn't
 /// know the key gets no further than the first message.
 ///
 /// The Noise Protocol Framework, revision 34: 5.2 (symmetric state), 7.5 (NN), 9 (pre-shared keys).
 struct NoiseSession {
-    /// What is encrypted in one direction.
+    /// The cipher for one direction.
     struct Cipher {
         fileprivate let sodium: Sodium
         fileprivate let key: [UInt8]
@@ -19,7 +19,7 @@ struct NoiseSession {
             return sodium.encrypt(octets, key, nonce: nonce, authenticating: data)
         }
 
-        /// `nil` where somebody without the key sent this, or it isn't what comes next.
+        /// `nil` if the sender doesn't have the key, or the message isn't the next one.
         mutating func decrypt(_ octets: [UInt8], authenticating data: [UInt8] = []) -> [UInt8]? {
             let result = sodium.decrypt(octets, key, nonce: nonce, authenticating: data)
             if result != nil { nonce += 1 }
@@ -36,9 +36,9 @@ struct NoiseSession {
     /// Begins a session.
     ///
     /// - Parameters:
-    ///   - key: what both sides know: 32 octets.
-    ///   - prologue: what was said before.
-    ///   - ephemeral: the private key of this session: 32 octets of chance.
+    ///   - key: the pre-shared key: 32 octets.
+    ///   - prologue: what was exchanged before.
+    ///   - ephemeral: the private key of this session: 32 random octets.
     init(_ sodium: Sodium, key: [UInt8], prologue: [UInt8], ephemeral: [UInt8]) {
         self.sodium = sodium
         self.ephemeral = ephemeral
@@ -53,9 +53,9 @@ struct NoiseSession {
         cipher = Cipher(sodium, keys[2])
     }
 
-    /// Takes the first message, and makes the second.
+    /// Reads the first message, and makes the second.
     ///
-    /// - Returns: the answer, and the ciphers for what comes and what goes from then on; `nil` where the other side has
+    /// - Returns: the answer, and the ciphers for receiving and sending from then on; `nil` if the other side has
     ///   another key.
     mutating func answer(_ message: ArraySlice<UInt8>) -> (message: [UInt8], receiving: Cipher, sending: Cipher)? {
         guard message.count >= Sodium.size else { return nil }
@@ -89,7 +89,7 @@ struct NoiseSession {
         cipher = Cipher(sodium, keys[1])
     }
 
-    /// HKDF, as Noise has it in 4.3.
+    /// HKDF, as defined by Noise in 4.3.
     private func derive(_ octets: [UInt8], count: Int) -> [[UInt8]] {
         let secret = sodium.code(octets, chainingKey)
         var keys: [[UInt8]] = []

@@ -1,7 +1,7 @@
-/// The fields of one message of Protocol Buffers, by their numbers.
+/// The fields of a Protocol Buffers message, by number.
 ///
-/// Of a field that is there more than once the last one counts; a field that is missing has its default value. Fields
-/// that nobody asks for are passed over.
+/// If a field occurs more than once, the last one counts; a missing field has its default value. Unknown fields are
+/// skipped.
 struct ProtobufMessage {
     enum WireType: UInt64 {
         case varint = 0
@@ -15,7 +15,7 @@ struct ProtobufMessage {
 
     /// Reads a message.
     ///
-    /// - Throws: ``ProxyViolation`` where the octets are none.
+    /// - Throws: ``ProxyViolation`` if the octets aren't a message.
     init(decoding octets: ArraySlice<UInt8>) throws(ProxyViolation) {
         var rest = octets
         while !rest.isEmpty {
@@ -44,13 +44,13 @@ struct ProtobufMessage {
 }
 
 extension ArraySlice<UInt8> {
-    /// Takes a number in base 128 from the front.
+    /// Takes a base-128 number (a varint) from the front.
     fileprivate mutating func takeVarint() throws(ProxyViolation) -> UInt64 {
         guard let value = takeVarintIfWhole() else { throw ProxyViolation("a number is cut short") }
         return try value.get()
     }
 
-    /// The same where more octets may still come: `nil` when the number isn't whole yet, and nothing is taken.
+    /// The same if more octets may follow: `nil` if the number isn't complete yet, and then nothing is taken.
     mutating func takeVarintIfWhole() -> Result<UInt64, ProxyViolation>? {
         var value: UInt64 = 0
         for (position, octet) in prefix(10).enumerated() {
@@ -63,7 +63,7 @@ extension ArraySlice<UInt8> {
         return count < 10 ? nil : .failure(ProxyViolation("a number has more than ten octets"))
     }
 
-    /// Takes so many octets from the front.
+    /// Takes this many octets from the front.
     fileprivate mutating func take(_ length: UInt64) throws(ProxyViolation) -> ArraySlice<UInt8> {
         guard length <= UInt64(count) else { throw ProxyViolation("a field is cut short") }
         defer { removeFirst(Int(length)) }
@@ -71,9 +71,9 @@ extension ArraySlice<UInt8> {
     }
 }
 
-/// What a client of the proxy did against the protocol; its connection is closed.
+/// How a client of the proxy violated the protocol; its connection is closed.
 struct ProxyViolation: Error {
-    /// What it was.
+    /// The violation.
     let cause: String
 
     init(_ cause: String) { self.cause = cause }

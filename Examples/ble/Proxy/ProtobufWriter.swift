@@ -1,6 +1,6 @@
-/// Encodes the fields of one message of Protocol Buffers.
+/// Encodes the fields of a Protocol Buffers message.
 ///
-/// A field with its default value (0, false, no octets) is left out, as proto3 has it.
+/// A field with its default value (0, false, no octets) is left out, as proto3 requires.
 struct ProtobufWriter {
     /// What has been encoded so far.
     private(set) var octets: [UInt8] = []
@@ -39,7 +39,7 @@ struct ProtobufWriter {
     /// `string`.
     mutating func field(_ number: Int, _ text: String) { field(number, text.utf8) }
 
-    /// A message; one without fields is there all the same, since it may be one of several.
+    /// A message. One without fields is written all the same, since it may be one of several.
     mutating func field(_ number: Int, message: (inout ProtobufWriter) -> Void) {
         lengthDelimited(number, Self.encode(message))
     }
@@ -63,7 +63,7 @@ struct ProtobufWriter {
 }
 
 extension [UInt8] {
-    /// Appends a number in base 128, the lowest seven bits first.
+    /// Appends a base-128 number (a varint), the lowest seven bits first.
     mutating func appendVarint(_ value: UInt64) {
         var rest = value
         while rest >= 0x80 {

@@ -1,10 +1,10 @@
 import BLEStreams
 
-/// Messages on a stream of octets: what came makes messages, messages make what goes. It reads and writes nothing itself.
+/// Converts between a stream of octets and messages. It reads and writes nothing itself.
 ///
-/// A plain message is `00`, its length and its type as numbers in base 128, and its octets. An encrypted one is `01`, the
-/// length as two octets, and the encryption of type, length (two octets each) and octets, behind a greeting and the two
-/// messages of the handshake.
+/// A plain message is `00`, its length and its type as base-128 numbers, and its octets. An encrypted one is `01`, the
+/// length in two octets, and the encryption of type, length (two octets each) and octets; a greeting and the two
+/// messages of the handshake come first.
 struct ProxyChannel {
     /// One message.
     struct Message: Equatable {
@@ -12,18 +12,18 @@ struct ProxyChannel {
         let octets: ArraySlice<UInt8>
     }
 
-    /// What has come of some octets.
+    /// The result of some octets.
     struct Received {
         var messages: [Message] = []
 
-        /// What is to be sent back first.
+        /// What must be sent back first.
         var reply: [UInt8] = []
 
-        /// Why the connection is closed then; `nil`: it isn't.
+        /// Why the connection is then closed; `nil`: it isn't.
         var violation: ProxyViolation?
     }
 
-    /// What the encrypted channel is made of.
+    /// The parts of the encrypted channel.
     struct Encryption: Sendable {
         let sodium: Sodium
         let key: [UInt8]
@@ -36,7 +36,7 @@ struct ProxyChannel {
         case encrypted(receiving: NoiseSession.Cipher, sending: NoiseSession.Cipher)
     }
 
-    /// No message of a client is nearly as long: a value has 512 octets.
+    /// No message from a client is nearly this long: a value has 512 octets.
     private static let limit = 16_384
 
     private let identity: ProxyIdentity
@@ -48,7 +48,7 @@ struct ProxyChannel {
         state = encryption.map { .greeting($0) } ?? .plain
     }
 
-    /// Takes what has come, in pieces of any size.
+    /// Takes received octets, in pieces of any size.
     mutating func receive(_ octets: [UInt8]) -> Received {
         waiting += octets
         var result = Received()
@@ -60,7 +60,7 @@ struct ProxyChannel {
         return result
     }
 
-    /// The octets of a message; none while the handshake isn't over.
+    /// The octets of a message; none until the handshake is over.
     mutating func send(_ type: UInt64, _ octets: [UInt8]) -> [UInt8] {
         switch state {
         case .plain:
@@ -79,19 +79,19 @@ struct ProxyChannel {
 
     // MARK: - Taking frames
 
-    /// Takes one frame, if there is a whole one.
+    /// Takes one frame, if it is complete.
     private mutating func takeFrame(_ result: inout Received) throws(ProxyViolation) -> Bool {
         guard let indicator = waiting.first else { return false }
         if case .plain = state {
             guard indicator == 0 else {
-                // An empty message without a type, which tells clients that no key is used here.
+                // An empty message without a type tells clients that no key is used here.
                 result.reply += [0, 0, 0]
                 throw ProxyViolation("it uses a key, and this proxy has none")
             }
             return try takePlainFrame(&result)
         }
         guard indicator == 1 else {
-            // What tells clients that they need a key.
+            // This tells clients that they need a key.
             result.reply += Self.frame([1] + Array("Bad indicator byte".utf8))
             throw ProxyViolation("it uses no key, and this proxy needs one")
         }
@@ -120,7 +120,7 @@ struct ProxyChannel {
         switch state {
         case .plain: return
         case .greeting(let encryption):
-            // The protocol's number, then who this is.
+            // The protocol's number, then the identity of this proxy.
             let names = "\(identity.name)\0\(identity.address.octetsText)\0"
             result.reply += Self.frame([1] + Array(names.utf8))
             state = .handshake(encryption)
@@ -154,6 +154,6 @@ struct ProxyChannel {
 }
 
 extension BluetoothAddress {
-    /// Its octets without colons, in lower case, as the greeting has them.
+    /// Its octets without colons, in lower case, as in the greeting.
     fileprivate var octetsText: String { description.lowercased().filter { $0 != ":" } }
 }

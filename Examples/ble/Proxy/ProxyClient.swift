@@ -1,15 +1,15 @@
 import BLEStreams
 import Synchronization
 
-/// One program that uses the adapter over the network, from its greeting until it leaves.
+/// One client that uses the adapter over the network, from its greeting until it leaves.
 struct ProxyClient: Sendable {
-    /// How many advertisements go in one message at most.
+    /// The most advertisements in one message.
     private static let batch = 16
 
     /// How long advertisements are collected.
     private static let pause: Duration = .milliseconds(50)
 
-    /// How many advertisements wait for a client at most; then the oldest go.
+    /// The most advertisements that wait for a client; beyond that, the oldest are dropped.
     private static let room = 1024
 
     private let host: ProxyHost
@@ -24,7 +24,7 @@ struct ProxyClient: Sendable {
         outbox = ProxyOutbox(connection, ProxyChannel(host.identity, host.encryption))
     }
 
-    /// Serves the client until it leaves; what it has left behind, such as connections, is ended.
+    /// Serves the client until it leaves, and then ends what it left behind, such as connections.
     func run() async throws {
         host.log.detail("client \(number) has come")
         do {
@@ -33,7 +33,7 @@ struct ProxyClient: Sendable {
                 try await converse(&group)
             }
         } catch is ClientHasLeft {
-            // Told below.
+            // Reported below.
         } catch let error as BLEError where error.operation == "receive" {
             host.log.detail("client \(number): \(error.failureText)")
         } catch let violation as ProxyViolation {
@@ -43,7 +43,7 @@ struct ProxyClient: Sendable {
         host.log.detail("client \(number) has left")
     }
 
-    /// What a client has going.
+    /// What a client has in progress.
     private struct Activity {
         var links: [UInt64: ProxyLink] = [:]
         var scan: Switch?
@@ -63,7 +63,7 @@ struct ProxyClient: Sendable {
         }
     }
 
-    /// Does what the client asks for; `false` when it leaves.
+    /// Does what the client asks for; returns `false` when it leaves.
     private func handle(
         _ request: ProxyRequest,
         _ activity: inout Activity,
@@ -118,7 +118,7 @@ struct ProxyClient: Sendable {
         switch operation {
         case .connect, .connectWithCache, .connectAsOfOld: try await connect(peripheral, &activity, &group)
         case .disconnect:
-            // One that is on its way out is told when it is out.
+            // A connection that is ending is reported when it has ended.
             guard activity.links[address]?.end() != true else { break }
             try await outbox.send(.noConnection(address, error: 0))
         case .pair:
@@ -140,8 +140,8 @@ struct ProxyClient: Sendable {
         }
     }
 
-    /// Connects to a device. One that this client has it is told of again, as an ESP32 does; one that another client has is
-    /// shared.
+    /// Connects to a device. If this client is already connected to it, the connection is reported again, as an ESP32
+    /// does; clients share the link to a device.
     private func connect(
         _ peripheral: Peripheral,
         _ activity: inout Activity,
@@ -174,12 +174,12 @@ struct ProxyClient: Sendable {
         group.addTask { try await passOnAdvertisements(mode, until: end) }
     }
 
-    /// Passes advertisements on, also behind a time at which the adapter could not be used.
+    /// Passes on advertisements, even after a time when the adapter couldn't be used.
     private func passOnAdvertisements(_ mode: Central.ScanMode, until end: Switch) async throws {
         do {
             try await passOn(advertisements(mode).take(until: end.off))
         } catch let error as BLEError {
-            // Connecting may still work: the others, and this client's connections, are not disturbed.
+            // Connecting may still work: other clients, and this client's connections, aren't disturbed.
             host.log.say(error.messageText)
             try await outbox.send(.scanning(mode, isRunning: false))
         }
@@ -200,7 +200,7 @@ struct ProxyClient: Sendable {
         let collected = Collected(room: Self.room)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                // Also where the scan fails: the group waits for the other one.
+                // Also if the scan fails: the group waits for the other task.
                 defer { collected.finish() }
                 for try await discovery in found { collected.add(discovery) }
             }
@@ -218,7 +218,7 @@ struct ProxyClient: Sendable {
         }
     }
 
-    /// Advertisements that wait to be sent.
+    /// Advertisements that are waiting to be sent.
     private final class Collected: Sendable {
         let bell: AsyncStream<Void>
         private let ring: AsyncStream<Void>.Continuation

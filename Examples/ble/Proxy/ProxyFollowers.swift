@@ -13,7 +13,7 @@ final class ProxyFollowers: Sendable {
     /// A client subscribes.
     func add(_ characteristic: Characteristic) { counts.withLock { $0[characteristic, default: 0] += 1 } }
 
-    /// It does no longer.
+    /// It unsubscribes.
     func remove(_ characteristic: Characteristic) {
         counts.withLock { counts in
             let rest = counts[characteristic, default: 1] - 1
@@ -21,6 +21,6 @@ final class ProxyFollowers: Sendable {
         }
     }
 
-    /// How many clients have subscribed.
+    /// The number of subscribed clients.
     func count(of characteristic: Characteristic) -> Int { counts.withLock { $0[characteristic] ?? 0 } }
 }

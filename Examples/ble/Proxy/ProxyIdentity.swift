@@ -1,7 +1,7 @@
 import BLEStreams
 import Glibc
 
-/// What the proxy is called, and what it can do.
+/// The proxy's name, and what it can do.
 struct ProxyIdentity: Sendable {
     /// Its name on the network: lower-case letters, digits and dashes.
     let name: String
@@ -9,10 +9,10 @@ struct ProxyIdentity: Sendable {
     /// The adapter's address.
     let address: BluetoothAddress
 
-    /// Whether its clients need a key.
+    /// Whether clients need a key.
     let isEncrypted: Bool
 
-    /// The name of this machine, made fit for a proxy.
+    /// This machine's name, made valid for a proxy.
     static var defaultName: String {
         var octets = [CChar](repeating: 0, count: 256)
         guard gethostname(&octets, octets.count - 1) == 0 else { return "ble-proxy" }
@@ -21,14 +21,14 @@ struct ProxyIdentity: Sendable {
         return label.isEmpty ? "ble-proxy" : "ble-proxy-\(label.prefix(20))"
     }
 
-    /// The release of ESPHome whose protocol this is, by which clients know what they may ask.
+    /// The ESPHome release whose protocol this is; it tells clients what they may ask for.
     private static let protocolRelease = "2026.4.0"
 
-    /// What the proxy can do, as bits: hear, connect, have its client remember services, pair, forget services, pass
-    /// advertisements on as they came, say how it scans, and set connection parameters.
+    /// The proxy's features, as bits: listen, connect, let clients remember services, pair, forget services, pass on
+    /// raw advertisements, report the scanner's state, and set connection parameters.
     private static let features: UInt32 = 0b1111_1111
 
-    /// The answer to a client's first words.
+    /// The answer to a client's greeting.
     func encodeGreeting(_ message: inout ProtobufWriter) {
         message.field(1, 1 as UInt32)
         message.field(2, 10 as UInt32)
@@ -36,7 +36,7 @@ struct ProxyIdentity: Sendable {
         message.field(4, name)
     }
 
-    /// The answer to what it is.
+    /// The answer to the question what it is.
     func encode(_ message: inout ProtobufWriter) {
         message.field(2, name)
         message.field(3, "\(address)")

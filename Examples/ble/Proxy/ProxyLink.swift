@@ -1,6 +1,6 @@
 import BLEStreams
 
-/// A client's connection to one device: its requests are carried out in their order, its notifications are passed on.
+/// A client's connection to one device: carries out its requests in order, and passes on its notifications.
 struct ProxyLink: Sendable {
     private enum Request: Sendable {
         case attribute(ProxyRequest.AttributeOperation)
@@ -10,10 +10,10 @@ struct ProxyLink: Sendable {
     /// How long a connection may take: clients wait for 20 s or longer.
     private static let patience: Duration = .seconds(19)
 
-    /// How many values leave together at most.
+    /// The most values that are sent together.
     private static let batch = 64
 
-    /// How many requests of a client may wait.
+    /// The most requests of a client that may wait.
     private static let room = 256
 
     private let address: UInt64
@@ -37,20 +37,20 @@ struct ProxyLink: Sendable {
 
     // MARK: - What the client asks for
 
-    /// Has a request wait for its turn; `false` where there is no connection any more, or no room.
+    /// Queues a request; `false` if there is no connection any more, or no room.
     func take(_ operation: ProxyRequest.AttributeOperation) -> Bool { take(.attribute(operation)) }
 
-    /// Has the device be paired with; `false` as for the others.
+    /// Queues a pairing; `false` as for the others.
     func pair() -> Bool { take(.pair) }
 
-    /// Ends the connection, or the attempt; the client is told when that is done. `false` where it was told already.
+    /// Ends the connection, or the attempt; the client is told when that is done. `false` if it was already told.
     func end() -> Bool {
         guard progress.end() else { return false }
         wish.turnOff()
         return true
     }
 
-    /// How far it is.
+    /// The phase of the connection.
     var phase: ProxyPhase { progress.now }
 
     private func take(_ request: Request) -> Bool {
@@ -60,11 +60,11 @@ struct ProxyLink: Sendable {
 
     // MARK: - Connecting
 
-    /// Connects, and serves the client until it, the device or the link ends that; then tells it.
+    /// Connects, and serves the client until the client, the device or the link ends that; then tells the client.
     ///
     /// - Parameters:
-    ///   - former: the client's connection to the same device before; of its end the client is told first.
-    ///   - whenFree: is called when this client has no link any more, before it is told.
+    ///   - former: the client's previous connection to the same device; its end is reported to the client first.
+    ///   - whenFree: called when this client has no link any more, before the client is told.
     /// - Throws: ``ClientHasLeft``, `CancellationError`.
     func run(after former: ProxyLink?, whenFree: @Sendable () -> Void) async throws {
         defer { progress.told.turnOff() }
@@ -89,7 +89,7 @@ struct ProxyLink: Sendable {
         whenFree()
     }
 
-    /// Why the link has ended without an error of this side.
+    /// Why the link ended, if no error of this side ended it.
     private func live() async throws -> Int32 {
         try await withThrowingTaskGroup(of: Int32.self) { group in
             group.addTask {
@@ -104,12 +104,13 @@ struct ProxyLink: Sendable {
         }
     }
 
-    /// Serves the client on a link until this is lost.
+    /// Serves the client on a link until the link is lost.
     private func serve(_ link: Link) async throws -> Int32 {
         log.detail("connected to \(peripheral) for a client, MTU \(link.mtu)")
         return try await withThrowingTaskGroup(of: Int32.self) { group in
             defer { group.cancelAll() }
-            // It watches before the client is told, and may do what ends the link: why that was is told to who watches.
+            // Watch before the client is told, since the client may then end the link: only a watcher learns the
+            // reason.
             group.addImmediateTask {
                 for try await state in peripheral.connectionStates {
                     if case .disconnected(let reason) = state { return (reason ?? DisconnectReason(.other)).number }
@@ -139,7 +140,7 @@ struct ProxyLink: Sendable {
                     guard isOn else { continue }
                     let subscription = Switch()
                     subscriptions[handle] = subscription
-                    // It is subscribed to, on this link's queue, before the client's next request is.
+                    // Subscribe, on this link's queue, before the client's next request does anything.
                     notifications.addImmediateTask { try await passOn(handle, of: link, until: subscription) }
                     try await outbox.send(.notifying(address, handle))
                 case .attribute(let operation):
@@ -187,12 +188,12 @@ struct ProxyLink: Sendable {
         }
     }
 
-    /// Whether a client would write a Client Characteristic Configuration that needs no writing.
+    /// Whether the client is about to write a Client Characteristic Configuration that needn't be written.
     ///
-    /// - What the device has already: behind an ESP32 a client writes it itself, here the subscription has done it, and
-    ///   some devices begin anew at a second one.
-    /// - What would take the notifications from other clients, which share the link. The last subscription to end switches
-    ///   them off.
+    /// - It is already written: with an ESP32, the client writes it itself, here the subscription has done so, and some
+    ///   devices start over at a second write.
+    /// - It would take the notifications away from other clients, which share the link. The last subscription to end
+    ///   switches them off.
     private func needsNoWriting(
         _ octets: [UInt8],
         _ handle: UInt16,
@@ -209,7 +210,7 @@ struct ProxyLink: Sendable {
         return try await link.read(.handle(handle)).elementsEqual(octets)
     }
 
-    /// Tells the client that an operation was not to be done.
+    /// Tells the client that an operation failed.
     private func fail(_ operation: ProxyRequest.AttributeOperation, _ error: BLEError) async throws {
         log.detail(error.failureText)
         switch operation {
@@ -219,19 +220,19 @@ struct ProxyLink: Sendable {
         }
     }
 
-    /// Passes notifications on, until the client has enough, or there are no more.
+    /// Passes on notifications, until the client unsubscribes, or there are no more.
     private func passOn(_ handle: UInt16, of link: Link, until end: Switch) async throws {
         let characteristic = ProxyFollowers.Characteristic(device: address, handle: handle)
         followers.add(characteristic)
         defer { followers.remove(characteristic) }
         let values = link.notifications(of: .handle(handle)).take(until: end.off)
         do {
-            // What has come together leaves together.
+            // What arrived together is sent together.
             for try await batch in values.batched(atMost: Self.batch) {
                 try await outbox.send(batch.map { .notification(address, handle, $0) })
             }
         } catch let error as BLEError {
-            // That the link is lost is told as such.
+            // The loss of the link is reported as such.
             guard error.code != .disconnected else { return }
             log.detail(error.failureText)
             try await outbox.send(.failed(address, handle, error: error.attributeNumber))

@@ -1,7 +1,7 @@
 import BLEStreams
 import Synchronization
 
-/// What goes to one client: messages, in the order in which they are sent.
+/// Messages to one client, in the order in which they are sent.
 struct ProxyOutbox: Sendable {
     private final class Channel: Sendable {
         let machine: Mutex<ProxyChannel>
@@ -16,7 +16,7 @@ struct ProxyOutbox: Sendable {
         self.channel = Channel(channel)
     }
 
-    /// Takes what has come; what has to be answered at once has left then.
+    /// Takes received octets; immediate answers have been sent when this returns.
     func receive(_ octets: [UInt8]) async -> ProxyChannel.Received {
         await withCheckedContinuation { continuation in
             channel.machine.withLock { machine in
@@ -27,14 +27,14 @@ struct ProxyOutbox: Sendable {
         }
     }
 
-    /// Sends messages and waits until they have left, which is what slows down who sends to a slow client.
+    /// Sends messages and waits until they have left, which slows down the senders to a slow client.
     ///
     /// - Throws: a `BLEError` when the connection is over; `CancellationError`.
     func send(_ responses: ProxyResponse...) async throws {
         try await send(responses)
     }
 
-    /// The same for any number of messages.
+    /// The same for several messages.
     func send(_ responses: [ProxyResponse]) async throws {
         try Task.checkCancellation()
         let failure: Int32 = await withCheckedContinuation { continuation in
@@ -48,5 +48,5 @@ struct ProxyOutbox: Sendable {
     }
 }
 
-/// Nobody takes what is sent.
+/// The client no longer takes what is sent.
 struct ClientHasLeft: Error {}

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// How far a client's connection to a device is.
+/// The phase of a client's connection to a device.
 enum ProxyPhase: Equatable {
     /// It is being made, or waits for that.
     case beginning
-    /// The client was told that it is there.
+    /// The client was told that the connection exists.
     case connected(mtu: Int)
-    /// The client wants it no more.
+    /// The client no longer wants it.
     case ending
-    /// The client was told that it is gone, or soon will be.
+    /// The client was told that it has ended, or soon will be.
     case over
 
-    /// Whether what the client asks for is done.
+    /// Whether the client's requests are carried out.
     var isAlive: Bool {
         switch self {
         case .beginning, .connected: true
@@ -19,7 +19,7 @@ enum ProxyPhase: Equatable {
         }
     }
 
-    /// The phase of one connection, which only goes on.
+    /// The phase of one connection, which only moves forward.
     final class Progress: Sendable {
         private let phase = Mutex(ProxyPhase.beginning)
         /// Turned off when the client has been told of the end.
@@ -31,7 +31,7 @@ enum ProxyPhase: Equatable {
             phase.withLock { if $0 == .beginning { $0 = .connected(mtu: mtu) } }
         }
 
-        /// `false` where it is over already.
+        /// `false` if it is already over.
         func end() -> Bool {
             phase.withLock { phase in
                 guard phase != .over else { return false }

@@ -2,7 +2,7 @@ import BLEStreams
 
 /// What a client asks of the proxy.
 ///
-/// The numbers of messages and fields are those of the native API of ESPHome, as its client aioesphomeapi has them.
+/// The numbers of messages and fields are those of ESPHome's native API, as in its client aioesphomeapi.
 enum ProxyRequest: Equatable {
     case hello(client: String)
     case authenticate
@@ -17,7 +17,7 @@ enum ProxyRequest: Equatable {
     case device(DeviceOperation, UInt64, kind: BluetoothAddress.Kind)
     case attribute(AttributeOperation, UInt64)
 
-    /// What is done with a device as a whole.
+    /// An operation on a device as a whole.
     enum DeviceOperation: UInt64, Equatable {
         case connectAsOfOld = 0
         case disconnect = 1
@@ -28,7 +28,7 @@ enum ProxyRequest: Equatable {
         case clearCache = 6
     }
 
-    /// What is done over a connection.
+    /// An operation over a connection.
     enum AttributeOperation: Equatable {
         case services
         case read(UInt16)
@@ -37,7 +37,7 @@ enum ProxyRequest: Equatable {
         case notify(UInt16, isOn: Bool)
         case setParameters(ClosedRange<Int>, latency: Int, timeout: Int)
 
-        /// The handle that it is about; 0 where it is about none.
+        /// The handle that it concerns; 0 if none.
         var handle: UInt16 {
             switch self {
             case .services, .setParameters: 0
@@ -47,9 +47,9 @@ enum ProxyRequest: Equatable {
         }
     }
 
-    /// Reads a message; `nil` where it is one that a proxy has nothing to do with.
+    /// Reads a message; `nil` if it is one that a proxy ignores.
     ///
-    /// - Throws: ``ProxyViolation`` where its octets are no such message.
+    /// - Throws: ``ProxyViolation`` if the octets aren't such a message.
     init?(type: UInt64, _ octets: ArraySlice<UInt8>) throws(ProxyViolation) {
         let message = try ProtobufMessage(decoding: octets)
         switch type {

@@ -111,7 +111,7 @@ extension ProtobufWriter {
         field(2, handle)
     }
 
-    /// A UUID as two halves, the upper one first.
+    /// A UUID as two halves, the upper half first.
     fileprivate mutating func field(_ number: Int, _ uuid: BluetoothUUID) {
         let octets = uuid.littleEndianOctets128
         func half(_ octets: some Collection<UInt8>) -> UInt64 { octets.reversed().reduce(0) { $0 << 8 | UInt64($1) } }

@@ -1,22 +1,22 @@
 import BLEStreams
 import Synchronization
 
-/// How many devices all clients together are connected to, and which.
+/// The connection slots of all clients together, and the devices that use them.
 final class ProxySlots: Sendable {
     private struct State {
-        /// In the order in which they were connected to, with how many clients have each.
+        /// In the order of connecting, with the number of clients of each.
         var used: [(device: UInt64, clients: Int)] = []
         var watchers: [Int: BLEStream<Void>.Feed] = [:]
         var nextWatcher = 0
     }
 
-    /// How many there may be.
+    /// The number of slots.
     let limit: Int
     private let state = Mutex(State())
 
     init(limit: Int) { self.limit = limit }
 
-    /// Takes a place for a device, or a part of the one that it has: clients share its link. `false` where none is free.
+    /// Takes a slot for a device, or shares the one that it has: clients share its link. `false` if none is free.
     func take(_ address: UInt64) -> Bool {
         let (isTaken, watchers) = state.withLock { state -> (Bool, [BLEStream<Void>.Feed]) in
             if let index = state.used.firstIndex(where: { $0.device == address }) {
@@ -31,7 +31,7 @@ final class ProxySlots: Sendable {
         return isTaken
     }
 
-    /// Gives it back, with the last client that has it.
+    /// Gives the slot back, once the last client does.
     func free(_ address: UInt64) {
         let watchers = state.withLock { state -> [BLEStream<Void>.Feed] in
             guard let index = state.used.firstIndex(where: { $0.device == address }) else { return [] }
@@ -43,9 +43,9 @@ final class ProxySlots: Sendable {
         for watcher in watchers { watcher.send(()) }
     }
 
-    /// The devices that have one, now and after each change; it never ends.
+    /// The devices that have a slot, now and after each change; it never ends.
     var changes: BLEStream<[UInt64]> {
-        // What is told is that there is a change; what it is, is looked up by who takes it, so that it is the latest.
+        // The stream only signals a change; whoever receives it looks up the state, and so gets the latest.
         let bells = BLEStream<Void>(buffer: .newest(1)) { feed in
             let number = self.state.withLock { state in
                 state.nextWatcher += 1

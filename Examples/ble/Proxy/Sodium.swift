@@ -1,7 +1,7 @@
 import BLEStreams
 import Glibc
 
-/// The four primitives of a Noise session, from libsodium, which is loaded when it is needed.
+/// The four primitives of a Noise session, from libsodium, which is loaded when needed.
 struct Sodium: Sendable {
     private typealias Initialise = @convention(c) () -> Int32
     private typealias Multiply =
@@ -28,15 +28,15 @@ struct Sodium: Sendable {
     private let seal: Seal
     private let open: Open
 
-    /// The size of a key, a public key, a hash.
+    /// The size of a key, a public key, or a hash.
     static let size = 32
 
-    /// The size of the tag behind what is encrypted.
+    /// The size of the tag after the encrypted octets.
     static let tagSize = 16
 
     /// Loads libsodium.
     ///
-    /// - Throws: a `BLEError` where it isn't installed, or too old.
+    /// - Throws: a `BLEError` if it isn't installed, or is too old.
     init() throws(BLEError) {
         let names = ["libsodium.so.23", "libsodium.so.26", "libsodium.so"]
         guard let library = names.lazy.compactMap({ dlopen($0, RTLD_NOW) }).first else { throw .noSodium }
@@ -60,7 +60,7 @@ struct Sodium: Sendable {
         return result
     }
 
-    /// What two parties share: X25519; `nil` where the other's public key is one that gives everybody the same.
+    /// The shared secret of two parties (X25519); `nil` if the other's public key is one that gives everybody the same.
     func sharedSecret(_ key: [UInt8], with other: [UInt8]) -> [UInt8]? {
         var result = [UInt8](repeating: 0, count: Self.size)
         return multiply(&result, key, other) == 0 ? result : nil
@@ -80,7 +80,7 @@ struct Sodium: Sendable {
         return result
     }
 
-    /// ChaCha20-Poly1305: the encrypted octets, and the tag behind them.
+    /// ChaCha20-Poly1305: the encrypted octets, followed by the tag.
     func encrypt(_ octets: [UInt8], _ key: [UInt8], nonce: UInt64, authenticating data: [UInt8]) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: octets.count + Self.tagSize)
         let length = UInt64(octets.count)
@@ -88,10 +88,10 @@ struct Sodium: Sendable {
         return result
     }
 
-    /// The opposite; `nil` where the tag is wrong.
+    /// The inverse; `nil` if the tag is wrong.
     func decrypt(_ octets: [UInt8], _ key: [UInt8], nonce: UInt64, authenticating data: [UInt8]) -> [UInt8]? {
         guard octets.count >= Self.tagSize else { return nil }
-        // One octet at least, so that there is a place to write to.
+        // At least one octet, so that there is an address to write to.
         var result = [UInt8](repeating: 0, count: max(1, octets.count - Self.tagSize))
         let length = UInt64(octets.count)
         let failure = open(&result, nil, nil, octets, length, data, UInt64(data.count), Self.octets(of: nonce), key)

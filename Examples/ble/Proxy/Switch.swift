@@ -1,7 +1,7 @@
 import BLEStreams
 import Synchronization
 
-/// Something that is on until it is turned off, from anywhere, once.
+/// Something that is on until it is turned off, once, from anywhere.
 final class Switch: Sendable {
     private struct State {
         var isOff = false
@@ -10,7 +10,7 @@ final class Switch: Sendable {
 
     private let state = Mutex(State())
 
-    /// Turns it off; what waits for that is told.
+    /// Turns it off, and tells whoever waits for that.
     func turnOff() {
         let feeds = state.withLock { state in
             defer { state = State(isOff: true) }

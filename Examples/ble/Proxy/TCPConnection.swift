@@ -2,14 +2,14 @@ import BLEStreams
 @preconcurrency import Dispatch
 import Glibc
 
-/// A connection that came in; it is closed when nobody has it any more.
+/// An accepted connection, which is closed when nobody refers to it any more.
 final class TCPConnection: Sendable {
     private let channel: DispatchIO
     private let queue = DispatchQueue(label: "connection")
 
     init(_ descriptor: Int32) {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        // A peer that has gone without a word is noticed within a minute and a half.
+        // A peer that has disappeared silently is noticed within a minute and a half.
         setOption(SOL_SOCKET, SO_KEEPALIVE, 1, of: descriptor)
         setOption(Int32(IPPROTO_TCP), TCP_KEEPIDLE, 30, of: descriptor)
         setOption(Int32(IPPROTO_TCP), TCP_KEEPINTVL, 15, of: descriptor)
@@ -21,9 +21,9 @@ final class TCPConnection: Sendable {
 
     deinit { channel.close(flags: .stop) }
 
-    /// What comes, in pieces; it ends when the other side has no more to say.
+    /// Received octets, in pieces; the stream ends when the other side sends no more.
     ///
-    /// A peer that sends faster than its requests are begun is cut off.
+    /// A peer that sends faster than its requests are started is cut off.
     var received: BLEStream<[UInt8]> {
         BLEStream(buffer: .fail(1024)) { [channel, queue] feed in
             channel.read(offset: 0, length: .max, queue: queue) { isDone, data, error in
@@ -34,9 +34,9 @@ final class TCPConnection: Sendable {
         }
     }
 
-    /// Hands octets over; they leave in the order of the calls.
+    /// Queues octets for sending; they leave in the order of the calls.
     ///
-    /// - Parameter handled: is told once they have left, 0, or an `errno`, on a thread of its own.
+    /// - Parameter handled: called on a thread of its own once they have left, with 0 or an `errno`.
     func send(_ octets: [UInt8], handled: @escaping @Sendable (Int32) -> Void) {
         let data = octets.withUnsafeBytes { DispatchData(bytes: $0) }
         channel.write(offset: 0, data: data, queue: queue) { isDone, _, error in
@@ -44,7 +44,7 @@ final class TCPConnection: Sendable {
         }
     }
 
-    /// Ends it in both directions, once what was handed over has left.
+    /// Closes it in both directions, once the queued octets have left.
     func finish() { channel.close() }
 }
 

@@ -3,30 +3,30 @@ import BLEStreams
 import Glibc
 import Synchronization
 
-/// Where connections come in.
+/// Accepts connections.
 final class TCPListener: Sendable {
     private let descriptor: Int32
 
     private struct Spare {
-        /// Closed for a moment when no descriptor is left, so that a connection can be accepted and turned away: as long as
+        /// Closed for a moment when no descriptor is left, so that a connection can be accepted and turned away: while
         /// it waits, the event handler is called again and again.
         var descriptor = TCPListener.openSpare()
-        /// Whether it was told that there is none left, and none has come in since.
+        /// Whether the lack of descriptors was reported, and no connection has come in since.
         var isTold = false
     }
 
     private let spare = Mutex(Spare())
     private let log: Log
 
-    /// Where it listens: `127.0.0.1:6053`.
+    /// The address that it listens on: `127.0.0.1:6053`.
     let endpoint: String
 
-    /// Begins to listen.
+    /// Starts to listen.
     ///
     /// - Parameters:
     ///   - host: an address or a name of this machine; `nil`: all its addresses.
-    ///   - port: 0 for any that is free.
-    ///   - log: where it is told that there is no descriptor left for a connection.
+    ///   - port: 0 for any free port.
+    ///   - log: reports that no descriptor is left for a connection.
     /// - Throws: a `BLEError` with the system's reason.
     init(host: String?, port: UInt16, _ log: Log) throws {
         self.log = log
@@ -41,7 +41,7 @@ final class TCPListener: Sendable {
         spare.withLock { _ = close($0.descriptor) }
     }
 
-    /// The connections, as they come; it never ends by itself.
+    /// The connections, as they arrive; the stream never ends by itself.
     var connections: BLEStream<TCPConnection> {
         BLEStream(buffer: .oldest(64)) { [self] feed in
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global())
@@ -57,7 +57,7 @@ final class TCPListener: Sendable {
                     if !turnAway() { Self.pause(source) }
                     return
                 }
-                // Of these the next one may be better off; the others stay.
+                // These errors concern one connection: the next may succeed. Others end the stream.
                 guard [EAGAIN, EINTR, ECONNABORTED, EPROTO, ENETDOWN, EHOSTUNREACH].contains(failure) else {
                     return feed.finish(throwing: BLEError.cannotListen("for connections", failure))
                 }
@@ -75,7 +75,7 @@ final class TCPListener: Sendable {
         if !isKnown { log.say(BLEError.cannotListen("for more connections", failure).messageText) }
     }
 
-    /// Closes a connection that there is no descriptor for; whether it could.
+    /// Turns away a connection for which there is no descriptor; returns whether it could.
     private func turnAway() -> Bool {
         spare.withLock { spare in
             if spare.descriptor < 0 { spare.descriptor = Self.openSpare() }
@@ -88,7 +88,7 @@ final class TCPListener: Sendable {
         }
     }
 
-    /// Has connections wait for a second: there may be descriptors then.
+    /// Lets connections wait for a second: by then, there may be descriptors.
     private static func pause(_ source: any DispatchSourceRead) {
         source.suspend()
         DispatchQueue.global().asyncAfter(deadline: .now() + 1) { source.resume() }
@@ -103,7 +103,7 @@ final class TCPListener: Sendable {
         var found: UnsafeMutablePointer<addrinfo>?
         guard getaddrinfo(host, "\(port)", &hints, &found) == 0, let first = found else { return (-1, EADDRNOTAVAIL) }
         defer { freeaddrinfo(found) }
-        // An address of version 6 takes connections of version 4 too, where all are meant.
+        // If all addresses are meant, an IPv6 address accepts IPv4 connections too.
         let all = sequence(first: first) { $0.pointee.ai_next }.map(\.pointee)
         var failure = EADDRNOTAVAIL
         for address in all.filter({ $0.ai_family == AF_INET6 }) + all.filter({ $0.ai_family != AF_INET6 }) {
@@ -130,7 +130,7 @@ final class TCPListener: Sendable {
         let failure = withUnsafeMutablePointer(to: &storage) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
         }
-        // The port is in the same place in both versions.
+        // The port is at the same place in both versions.
         return failure == 0 ? UInt16(bigEndian: storage.sin6_port) : nil
     }
 }

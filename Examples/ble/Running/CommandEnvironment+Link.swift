@@ -36,12 +36,12 @@ extension CommandEnvironment {
         }
     }
 
-    /// Runs the closure, and with `-v` tells each change of the connections meanwhile.
+    /// Runs the closure; with `-v`, also reports each change of the connections.
     func talkingAbout<Output>(_ peripherals: Peripheral..., body: () async throws -> Output) async throws -> Output {
         try await talkingAbout(peripherals, body)
     }
 
-    /// The same for any number of peripherals.
+    /// The same for several peripherals.
     func talkingAbout<Output>(_ peripherals: [Peripheral], _ body: () async throws -> Output) async throws -> Output {
         guard log.isVerbose else { return try await body() }
         return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -50,7 +50,7 @@ extension CommandEnvironment {
                     for try await state in peripheral.connectionStates {
                         switch state {
                         case .connecting, .connected: log.say("\(peripheral): \(state)")
-                        // The end is told when everything is over.
+                        // The end is reported when everything is over.
                         case .disconnecting, .disconnected: break
                         }
                     }
@@ -61,7 +61,7 @@ extension CommandEnvironment {
         }
     }
 
-    /// Discovers what the peripheral has.
+    /// Discovers the peripheral's services.
     func discover(_ link: Link, _ deadline: Deadline?) async throws -> GATTDatabase {
         log.detail("discovering the services")
         let database = try await link.discover(timeout: deadline?.remaining)
@@ -72,7 +72,7 @@ extension CommandEnvironment {
         return database
     }
 
-    /// The attribute of that name: the services are discovered unless a handle says all.
+    /// The attribute with that name; discovers the services unless a handle is enough.
     func find(
         _ name: CharacteristicName,
         on link: Link,

@@ -1,15 +1,15 @@
 import BLERadio
 import BLEStreams
 
-/// When a stream that doesn't end by itself has been followed for long enough.
+/// When to stop following a stream that doesn't end by itself.
 struct StreamLimits: Sendable {
-    /// What the stream does: `scan`, `notify`.
+    /// The operation of the stream: `scan`, `notify`.
     let operation: String
 
-    /// How many values are enough; `nil`: they never are.
+    /// The number of values after which it ends; `nil`: no limit.
     let count: Int?
 
-    /// After what time it ends; `nil`: never.
+    /// The time after which it ends; `nil`: no limit.
     let time: Duration?
 
     /// Reads `--count` and `--timeout`.
@@ -19,7 +19,7 @@ struct StreamLimits: Sendable {
         time = try arguments.seconds("timeout")
     }
 
-    /// How the options are explained.
+    /// The options and their help.
     static let options = [
         Option("timeout", value: "S", help: "end after S seconds"),
         Option("count", value: "N", help: "end after N items; it is a failure if the time runs out before"),
@@ -27,14 +27,14 @@ struct StreamLimits: Sendable {
 }
 
 extension CommandEnvironment {
-    /// Takes a stream's values until there are enough of them or the time is over, then prints how many there were.
+    /// Takes a stream's values until there are enough or the time is over, then prints how many there were.
     ///
     /// - Parameters:
     ///   - limits: when it ends.
-    ///   - droppedBefore: how many values were lost before they came to the stream.
-    ///   - take: prints a value; whether it counts as one. What has come together leaves in one write.
-    ///   - after: what is done with it then, where more are wanted; each value is by itself then.
-    /// - Throws: what the stream throws; a `BLEError` when the time was over before there were enough.
+    ///   - droppedBefore: how many values were lost before they reached the stream.
+    ///   - take: prints a value; returns whether it counts as one. Values that arrived together leave in one write.
+    ///   - after: called after a value if more are wanted; then each value is written by itself.
+    /// - Throws: what the stream throws; a `BLEError` if the time is over before there are enough values.
     func printAll<Element>(
         _ stream: BLEStream<Element>,
         _ limits: StreamLimits,
@@ -56,7 +56,7 @@ extension CommandEnvironment {
                         if try take(value) { received += 1 }
                     }
                 }
-                // Before the stream is closed: what waits then is of no interest any more, and not lost.
+                // Before the stream is closed: what still waits then isn't wanted any more, so it isn't lost.
                 dropped = stream.counters.dropped + droppedBefore()
                 if received == limits.count { break }
                 if let after, let last = batch.last { try await after(last) }
@@ -75,7 +75,7 @@ extension CommandEnvironment {
 }
 
 extension StreamLimits {
-    /// Throws where the time was over before there were enough.
+    /// Throws if the time was over before there were enough values.
     func check(_ received: Int) throws {
         guard let count, let time, received < count else { return }
         throw BLEError.tooFew(received, of: count, operation, time)
@@ -83,7 +83,7 @@ extension StreamLimits {
 }
 
 extension BLEStream<Void> {
-    /// One value, after a while.
+    /// One value, after a delay.
     fileprivate static func tick(after duration: Duration) -> BLEStream<Void> {
         let timeline = RealTimeline()
         return BLEStream(timeline: timeline) { feed in

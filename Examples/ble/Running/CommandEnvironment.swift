@@ -2,12 +2,12 @@ import BLEStreams
 import Interruption
 import Synchronization
 
-/// What a subcommand works with: the radio that it uses, and where it prints.
+/// The environment of a subcommand: the radio that it uses, and where it prints.
 struct CommandEnvironment: Sendable {
     /// The central role on the adapter.
     let central: Central
 
-    /// The adapter itself, for the other role.
+    /// The adapter itself, for the peripheral role.
     let adapter: AdapterChoice
 
     /// Where results go.
@@ -16,24 +16,24 @@ struct CommandEnvironment: Sendable {
     /// Where everything else goes.
     let log: Log
 
-    /// Ctrl-C and its like, which end the command; a part of it may take them for itself.
+    /// Ctrl-C and similar signals, which end the command; a part of the command may handle them itself.
     let signals: TerminationSignals
 
-    /// Whether one adapter was named.
+    /// Whether a single adapter was named.
     let hasChosenAdapter: Bool
 
-    /// Whether what is remembered of peripherals is not to be used.
+    /// Whether to ignore what is remembered about peripherals.
     let isFresh: Bool
 
-    /// The peripherals that the command has to do with.
+    /// The peripherals that the command uses.
     private let peripherals = Peripherals()
 
     private final class Peripherals: Sendable {
         let all = Mutex<[Peripheral]>([])
     }
 
-    /// The peripheral of that name; nothing is sent yet. One that is hidden behind a private address, and that there is a
-    /// bond with, is the one with its identity.
+    /// The peripheral with that name; nothing is sent yet. For a private address of a bonded peripheral, this is the
+    /// peripheral with its identity address.
     func peripheral(_ name: PeripheralName) throws -> Peripheral {
         var peripheral = try central.peripheral(name.text)
         if let identity = peripheral.bond?.peer, identity.rawValue != peripheral.address.rawValue {
@@ -47,7 +47,7 @@ struct CommandEnvironment: Sendable {
         return peripheral
     }
 
-    /// Waits until no link is up any more, and tells how each has ended.
+    /// Waits until no link is up any more, and reports how each ended.
     private func quiet() async {
         for peripheral in peripherals.all.withLock({ $0 }) {
             let states = peripheral.connectionStates.timeout(.seconds(5), for: .wholeStream)
@@ -56,7 +56,7 @@ struct CommandEnvironment: Sendable {
         }
     }
 
-    /// Opens what the options ask for, runs the closure until it is done or interrupted, and closes it again.
+    /// Opens what the options ask for, runs the closure until it is done or interrupted, and closes everything again.
     static func run(
         _ options: CommonOptions,
         _ log: Log,
@@ -68,7 +68,7 @@ struct CommandEnvironment: Sendable {
         try await withCapture(options.capture, log) { capture in
             try await withAdapter(options, log, visitor) { adapter in
                 let choice = capture.map { adapter.captured(in: $0) } ?? adapter
-                // Within the rest: a simulated device must live until the command has left it properly.
+                // In a nested group: a simulated device must run until the command has disconnected.
                 let store = options.simulation.map { PeerStore(folder: "\($0)/central") }
                 try await Central.with(choice, store: store, recovery: options.recovery) { central in
                     let environment = CommandEnvironment(
@@ -94,7 +94,7 @@ struct CommandEnvironment: Sendable {
         }
     }
 
-    /// Runs the closure, and tells meanwhile what goes wrong with the adapter.
+    /// Runs the closure, and meanwhile reports trouble with the adapter.
     private func tellingTroubles(_ body: @escaping @Sendable () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -118,7 +118,7 @@ struct CommandEnvironment: Sendable {
         try await DemoAir.run(in: options.simulation, visitor: visitor, body)
     }
 
-    /// Whatever becomes of the body, what was recorded until then is in the file.
+    /// Whatever becomes of the body, the file contains what was recorded until then.
     private static func withCapture(_ path: String?, _ log: Log, _ body: (TrafficCapture?) async throws -> Void)
         async throws
     {

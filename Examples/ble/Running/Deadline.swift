@@ -1,13 +1,13 @@
 import BLEStreams
 
-/// When a command gives up.
+/// The time limit of a command.
 struct Deadline: Sendable {
     private let moment: ContinuousClock.Instant
 
-    /// So long from now on.
+    /// This long from now.
     init(in duration: Duration) { moment = .now + duration }
 
-    /// How much time is left, in whole hundredths of a second: one at least, so that whoever runs out of time can say
+    /// The time left, in whole hundredths of a second: at least one, so that an operation that runs out of time can say
     /// what it waited for.
     var remaining: Duration {
         let hundredths = (ContinuousClock.now.duration(to: moment).seconds * 100).rounded(.up)
@@ -16,6 +16,6 @@ struct Deadline: Sendable {
 }
 
 extension Deadline? {
-    /// The time left for connecting: 30 seconds where nothing was said.
+    /// The time left for connecting: 30 seconds unless said otherwise.
     var forConnecting: Duration { self?.remaining ?? .seconds(30) }
 }

@@ -1,12 +1,12 @@
 import BLEStreams
 
-/// What `ble` claims to be able to do while it pairs, where that is to be less than a terminal can.
+/// The capability that `ble` claims while it pairs, if that is to be less than a terminal has.
 enum PairingClaim: String, CaseIterable, Sendable {
     /// It can show six digits.
     case display
-    /// It can show six digits, and take yes or no.
+    /// It can show six digits, and ask for yes or no.
     case yesNo = "yes-no"
-    /// Digits can be entered.
+    /// A person can enter digits.
     case keyboard
 
     static let option = Option(
@@ -15,7 +15,7 @@ enum PairingClaim: String, CaseIterable, Sendable {
         help: "at a terminal, claim only this capability: display, yes-no or keyboard"
     )
 
-    /// The claim that was made with the option, which others exclude; `nil` where there is none.
+    /// The claim that the option makes, which excludes other options; `nil` if there is none.
     static func made(in arguments: Arguments, excluding others: [String]) throws(UsageError) -> PairingClaim? {
         guard let text = arguments.last("claim") else { return nil }
         guard let claim = PairingClaim(rawValue: text) else {

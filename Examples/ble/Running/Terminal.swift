@@ -2,16 +2,16 @@ import BLEStreams
 @preconcurrency import Dispatch
 import Glibc
 
-/// A person at a terminal, who is asked on standard error and answers on standard input.
+/// A person at a terminal, who gets questions on standard error and answers on standard input.
 struct Terminal: Sendable {
-    /// The one that the command runs at; `nil` where nobody could read a question or answer it.
+    /// The terminal that the command runs at; `nil` if nobody could read a question or answer it.
     static let standard = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 ? Terminal() : nil
 
     /// The person's answers to what a pairing asks.
     ///
     /// - Parameters:
-    ///   - peripheral: how the other device is called.
-    ///   - claim: what the person is asked for at most; everything unless said otherwise.
+    ///   - peripheral: the name of the other device.
+    ///   - claim: the most that the person is asked for; everything unless said otherwise.
     func pairingAnswers(about peripheral: String, claiming claim: PairingClaim? = nil) -> PairingAnswers {
         let passkey: @Sendable () async -> UInt32? = { await self.passkey(of: peripheral) }
         let compares: @Sendable (UInt32) async -> Bool = { await agrees(PairingAnswers.digits($0), peripheral) }
@@ -49,9 +49,9 @@ struct Terminal: Sendable {
         }
     }
 
-    /// The line that is typed after the question; `nil` where there is none, or the task is cancelled.
+    /// The line typed after the question; `nil` if there is none, or the task is cancelled.
     private func ask(_ question: String) async -> String? {
-        // What was typed before is no answer to it.
+        // What was typed before the question doesn't answer it.
         tcflush(STDIN_FILENO, TCIFLUSH)
         tell(question, end: " ")
         return try? await Self.lines.first()
@@ -64,7 +64,7 @@ struct Terminal: Sendable {
         _ = writeAll(Array((lines + end).utf8), to: STDERR_FILENO)
     }
 
-    /// Lines as the terminal hands them over; it ends with the input.
+    /// The lines that the terminal delivers; ends with the input.
     private static var lines: BLEStream<String> {
         BLEStream { feed in
             let source = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: .global())
@@ -81,7 +81,7 @@ struct Terminal: Sendable {
 }
 
 extension UInt32 {
-    /// A passkey as it is shown: six digits, also in groups.
+    /// A passkey as people write it: six digits, also in groups.
     init?(passkey text: String) {
         let digits = text.filter { $0 != " " }
         guard digits.utf8.count == 6, digits.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }

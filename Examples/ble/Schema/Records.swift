@@ -19,12 +19,12 @@ extension Scan {
 }
 
 extension Field {
-    /// What an advertisement says in the formats of beacons.
+    /// The beacon formats of an advertisement.
     fileprivate static let beacons: [Field] = [
         .maybe("iBeacon", .any), .maybe("eddystone", .any), .maybe("bthome", .list(.any)),
     ]
 
-    /// What came of reading an attribute.
+    /// The result of reading an attribute.
     fileprivate static let reading: [Field] = [
         .maybe("value", .hex), .maybe("text", .string), .maybe("error", .string), .maybe("attError", .integer),
         .maybe("access", .string),

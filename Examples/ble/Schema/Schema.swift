@@ -1,4 +1,4 @@
-/// The JSON Schema of what `--json` prints: for each subcommand the objects that it prints, one per line.
+/// The JSON Schema of the output of `--json`: for each subcommand, the objects that it prints, one per line.
 enum Schema {
     /// The whole document (JSON Schema 2020-12): `$defs` has an entry for each subcommand, and `error` for standard error.
     static var document: JSON {

@@ -1,9 +1,9 @@
-/// What a JSON value looks like, as the schema and its test know it.
+/// The shape of a JSON value, for the schema and its test.
 indirect enum Shape: Sendable {
     case string
     /// Octets in lower-case hexadecimal.
     case hex
-    /// A moment: `2026-11-20T13:00:37.536379Z`.
+    /// A point in time: `2026-11-20T13:00:37.536379Z`.
     case time
     /// An address: `C4:F2:17:1A:1D:BB`.
     case address
@@ -14,12 +14,12 @@ indirect enum Shape: Sendable {
     case integer
     case number
     case bool
-    /// Anything: what a codec makes of a value.
+    /// Anything: what a codec decodes from a value.
     case any
     case words([String])
     case list(Shape)
     case object([Field])
-    /// A shape that is described once: `error`.
+    /// A shape that is described only once: `error`.
     case named(String)
 }
 
@@ -29,16 +29,16 @@ struct Field: Sendable {
     let shape: Shape
     let isOptional: Bool
 
-    /// One that is always there.
+    /// A required member.
     static func always(_ name: String, _ shape: Shape) -> Field { Field(name: name, shape: shape, isOptional: false) }
 
-    /// One that is left out where there is nothing to say.
+    /// A member that is left out if there is nothing to say.
     static func maybe(_ name: String, _ shape: Shape) -> Field { Field(name: name, shape: shape, isOptional: true) }
 }
 
 /// An object that a subcommand prints on a line of its own.
 struct Record: Sendable {
-    /// What it is about, in a few words.
+    /// What it describes, in a few words.
     let summary: String
     let fields: [Field]
 
@@ -46,7 +46,7 @@ struct Record: Sendable {
 }
 
 extension Record {
-    /// How many values there were, at the end of a stream.
+    /// The number of values, at the end of a stream.
     static let count = Record(
         "the end of a stream: how many values there were, and how many were lost on this machine",
         [.always("received", .integer), .always("dropped", .integer)]
@@ -63,7 +63,7 @@ extension Record {
 extension Field {
     static let peer: [Field] = [.always("address", .address), .always("addressType", .addressType)]
 
-    /// What is known of a link's conditions; durations in seconds.
+    /// What is known about a link's conditions; durations in seconds.
     static let conditions: [Field] = [
         .maybe("interval", .number), .maybe("latency", .integer), .maybe("supervisionTimeout", .number),
         .maybe("sendingPHY", .string), .maybe("receivingPHY", .string), .maybe("sendingDataLength", .integer),

@@ -3,17 +3,18 @@ import BLEStreams
 import Glibc
 import Synchronization
 
-/// A command that is run for what it prints.
+/// A command that is run for its output.
 final class ChildProcess: Sendable {
-    /// Runs a command and returns what it prints, the beginning where that is more than the limit.
+    /// Runs a command and returns what it prints, up to the limit.
     ///
-    /// When the calling task is cancelled, or the time is over, the command and all that it has started are killed.
+    /// When the calling task is cancelled, or the time is over, the command and all the processes that it has started
+    /// are killed.
     ///
     /// - Parameters:
-    ///   - words: the program, looked for as a shell does, and its arguments.
-    ///   - limit: how many octets are read.
+    ///   - words: the program, which is searched for as a shell does, and its arguments.
+    ///   - limit: the most octets to read.
     ///   - patience: how long it may take.
-    /// - Throws: a `BLEError` when it can't be started, takes too long, or ends with another status than 0;
+    /// - Throws: a `BLEError` if it can't be started, takes too long, or ends with a status other than 0;
     ///   `CancellationError`.
     static func output(of words: [String], limit: Int, patience: Duration) async throws -> [UInt8] {
         let child = try ChildProcess(words)
@@ -31,12 +32,12 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// One at a time, so that no command inherits the pipe of another one.
+    /// One at a time, so that no command inherits another one's pipe.
     private static let starting = Mutex(())
 
     private let name: String
     private let output: Int32
-    /// The process until it has been waited for: its number may be another one's then.
+    /// The process ID, until the process has been waited for: after that, it may be another process's.
     private let process: Mutex<pid_t?>
 
     private init(_ words: [String]) throws {
@@ -60,7 +61,7 @@ final class ChildProcess: Sendable {
 
     private static func words(for error: Int32) -> String { String(cString: strerror(error)) }
 
-    /// Starts it as the first of a group, with nothing to read, and with the usual signals.
+    /// Starts it as the leader of a process group, without input, and with the default signal handling.
     private static func spawn(_ words: [String], output: Int32, _ process: inout pid_t) -> Int32 {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -82,7 +83,7 @@ final class ChildProcess: Sendable {
         return posix_spawnp(&process, words[0], &actions, &attributes, strings + [nil], environ)
     }
 
-    /// Ends it and all that it has started.
+    /// Ends it and all the processes that it has started.
     private func kill() { process.withLock { process in _ = process.map { Glibc.kill(-$0, SIGKILL) } } }
 
     /// Reads to the end, then waits for the process.
@@ -104,7 +105,7 @@ final class ChildProcess: Sendable {
             guard count > 0 else { break }
             octets += part.prefix(count)
         }
-        // Nobody reads more of it; one that has closed its output and goes on has nothing more to say either.
+        // Nobody reads more of it; a command that has closed its output and continues has nothing more to say either.
         let isCut = octets.count == limit
         let status = reap(mayEnd: !isLate && !isCut, before: deadline)
         if isLate { throw BLEError.command(name, cause: "it did not end within \(patience.secondsText)") }
@@ -112,18 +113,18 @@ final class ChildProcess: Sendable {
         return octets
     }
 
-    /// Waits for the end, which comes by itself or is brought about; the status that `waitpid` tells.
+    /// Waits for its end, natural or forced; returns the status from `waitpid`.
     private func reap(mayEnd: Bool, before deadline: ContinuousClock.Instant) -> Int32 {
         guard let number = process.withLock({ $0 }) else { return 0 }
         let end = DispatchWorkItem { [self] in kill() }
         let left = mayEnd ? max(.zero, ContinuousClock.now.duration(to: deadline)) : .zero
         DispatchQueue.global().asyncAfter(deadline: .now() + left.seconds, execute: end)
         var facts = siginfo_t()
-        // It stays a zombie, whose number is nobody else's.
+        // It stays a zombie, so no other process gets its ID.
         while waitid(P_PID, id_t(number), &facts, WEXITED | WNOWAIT) < 0, errno == EINTR {}
         end.cancel()
         var status: Int32 = 0
-        // What it has started ends with it.
+        // The processes that it has started end with it.
         kill()
         process.withLock { process in
             while waitpid(number, &status, 0) < 0, errno == EINTR {}

@@ -1,15 +1,15 @@
 import BLEStreams
 import FoundationEssentials
 
-/// What a file says that a device has, in the form in which `ble info --json` prints it.
+/// A file's description of a device, in the format that `ble info --json` prints.
 struct DatabaseFile: Decodable {
-    /// The name to advertise, where the file has one of its own.
+    /// The name to advertise, if the file gives one.
     var name: String?
-    /// What kind of device it is, where the file says so itself.
+    /// The appearance of the device, if the file gives it.
     var appearance: UInt16?
-    /// The services to advertise, where the file names them.
+    /// The services to advertise, if the file lists them.
     var advertising: [UUIDText]?
-    /// Whether the link was encrypted over which the values were read.
+    /// Whether the link was encrypted when the values were read.
     var isEncrypted: Bool
     var services: [ServiceEntry]
 
@@ -47,7 +47,7 @@ struct ServiceEntry: Decodable {
     }
 }
 
-/// A service's reference to another one: by its handle, or by its UUID where there is no handle.
+/// A service's reference to another one: by handle, or by UUID if there is no handle.
 struct IncludeEntry: Decodable {
     var handle: String?
     var uuid: BluetoothUUID
@@ -100,11 +100,11 @@ struct CharacteristicEntry: Decodable {
 /// What a characteristic and a descriptor have in common.
 struct AttributeEntry: Decodable {
     var uuid: BluetoothUUID
-    /// Its value; `nil`: nothing is known of it.
+    /// Its value; `nil`: unknown.
     var value: ValueSource?
-    /// What it takes to use it; `nil`: nothing is said of it.
+    /// The security that it requires; `nil`: not given.
     var access: AccessRequirement?
-    /// What a read was answered with instead of the value.
+    /// The error that a read got instead of the value.
     var error: ATTError?
 
     static let members = [
@@ -115,7 +115,7 @@ struct AttributeEntry: Decodable {
 
     init(_ members: Members) throws {
         uuid = try members.required("uuid", as: UUIDText.self).uuid
-        // Beside a value the text is what `ble info` reads in it.
+        // Beside a value, the text is what `ble info` reads from it.
         value = try members["value"] ?? members["text", as: String.self].map { .fixed(Array($0.utf8)) }
         if case .fixed(let octets)? = value, octets.count > ValueSource.limit {
             throw members.refusal(of: "value", ValueSource.tooLong(octets.count))
@@ -151,7 +151,7 @@ struct UUIDText: Decodable {
 extension AccessRequirement {
     static let levels = ["open", "encrypted", "authenticated"]
 
-    /// Reads a level as it is given to `--access`; `nil` for any other word.
+    /// Reads a level in the form that `--access` takes; `nil` for any other word.
     init?(level: String) {
         switch level {
         case "open": self = .open

@@ -1,7 +1,7 @@
 import BLEStreams
 import Synchronization
 
-/// What is on air, which follows the files that its values stand in.
+/// What is advertised; it follows the files that contain its values.
 final class LivingAdvertisement: Sendable {
     private let declared: DeclaredAdvertisement
     private let current: Mutex<AdvertiseRequest>
@@ -15,14 +15,14 @@ final class LivingAdvertisement: Sendable {
     /// What is advertised now.
     var request: AdvertiseRequest { current.withLock { $0 } }
 
-    /// The same, as one who has room for everything would receive it.
+    /// The same, as a scanner with room for everything would receive it.
     var data: AdvertisingData {
         (try? AdvertisingData(request.fields, limit: .max)) ?? AdvertisingData(bytes: [])
     }
 
-    /// Looks at the files once a second, and advertises what is new, until it is cancelled.
+    /// Checks the files once a second, and advertises what is new, until it is cancelled.
     ///
-    /// Where there is no value, the one of before stays on air, and the diary is told, once until there is one again.
+    /// If there is no value, the previous one stays on air, and the diary reports that, once until there is one again.
     func follow(_ server: PeripheralServer, _ diary: ServeDiary, _ address: BluetoothAddress?) async throws {
         var hasFailed = false
         while true {
@@ -32,7 +32,7 @@ final class LivingAdvertisement: Sendable {
                 if next != request {
                     try await server.advertise(next)
                     current.withLock { $0 = next }
-                    // Else it is told when it is served again.
+                    // Otherwise, it is reported when serving resumes.
                     if case .serving = server.state { try diary.advertises(data, address) }
                 }
                 hasFailed = false

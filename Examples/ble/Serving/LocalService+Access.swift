@@ -1,7 +1,7 @@
 import BLEStreams
 
 extension LocalService {
-    /// The same service, with what it takes to read, write and subscribe.
+    /// The same service, with the security that reading, writing and subscribing require.
     func asking(for access: AccessRequirement) -> LocalService {
         var service = self
         service.characteristics = characteristics.map { characteristic in
@@ -13,6 +13,6 @@ extension LocalService {
         return service
     }
 
-    /// Whether something in it takes an authenticated link.
+    /// Whether something in it requires an authenticated link.
     var needsAuthentication: Bool { characteristics.contains { $0.subscribing.needsAuthentication } }
 }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// The members of one object in a file, of which none may be there that nobody reads: a name that is misspelt is no
-/// silent default.
+/// The members of one object in a file. An unknown member is an error, so that a misspelt name doesn't silently become
+/// a default.
 struct Members {
     private struct Key: CodingKey {
         let stringValue: String
@@ -23,29 +23,29 @@ struct Members {
         )
     }
 
-    /// The names of all that are there.
+    /// The names of all members.
     var names: [String] { container.allKeys.map(\.stringValue).sorted() }
 
-    /// A member that may be missing.
+    /// An optional member.
     subscript<Value: Decodable>(_ name: String) -> Value? {
         get throws { try container.decodeIfPresent(Value.self, forKey: Key(name)) }
     }
 
-    /// A member that may be missing, of a type that is named.
+    /// An optional member of a named type.
     subscript<Value: Decodable>(_ name: String, as type: Value.Type) -> Value? { get throws { try self[name] } }
 
-    /// A member that must be there.
+    /// A required member.
     func required<Value: Decodable>(_ name: String, as type: Value.Type = Value.self) throws -> Value {
         try container.decode(type, forKey: Key(name))
     }
 
-    /// A whole number that may be missing.
+    /// An optional whole number.
     func number<Number: FixedWidthInteger & Decodable>(
         _ name: String,
         in range: ClosedRange<Number>
     ) throws -> Number? {
         guard let number = try self[name, as: Double.self] else { return nil }
-        // As a number of its own type where it is one: a Double is exact up to 2^53 only.
+        // Read it as an integer if it is one: a Double is exact only up to 2^53.
         guard number >= 0, number <= 0x1p63, number.rounded() == number, let value: Number = try? self[name],
             range.contains(value)
         else { throw refusal(of: name, "it must be a whole number from \(range.lowerBound) to \(range.upperBound)") }
@@ -59,7 +59,7 @@ struct Members {
 }
 
 extension DecodingError {
-    /// What is wrong, after the place in the file at which it is: `services[0].characteristics[2].uuid: …`.
+    /// What is wrong, after its place in the file: `services[0].characteristics[2].uuid: …`.
     var placedText: String {
         switch self {
         case .keyNotFound(let key, let context):

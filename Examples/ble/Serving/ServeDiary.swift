@@ -1,7 +1,7 @@
 import BLERadio
 import BLEStreams
 
-/// What happens to `ble serve` and `ble advertise`, one line each.
+/// Reports what happens to `ble serve` and `ble advertise`, one line each.
 struct ServeDiary: Sendable {
     private let output: Output
     private let timeline = RealTimeline()
@@ -23,7 +23,7 @@ struct ServeDiary: Sendable {
         )
     }
 
-    /// That is what it advertises from now on.
+    /// What it advertises from now on.
     func advertises(_ data: AdvertisingData, _ address: BluetoothAddress?) throws {
         let text = data.beaconTexts.joined(separator: "  ")
         try line("advertising", "", text, [("address", address.map { .string("\($0)") })] + members(data))
@@ -38,7 +38,7 @@ struct ServeDiary: Sendable {
         try line("interrupted", "", error.cause, [("cause", .string(error.cause))])
     }
 
-    /// Somebody has come, paired or gone.
+    /// A central has connected, paired or left.
     func note(_ event: PeripheralServer.CentralEvent) throws {
         switch event {
         case .connected(let central): try line("connected", "by \(central.address)", "", who(central))
@@ -54,7 +54,7 @@ struct ServeDiary: Sendable {
         }
     }
 
-    /// Somebody has paired, or tried to.
+    /// A central has paired, or tried to.
     private func note(pairingBy central: ConnectedCentral, _ bond: Bond?) throws {
         let isAuthenticated = bond?.isAuthenticated ?? central.security.isAuthenticated
         let identity = bond.map(\.peer).flatMap { $0 == central.address ? nil : $0 }
@@ -81,7 +81,7 @@ struct ServeDiary: Sendable {
         )
     }
 
-    /// Somebody has subscribed, or has taken it back.
+    /// A central has subscribed or unsubscribed.
     func note(_ change: PeripheralServer.SubscriptionChange) throws {
         let kind =
             switch change.kind {
@@ -97,17 +97,17 @@ struct ServeDiary: Sendable {
         )
     }
 
-    /// Somebody has read a value.
+    /// A central has read a value.
     func read(_ value: [UInt8], _ request: PeripheralServer.ReadRequest) throws {
         try line("read", "by \(request.central.address)", request.characteristic, value, request.central)
     }
 
-    /// Somebody has written a value.
+    /// A central has written a value.
     func written(_ value: [UInt8], _ request: PeripheralServer.WriteRequest) throws {
         try line("written", "by \(request.central.address)", request.characteristic, value, request.central)
     }
 
-    /// There is no value to tell or to answer with.
+    /// There is no value to notify or to answer with.
     func unavailable(_ characteristic: String, _ error: BLEError) throws {
         try line(
             "unavailable",

@@ -3,14 +3,14 @@ import BLEStreams
 extension ServedDatabase {
     func live(_ server: PeripheralServer, _ diary: ServeDiary) async throws {
         let steps = Steps()
-        // A central that is slow to take a value keeps nobody's write waiting; the newest ones are what counts.
+        // A central that is slow to take a value doesn't delay anybody's write; only the newest values matter.
         let (changes, change) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(64))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 for try await change in server.subscriptions() { try diary.note(change) }
             }
             group.addTask {
-                // A command that is slow for one central keeps no other waiting.
+                // A command that is slow for one central doesn't delay the others.
                 try await withThrowingDiscardingTaskGroup { answers in
                     for try await request in server.reads() {
                         answers.addTask { try await answer(request, steps, diary) }
@@ -50,7 +50,7 @@ extension ServedDatabase {
         }
     }
 
-    /// Looks for another value at each interval, and tells it to who has subscribed.
+    /// Checks for a new value at each interval, and sends it to subscribers.
     private func follow(
         _ id: String,
         _ source: ValueSource,
@@ -64,7 +64,7 @@ extension ServedDatabase {
         while true {
             try await Task.sleep(for: interval)
             await steps.advance(id)
-            // A command is not run for nobody.
+            // Don't run a command if nobody is connected.
             guard told[id] != nil, source.grows || !server.centrals.isEmpty else { continue }
             let octets: [UInt8]
             do {
@@ -97,6 +97,6 @@ private actor Steps {
 }
 
 extension ValueSource {
-    /// Whether it changes because time passes.
+    /// Whether it changes with time.
     fileprivate var grows: Bool { if case .count = self { true } else { false } }
 }

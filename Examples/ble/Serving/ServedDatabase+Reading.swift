@@ -7,8 +7,8 @@ extension ServedDatabase {
 
     /// Reads a file.
     ///
-    /// - Parameter access: what it takes to use an attribute of which the file doesn't say it.
-    /// - Throws: what is wrong with the file, at which place, and what would be right.
+    /// - Parameter access: the security that an attribute requires if the file doesn't say.
+    /// - Throws: what is wrong with the file, where, and what would be right.
     init(path: String, access: AccessRequirement = .open) throws(UsageError) {
         func refusal(_ words: String) -> UsageError { UsageError("--database '\(path.harmless)': \(words)") }
         let octets: [UInt8]

@@ -1,6 +1,6 @@
 import BLEStreams
 
-/// What a file describes, to be served.
+/// The device that a file describes, to be served.
 struct ServedDatabase: ServedContents {
     let title: String
     /// The name to advertise; `nil`: the file has none.
@@ -8,25 +8,25 @@ struct ServedDatabase: ServedContents {
     let appearance: UInt16
     private(set) var advertised: [BluetoothUUID] = []
     private(set) var services: [LocalService] = []
-    /// What isn't served as the file has it, in words.
+    /// What isn't served as the file describes it, in words.
     private(set) var notices: [String] = []
-    /// Where the values come from that the server doesn't keep, by the characteristic's name.
+    /// The sources of the values that the server doesn't keep, by the characteristic's name.
     private(set) var sources: [String: ValueSource] = [:]
-    /// What reads are answered with that the device refused.
+    /// The errors of reads that the device refused.
     private(set) var refusals: [String: ATTError] = [:]
-    /// How the values of characteristics are told that can be told at all.
+    /// How the values of characteristics are sent, if they can be notified or indicated.
     private(set) var told: [String: Characteristic.Properties] = [:]
 
     private let access: AccessRequirement
-    /// How many characteristics of a type there are; those of the server's own services are there before.
+    /// The number of characteristics of each type; those of the server's own services are already there.
     private var counts: [BluetoothUUID: Int] = Dictionary(
         uniqueKeysWithValues: [0x2A00, 0x2A01, 0x2A05, 0x2B29, 0x2B2A].map { (BluetoothUUID($0), 1) }
     )
 
-    /// The server has these of its own.
+    /// The server has these itself.
     private static let ownServices: [BluetoothUUID] = [.genericAccess, .genericAttribute]
 
-    /// - Parameter access: what it takes to use an attribute of which the file doesn't say it.
+    /// - Parameter access: the security that an attribute requires if the file doesn't say.
     init(_ file: DatabaseFile, title: String, access: AccessRequirement) throws {
         self.title = title
         self.access = access
@@ -62,7 +62,7 @@ struct ServedDatabase: ServedContents {
         }
     }
 
-    /// The types of the first services, as many as every adapter can advertise.
+    /// The UUIDs of the first services, as many as every adapter can advertise.
     private var fitting: [BluetoothUUID] {
         var types: [BluetoothUUID] = []
         for type in services.filter(\.isPrimary).map(\.uuid) where !types.contains(type) {
@@ -131,7 +131,7 @@ struct ServedDatabase: ServedContents {
                 value = .dynamic
             default: break
             }
-            // Nobody could read what it was when it was copied.
+            // When the device was copied, nobody could read this value.
             if entry.properties.tellsOnly {
                 sources[id] = .counter
                 value = .dynamic
@@ -170,7 +170,7 @@ struct ServedDatabase: ServedContents {
         )
     }
 
-    /// A name that no other characteristic has: the UUID, with a number where it isn't the first.
+    /// A name that no other characteristic has: the UUID, with a number if it isn't the first.
     private mutating func newName(for uuid: BluetoothUUID) -> String {
         counts[uuid, default: 0] += 1
         let count = counts[uuid, default: 1]
@@ -179,7 +179,7 @@ struct ServedDatabase: ServedContents {
 }
 
 extension DatabaseFile {
-    /// Whether it has a value of which it isn't said what it takes to read it.
+    /// Whether it has a value without a statement of the security that reading it requires.
     fileprivate func showsUnmarked(except own: [BluetoothUUID]) -> Bool {
         services.filter { !own.contains($0.uuid) }.flatMap(\.characteristics).contains {
             $0.properties.contains(.read) && $0.attribute.value != nil && $0.attribute.access == nil
@@ -188,17 +188,17 @@ extension DatabaseFile {
 }
 
 extension Characteristic.Properties {
-    /// Whether the value is sent, and neither read nor written.
+    /// Whether the value is only sent, and neither read nor written.
     fileprivate var tellsOnly: Bool {
         !isDisjoint(with: [.notify, .indicate]) && isDisjoint(with: [.read, .write, .writeWithoutResponse])
     }
 }
 
 extension ATTError {
-    /// Whether it says something of the attribute, and not of who asks.
+    /// Whether it concerns the attribute, and not the client.
     fileprivate var isOfItsOwn: Bool { !isForWantOfSecurity && self != .insufficientAuthorization }
 
-    /// Whether a more secure link would be answered otherwise.
+    /// Whether a more secure link would get another answer.
     var isForWantOfSecurity: Bool {
         switch self {
         case .insufficientAuthentication, .insufficientEncryption, .encryptionKeySizeTooShort: true
@@ -208,7 +208,7 @@ extension ATTError {
 }
 
 extension AttributeEntry {
-    /// What it takes to use the attribute, where the file says so or a refused read does.
+    /// The security that the attribute requires, if the file or a refused read says so.
     fileprivate var requirement: AccessRequirement? {
         let needsSecurity = error?.isForWantOfSecurity ?? false
         let requirement = access ?? (needsSecurity ? .encrypted : nil)
@@ -216,14 +216,14 @@ extension AttributeEntry {
         return (requirement ?? .open).authorized
     }
 
-    /// Whether the server adds this descriptor where the characteristic asks for it.
+    /// Whether the server adds this descriptor itself if the characteristic needs it.
     fileprivate var isAddedByItself: Bool {
         [.clientCharacteristicConfiguration, .characteristicExtendedProperties].contains(uuid)
     }
 }
 
 extension CharacteristicEntry {
-    /// What the descriptor of the extended properties says.
+    /// The contents of the Characteristic Extended Properties descriptor.
     fileprivate var extendedProperties: Characteristic.ExtendedProperties {
         let descriptor = descriptors.first { $0.uuid == .characteristicExtendedProperties }
         guard case .fixed(let octets)? = descriptor?.value,

@@ -3,22 +3,22 @@ import BLEStreams
 
 /// Something that `ble serve` can offer.
 protocol ServedContents: Sendable {
-    /// What the diary calls it.
+    /// Its name in the diary.
     var title: String { get }
 
-    /// What kind of device it makes, as a number that the Bluetooth SIG assigned.
+    /// Its appearance, a number that the Bluetooth SIG assigned.
     var appearance: UInt16 { get }
 
-    /// What centrals find.
+    /// The services that centrals find.
     var services: [LocalService] { get }
 
-    /// Answers centrals until it is cancelled, and tells the diary.
+    /// Answers centrals until it is cancelled, and reports to the diary.
     func live(_ server: PeripheralServer, _ diary: ServeDiary) async throws
 }
 
-/// Contents that `ble serve` brings along.
+/// Contents that are built into `ble serve`.
 protocol ServedProfile: ServedContents {
-    /// What it is called behind `--profile`.
+    /// Its name after `--profile`.
     static var name: String { get }
 
     init()
@@ -28,11 +28,11 @@ extension ServedProfile {
     var title: String { Self.name }
 }
 
-/// All profiles, in the order in which the help lists them.
+/// All profiles, in the order of the help.
 let servedProfiles: [any ServedProfile.Type] = [HeartRateProfile.self, TransferProfile.self, EchoProfile.self]
 
 extension BLEError {
-    /// Whether it concerns the one central only, who has left or taken the subscription back.
+    /// Whether it concerns only that central, which has left or unsubscribed.
     fileprivate var concernsOneCentral: Bool { code == .disconnected || code == .notSupported || code == .busy }
 }
 
@@ -66,7 +66,7 @@ struct HeartRateProfile: ServedProfile {
             group.addTask {
                 for step in 0... {
                     let beats = UInt8(72 + [0, 1, 3, 2, 0, -1, -3, -2][step % 8])
-                    // Eight bits, contact supported and made.
+                    // 8-bit value, sensor contact supported and detected.
                     let measurement = BluetoothUUID.Characteristics.heartRateMeasurement
                     try await server.notify([0x06, beats], of: measurement)
                     try await Task.sleep(for: .seconds(1))
@@ -78,7 +78,8 @@ struct HeartRateProfile: ServedProfile {
     }
 }
 
-/// Sends a message in chunks, closed by a chunk that is `EOM`, to whoever subscribes; the UUIDs are those of the example Transfer.
+/// Sends a message in chunks, ended by the chunk `EOM`, to each subscriber; the UUIDs are those of the example
+/// Transfer.
 struct TransferProfile: ServedProfile {
     static let name = "transfer"
 
@@ -96,7 +97,7 @@ struct TransferProfile: ServedProfile {
                 for try await change in server.subscriptions() { try diary.note(change) }
             }
             group.addTask {
-                // One central after the other would let a slow one keep the others waiting.
+                // Serving one central after the other would let a slow one delay the others.
                 try await withThrowingDiscardingTaskGroup { transfers in
                     for try await change in server.subscriptions(of: .demo(2)) where change.isSubscribed {
                         transfers.addTask {
@@ -113,7 +114,7 @@ struct TransferProfile: ServedProfile {
     }
 }
 
-/// A value that is read as it was written last; what is written is notified too.
+/// A value that can be written and read back; each write is also notified.
 struct EchoProfile: ServedProfile {
     static let name = "echo"
 
@@ -135,7 +136,7 @@ struct EchoProfile: ServedProfile {
 
     func live(_ server: PeripheralServer, _ diary: ServeDiary) async throws {
         let value = EchoedValue()
-        // A central that is slow to take an echo keeps nobody's write waiting; the newest ones are what counts.
+        // A central that is slow to take an echo doesn't delay anybody's write; only the newest values matter.
         let (echoes, echo) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingNewest(64))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -176,7 +177,7 @@ struct EchoProfile: ServedProfile {
 private actor EchoedValue {
     private(set) var octets = Array("hello".utf8)
 
-    /// Puts octets in the value's place, or behind an offset within it.
+    /// Replaces the value, or writes octets at an offset within it.
     func take(_ new: [UInt8], at offset: Int) -> Bool {
         guard offset <= octets.count else { return false }
         octets = octets.prefix(offset) + new

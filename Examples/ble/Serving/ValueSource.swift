@@ -1,25 +1,25 @@
 import BLEStreams
 
-/// Where a value of a served database comes from.
+/// The source of a value in a served database.
 enum ValueSource: Hashable, Sendable {
-    /// The same octets until somebody writes others.
+    /// The same octets until a central writes others.
     case fixed([UInt8])
-    /// A number, least significant octet first, which grows at an interval.
+    /// A number, least significant octet first, that grows at an interval.
     case count(from: UInt64, step: UInt64, octets: Int, every: Duration)
-    /// What a file holds at the moment.
+    /// The current contents of a file.
     case file(String, every: Duration)
-    /// What a command prints.
+    /// The output of a command.
     case command([String], every: Duration)
 
     /// The longest value, in octets.
     static let limit = 512
 
-    /// A number of one octet, from 0 on, once a second.
+    /// A one-octet number, from 0 on, that grows once a second.
     static let counter = ValueSource.count(from: 0, step: 1, octets: 1, every: .seconds(1))
 
     static func tooLong(_ count: Int) -> String { "it has \(count) octets; a value has no more than \(limit)" }
 
-    /// How often it may be another one; `nil`: it changes by writing only.
+    /// How often it may change; `nil`: only by writing.
     var interval: Duration? {
         switch self {
         case .fixed: nil
@@ -27,9 +27,9 @@ enum ValueSource: Hashable, Sendable {
         }
     }
 
-    /// The value after so many intervals.
+    /// The value after this many intervals.
     ///
-    /// - Throws: a `BLEError` when the file can't be read, the command fails, or the value is too long.
+    /// - Throws: a `BLEError` if the file can't be read, the command fails, or the value is too long.
     func octets(step: UInt64) async throws -> [UInt8] {
         switch self {
         case .fixed(let octets): return octets
@@ -122,6 +122,6 @@ extension ValueSource: Decodable {
 }
 
 extension String {
-    /// Whether this kind of value is asked for anew each time.
+    /// Whether this kind of value is fetched anew each time.
     fileprivate var isAsked: Bool { self == "file" || self == "command" }
 }

@@ -3,10 +3,10 @@ import BLEStreams
 import Glibc
 import Synchronization
 
-/// Lines that a person types, or that stand in a file or a pipe.
+/// Lines that a person types, or from a file or a pipe.
 ///
-/// At a terminal libedit or libreadline edits them, where one is installed: nothing is linked. A line is waited for on a
-/// queue of its own, and a cancelled wait returns at once.
+/// At a terminal, libedit or libreadline edits them, if one is installed; it is loaded, not linked. A queue of its own
+/// waits for a line, and a cancelled wait returns at once.
 final class LineEditor: Sendable {
     private typealias ReadLine = @Sendable @convention(c) (UnsafePointer<CChar>) -> UnsafeMutablePointer<CChar>?
     private typealias AddHistory = @Sendable @convention(c) (UnsafePointer<CChar>) -> Int32
@@ -18,13 +18,13 @@ final class LineEditor: Sendable {
         var addHistory: AddHistory
     }
 
-    /// Whether a person sits there.
+    /// Whether the input is a terminal.
     let isInteractive = isatty(STDIN_FILENO) == 1
     private let library: Library?
     private let queue = DispatchQueue(label: "ble.lines")
     private let terminal: termios?
 
-    /// What a word may be completed to; the library asks by a C function, which knows nothing else.
+    /// The possible completions of a word; the library asks through a C function, which takes no context.
     private static let candidates = Mutex<[String]>([])
 
     init(completing candidates: [String]) {
@@ -81,7 +81,7 @@ final class LineEditor: Sendable {
         return nil
     }
 
-    /// The candidate with this number, in memory that the library frees; `nil` where there are no more.
+    /// The candidate with this number, in memory that the library frees; `nil` if there are no more.
     private static func completion(of start: String, _ number: Int32) -> UnsafeMutablePointer<CChar>? {
         let fitting = candidates.withLock { $0.filter { $0.hasPrefix(start) } }
         return fitting.indices.contains(Int(number)) ? strdup(fitting[Int(number)]) : nil

@@ -2,7 +2,7 @@ import BLEStreams
 import Glibc
 import Interruption
 
-/// One link, and many commands over it.
+/// Runs many commands over one link.
 struct Shell: Command {
     static let name = "shell"
     static let summary = "keep one link to a device, and run many commands over it"
@@ -64,7 +64,7 @@ struct Shell: Command {
                 environment.log.say("interrupted")
             }
         }
-        // Whoever sits there has seen what failed.
+        // A person at the terminal has seen what failed.
         return editor.isInteractive ? .done : status
     }
 
@@ -86,9 +86,9 @@ struct Shell: Command {
         try await environment.signals.interrupt { try await call.run(in: place) }
     }
 
-    // MARK: - What there is
+    // MARK: - The commands
 
-    /// Those that are about one device.
+    /// The commands that concern one device.
     private static let commands: [any Command.Type] = [
         Info.self, LinkCommand.self, Read.self, Write.self, Notify.self, Transfer.self, Update.self, Verify.self,
         Pair.self, Unpair.self,

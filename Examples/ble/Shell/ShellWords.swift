@@ -1,6 +1,6 @@
 /// The words of a line.
 enum ShellWords {
-    /// Splits a line at spaces, except within 'single' or "double" quotes; what follows `#` at a word's begin is a comment.
+    /// Splits a line at spaces, except within 'single' or "double" quotes; `#` at the start of a word begins a comment.
     static func split(_ line: String) -> [String] {
         var words: [String] = []
         var word: String?
