@@ -29,7 +29,7 @@ func readBeginning(_ path: String, _ limit: Int, isOrdinary: Bool = false) throw
     return octets
 }
 
-/// The file for a message: in the end it holds all of the message, or doesn't exist.
+/// The file for a message, which is written as a whole or not at all.
 ///
 /// Until then, the message is in a file of its own in the same folder. Anything but a regular file is written directly.
 struct MessageFile {

@@ -27,7 +27,7 @@ final class Plot {
         var (lines, shown) = ([String](), head + cell)
         let columns = columns ?? 80
         if columns - shown.count <= Self.narrowest {
-            // The point needs a field of some width.
+            // Too narrow: the point gets a line of its own.
             lines = [String(head.dropLast(2))]
             shown = "  " + cell
         }

@@ -31,7 +31,7 @@ final class TransferProgress: Sendable {
     /// How many chunks were lost on this machine.
     var dropped: Int { state.withLock { $0.dropped } }
 
-    /// Adds a chunk; `lost` is the total so far.
+    /// Adds a chunk; `dropped` is the total so far.
     func add(_ chunk: ArraySlice<UInt8>, dropped: Int) {
         let now = timeline.now
         let text: String? = state.withLock { state in

@@ -30,7 +30,7 @@ final class UpdateProgress: Sendable {
         state.withLock { state in
             let percent = progress.fraction.map { Int($0 * 100) } ?? -1
             let isNew = progress.phase != state.phase || percent != state.percent
-            // A bar changes more often than its number: so do the rate and the time left.
+            // On a terminal, the line changes more often than the percentage: the rate and the time left do.
             guard isNew || isTerminal else { return }
             if isTerminal, state.isInLine, progress.phase != state.phase { log.endLine() }
             (state.phase, state.percent) = (progress.phase, percent)

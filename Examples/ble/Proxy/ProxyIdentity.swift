@@ -36,7 +36,7 @@ struct ProxyIdentity: Sendable {
         message.field(4, name)
     }
 
-    /// The answer to the question what it is.
+    /// The answer to a request for device information.
     func encode(_ message: inout ProtobufWriter) {
         message.field(2, name)
         message.field(3, "\(address)")

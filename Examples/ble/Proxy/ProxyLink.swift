@@ -232,7 +232,7 @@ struct ProxyLink: Sendable {
                 try await outbox.send(batch.map { .notification(address, handle, $0) })
             }
         } catch let error as BLEError {
-            // The loss of the link is reported as such.
+            // A lost link is reported as a disconnection.
             guard error.code != .disconnected else { return }
             log.detail(error.failureText)
             try await outbox.send(.failed(address, handle, error: error.attributeNumber))

@@ -31,7 +31,7 @@ final class ProxySlots: Sendable {
         return isTaken
     }
 
-    /// Gives the slot back, once the last client does.
+    /// Gives a client's share back; the slot is free once the last client has done so.
     func free(_ address: UInt64) {
         let watchers = state.withLock { state -> [BLEStream<Void>.Feed] in
             guard let index = state.used.firstIndex(where: { $0.device == address }) else { return [] }

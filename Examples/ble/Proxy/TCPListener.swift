@@ -57,7 +57,7 @@ final class TCPListener: Sendable {
                     if !turnAway() { Self.pause(source) }
                     return
                 }
-                // These errors concern one connection: the next may succeed. Others end the stream.
+                // After these errors, the next connection may succeed; the others are permanent.
                 guard [EAGAIN, EINTR, ECONNABORTED, EPROTO, ENETDOWN, EHOSTUNREACH].contains(failure) else {
                     return feed.finish(throwing: BLEError.cannotListen("for connections", failure))
                 }
