@@ -78,7 +78,7 @@ struct Arguments {
         return UsageError("'\(culprit)' is ambiguous: " + alike.map { "--\($0.name)" }.joined(separator: " or "))
     }
 
-    /// What was given before the subcommand, and what after it.
+    /// Adds what was given before the subcommand to what was given after it.
     mutating func add(_ earlier: Arguments) {
         values.merge(earlier.values) { later, earlier in earlier + later }
     }

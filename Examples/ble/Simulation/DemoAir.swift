@@ -2,22 +2,22 @@ import BLESimulator
 import BLEStreams
 import Glibc
 
-/// The simulated radio behind `--simulated`: an adapter, and devices to try the commands with.
+/// The simulated radio behind `--simulated`: an adapter, and devices for trying the commands.
 ///
-/// The devices live as long as the command runs; what is written to them is gone afterwards, unless they have a folder.
+/// The devices run as long as the command. What is written to them is lost afterwards, unless they have a folder.
 enum DemoAir {
-    /// Lets the devices live while the closure runs, with the adapter that hears them.
+    /// Runs the devices, and the closure with the adapter that hears them.
     ///
     /// - Parameters:
     ///   - folder: where the devices keep their bonds and values; `nil`: nowhere.
-    ///   - visitor: a central that comes to see what the command serves.
+    ///   - visitor: a central that visits what the command serves.
     static func run(
         in folder: String? = nil,
         visitor: (any DemoVisitor)? = nil,
         _ body: (AdapterChoice) async throws -> Void
     ) async throws {
         let air = SimulatedAir()
-        // As fast as a real radio can be made to go, and as patient as the library makes one.
+        // As fast as a real radio can be, with the supervision timeout that the library sets.
         var timing = LinkTiming.fast
         timing.supervisionTimeout = .seconds(5)
         let adapter = air.adapter(name: "simulated", settings: AdapterSettings(linkTiming: timing))
@@ -30,7 +30,7 @@ enum DemoAir {
                 air.setSignal(.metres(distance, jitter: 2), between: adapter, and: radio)
                 let store = folder.map { PeerStore(folder: "\($0)/\(device.address.fileName)", warning: { _ in }) }
                 group.addTask {
-                    // What goes wrong with them is no business of who tries the commands.
+                    // Trouble inside the devices doesn't concern whoever tries the commands.
                     try await device.peripheral.run(on: .radio(radio), store: store, warning: { _ in }) { server in
                         try await device.live(server)
                     }
@@ -52,7 +52,7 @@ enum DemoAir {
         }
     }
 
-    /// Ends the devices; those that have a folder write what they know first.
+    /// Ends the devices; those with a folder first write what they remember.
     private static func leave(
         _ group: inout ThrowingTaskGroup<Void, any Error>,
         _ devices: [(any DemoDevice, Double)],
@@ -72,27 +72,27 @@ enum DemoAir {
     }
 }
 
-/// A central of the simulation, which comes to see what the command serves.
+/// A simulated central, which visits what the command serves.
 protocol DemoVisitor: Sendable {
-    /// What it does, until it is cancelled.
+    /// What it does until it is cancelled.
     func live(_ peripheral: Peripheral) async throws
 }
 
-/// A device of the simulation: where and what it is, and what it does.
+/// A simulated device: its address, its services, and what it does.
 protocol DemoDevice: Sendable {
     /// Its address.
     var address: BluetoothAddress { get }
 
-    /// What it offers.
+    /// The services that it offers.
     var peripheral: LocalPeripheral { get }
 
-    /// What it does when it is paired with.
+    /// How it behaves when it is paired with.
     var pairing: PairingManner { get }
 
-    /// What it does, until it is cancelled.
+    /// What it does until it is cancelled.
     func live(_ server: PeripheralServer) async throws
 
-    /// Writes what is to last to its file, once it has ended.
+    /// Saves its lasting state to its file, once it has ended.
     func save() throws
 }
 
@@ -100,22 +100,22 @@ extension DemoDevice {
     /// Just Works.
     var pairing: PairingManner { .justWorks }
 
-    /// Nothing.
+    /// Saves nothing.
     func save() throws {}
 }
 
 extension BluetoothAddress {
-    /// The address as the name of a file.
+    /// The address as a file name.
     fileprivate var fileName: String { "\(self)".replacing(":", with: "-") }
 
-    /// The addresses of the demonstration devices differ in the last octet only.
+    /// The addresses of the demonstration devices differ only in the last octet.
     static func demo(_ last: UInt8, _ kind: Kind = .random) -> BluetoothAddress {
         BluetoothAddress(rawValue: 0xC4F2_171A_1D00 | UInt64(last), kind: kind)
     }
 }
 
 extension CharacteristicKey where Self == BluetoothUUID {
-    /// The UUIDs of the demonstration devices differ in one number only; those of the example Transfer are 1 and 2.
+    /// The UUIDs of the demonstration devices differ only in one number; 1 and 2 are those of the example Transfer.
     static func demo(_ number: UInt16) -> BluetoothUUID {
         BluetoothUUID(high: 0x7A1C_0000_5F2B_4C8E | UInt64(number) << 32, low: 0x9D3A_6B70_E14F_2C55)
     }

@@ -1,13 +1,13 @@
 import BLEStreams
 
-/// Comes every other second, reads and writes what it may, listens for a while, and goes.
+/// Visits every two seconds: reads and writes whatever is permitted, listens for a while, and leaves.
 struct DemoGuest: DemoVisitor {
     func live(_ peripheral: Peripheral) async throws {
         for visit in 1... {
             do {
                 try await peripheral.withLink(timeout: .seconds(60)) { link in try await look(link, visit) }
             } catch is BLEError {
-                // The command has ended, or had enough of it.
+                // The command has ended, or has ended the link.
             }
             try await Task.sleep(for: .seconds(2))
         }
@@ -23,7 +23,7 @@ struct DemoGuest: DemoVisitor {
             guard !properties.isDisjoint(with: [.notify, .indicate]) else { continue }
             var count = 0
             do {
-                // What it writes is perhaps what it is sent.
+                // Its write may cause the notification that it waits for.
                 if properties.contains(.write) { try await link.write("visit \(visit)".utf8, to: characteristic) }
                 for try await _ in notifications {
                     count += 1

@@ -1,6 +1,6 @@
 import BLEStreams
 
-/// A heart-rate sensor, in a hurry: four measurements a second.
+/// A heart-rate sensor in a hurry: four measurements a second.
 struct DemoHeartRate: DemoDevice {
     let address = BluetoothAddress.demo(0xBB)
 
@@ -20,7 +20,7 @@ struct DemoHeartRate: DemoDevice {
         while true {
             try await Task.sleep(for: .milliseconds(250))
             let beats = UInt8(72 + [0, 1, 3, 2, 0, -1, -3, -2][step % 8])
-            // Eight bits, contact supported and made.
+            // 8-bit value, sensor contact supported and detected.
             try await server.notify([0x06, beats], of: .measurement)
             step += 1
         }

@@ -1,6 +1,6 @@
 import BLEStreams
 
-/// Sends a message in chunks, closed by a chunk that is `EOM`, to whoever subscribes.
+/// Sends a message in chunks, ended by the chunk `EOM`, to each subscriber.
 struct DemoTransfer: DemoDevice {
     let address = BluetoothAddress.demo(0xBC)
 
@@ -17,7 +17,7 @@ struct DemoTransfer: DemoDevice {
             do {
                 try await server.send(message.utf8, of: .demo(2), to: change.central)
             } catch is BLEError {
-                // It has left; the next one is waited for.
+                // The central has left; wait for the next one.
             }
         }
     }

@@ -1,6 +1,6 @@
 import BLEStreams
 
-/// A device whose firmware nobody is proud of.
+/// A device with faulty firmware.
 struct DemoTrouble: DemoDevice {
     let address = BluetoothAddress.demo(0xBE)
 
@@ -24,7 +24,7 @@ struct DemoTrouble: DemoDevice {
     func live(_ server: PeripheralServer) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                // Kept, for one that is let go would be refused.
+                // Keep them: a request that is released is refused.
                 var unanswered: [PeripheralServer.ReadRequest] = []
                 for try await read in server.reads(of: .demo(0x23)) { unanswered.append(read) }
             }
@@ -38,11 +38,11 @@ struct DemoTrouble: DemoDevice {
                             ? [number] : [UInt8](repeating: number, count: central.maximumValueLength)
                         try await server.notify(chunk, of: uuid, to: central)
                     }
-                    // What was sent arrives before the end.
+                    // What was sent arrives before the link ends.
                     try await Task.sleep(for: .milliseconds(200))
                     central.disconnect()
                 } catch is BLEError {
-                    // It has left; the next one is waited for.
+                    // The central has left; wait for the next one.
                 }
             }
             group.cancelAll()

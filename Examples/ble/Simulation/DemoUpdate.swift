@@ -2,11 +2,11 @@ import BLEDevices
 import BLESimulator
 import BLEStreams
 
-/// Two devices in one, whose firmware can be replaced: over MCUmgr, and over the plain protocol.
+/// Two devices in one, whose firmware can be updated over MCUmgr and over the plain protocol.
 struct DemoUpdate: DemoDevice {
     let address = BluetoothAddress.demo(0xBF)
 
-    /// As if it were printed on it.
+    /// As if the passkey were printed on the device.
     let pairing = PairingManner.showsPasskey(123_456)
 
     private let mcumgr = MCUmgrFirmwareReceiver(capacity: 512 << 10)

@@ -2,25 +2,25 @@ import BLEStreams
 import Glibc
 import Synchronization
 
-/// Values to read and write: short and long ones, one that can only be read, one that asks for encryption.
+/// Values to read and write: short and long ones, a read-only one, and one that requires encryption.
 ///
-/// Where it has a folder, what is written lasts from command to command.
+/// With a folder, written values last from command to command.
 final class DemoValues: DemoDevice {
-    // Public, unlike the others.
+    // A public address, unlike the others.
     let address = BluetoothAddress.demo(0xBD, .public)
     let peripheral: LocalPeripheral
 
     /// Its file: a line for each value, with its number and its octets in hexadecimal.
     private let file: String?
-    /// What the values were when it ended.
+    /// The values when the device ended.
     private let last = Mutex<[UInt16: [UInt8]]>([:])
 
-    /// What it has before anybody writes.
+    /// The values before anybody writes.
     private static let values: [UInt16: [UInt8]] = [
         0x11: [1, 2, 3, 4, 5], 0x12: (0..<400).map { UInt8($0 & 0xFF) }, 0x14: Array("secret".utf8),
     ]
 
-    /// The device with what was written to it in a folder.
+    /// The device, with the values that were saved in a folder.
     static func restored(in folder: String?) throws -> DemoValues {
         guard let folder else { return DemoValues() }
         let file = "\(folder)/values"
@@ -50,7 +50,7 @@ final class DemoValues: DemoDevice {
         }
     }
 
-    /// Counts up in indications, each after the one before was confirmed.
+    /// Sends indications that count up, each after the previous one was confirmed.
     func live(_ server: PeripheralServer) async throws {
         defer {
             let values = Self.values.keys.map { ($0, server.value(of: .demo($0)) ?? []) }
@@ -62,7 +62,7 @@ final class DemoValues: DemoDevice {
                     try await server.indicate([number], of: .demo(0x15), to: change.central)
                 }
             } catch is BLEError {
-                // It has left; the next one is waited for.
+                // The central has left; wait for the next one.
             }
         }
     }
@@ -74,7 +74,7 @@ final class DemoValues: DemoDevice {
         try MessageFile(file).commit(Array(lines.joined().utf8))
     }
 
-    /// What was saved; nothing where there is no file yet.
+    /// The saved values; empty if there is no file yet.
     private static func read(_ file: String) throws -> [UInt16: [UInt8]] {
         let octets: [UInt8]
         do {
