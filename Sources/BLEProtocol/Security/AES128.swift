@@ -1,28 +1,31 @@
 /// AES with a key of 128 bits, one block of 16 octets at a time, in the direction of encryption.
 ///
-/// What the Attribute Protocol needs of it, signatures and the Database Hash, is a few blocks now and then: it is written
-/// to be read, not to be fast. Its table is looked up by secret octets, so it is not for a place where somebody else on
-/// the machine could measure the cache. Source: FIPS 197.
+/// The Attribute Protocol needs it for signatures and the Database Hash, a few blocks now and then. Its table is looked up
+/// by secret octets, so it is not for a place where another program could measure the cache. Source: FIPS 197.
 struct AES128: Sendable {
+    /// Four columns of four octets, the first octet of each the most significant.
+    private typealias Columns = (UInt32, UInt32, UInt32, UInt32)
+
     static let blockSize = 16
 
-    /// The key of each of the eleven rounds, one after the other.
-    private let roundKeys: [UInt8]
+    /// The keys of the eleven rounds, four columns each.
+    private let roundKeys: [UInt32]
 
     /// - Parameter key: 16 octets in the order of FIPS 197, the most significant one first.
     init(key: [UInt8]) {
         precondition(key.count == Self.blockSize, "an AES-128 key has 16 octets")
-        var keys = key
-        keys.reserveCapacity(11 * Self.blockSize)
-        var constant: UInt8 = 1
-        while keys.count < 11 * Self.blockSize {
-            var word = Array(keys.suffix(4))
-            if keys.count.isMultiple(of: Self.blockSize) {
-                word = [word[1], word[2], word[3], word[0]].map { Self.substitution[Int($0)] }
-                word[0] ^= constant
+        let first = Self.columns(of: key)
+        var keys = [first.0, first.1, first.2, first.3]
+        keys.reserveCapacity(44)
+        var constant: UInt32 = 1
+        while keys.count < 44 {
+            var column = keys[keys.count - 1]
+            if keys.count.isMultiple(of: 4) {
+                let rotated = Self.rotated(column, by: 8)
+                column = Self.substituted(rotated, rotated, rotated, rotated) ^ constant << 24
                 constant = Self.doubled(constant)
             }
-            for octet in word { keys.append(keys[keys.count - Self.blockSize] ^ octet) }
+            keys.append(keys[keys.count - 4] ^ column)
         }
         roundKeys = keys
     }
@@ -30,33 +33,71 @@ struct AES128: Sendable {
     /// Encrypts one block of 16 octets.
     func encrypt(_ block: [UInt8]) -> [UInt8] {
         precondition(block.count == Self.blockSize, "an AES block has 16 octets")
-        var state = block
+        var state = Self.columns(of: block)
         addRoundKey(0, &state)
         for round in 1...10 {
-            state = Self.shiftedRows.map { Self.substitution[Int(state[$0])] }
-            if round < 10 { Self.mixColumns(&state) }
+            let (a, b, c, d) = state
+            state = (
+                Self.substituted(a, b, c, d), Self.substituted(b, c, d, a),
+                Self.substituted(c, d, a, b), Self.substituted(d, a, b, c)
+            )
+            if round < 10 {
+                state = (Self.mixed(state.0), Self.mixed(state.1), Self.mixed(state.2), Self.mixed(state.3))
+            }
             addRoundKey(round, &state)
         }
-        return state
+        var octets: [UInt8] = []
+        octets.reserveCapacity(Self.blockSize)
+        Self.append(state.0, to: &octets)
+        Self.append(state.1, to: &octets)
+        Self.append(state.2, to: &octets)
+        Self.append(state.3, to: &octets)
+        return octets
     }
 
-    private func addRoundKey(_ round: Int, _ state: inout [UInt8]) {
-        for index in state.indices { state[index] ^= roundKeys[round * Self.blockSize + index] }
+    private func addRoundKey(_ round: Int, _ state: inout Columns) {
+        state.0 ^= roundKeys[4 * round]
+        state.1 ^= roundKeys[4 * round + 1]
+        state.2 ^= roundKeys[4 * round + 2]
+        state.3 ^= roundKeys[4 * round + 3]
     }
 
-    private static func mixColumns(_ state: inout [UInt8]) {
-        for column in stride(from: 0, to: blockSize, by: 4) {
-            let old = Array(state[column..<column + 4])
-            let all = old[0] ^ old[1] ^ old[2] ^ old[3]
-            for row in 0..<4 { state[column + row] ^= all ^ doubled(old[row] ^ old[(row + 1) % 4]) }
-        }
+    /// A column of the next state: its four octets come from four columns, since the rows are shifted, and are substituted.
+    private static func substituted(_ a: UInt32, _ b: UInt32, _ c: UInt32, _ d: UInt32) -> UInt32 {
+        UInt32(substitution[Int(a >> 24)]) << 24 | UInt32(substitution[Int(b >> 16 & 0xFF)]) << 16
+            | UInt32(substitution[Int(c >> 8 & 0xFF)]) << 8 | UInt32(substitution[Int(d & 0xFF)])
     }
 
-    /// The product with x in the field of 256 elements.
-    private static func doubled(_ octet: UInt8) -> UInt8 { octet << 1 ^ (octet & 0x80 == 0 ? 0 : 0x1B) }
+    /// MixColumns: each octet becomes twice itself, three times the next one, and the other two.
+    private static func mixed(_ column: UInt32) -> UInt32 {
+        let next = rotated(column, by: 8)
+        return doubled(column ^ next) ^ next ^ rotated(column, by: 16) ^ rotated(column, by: 24)
+    }
 
-    /// Where each octet of the state comes from when the rows are shifted; the state is stored column by column.
-    private static let shiftedRows = (0..<blockSize).map { ($0 + 4 * ($0 % 4)) % blockSize }
+    private static func rotated(_ column: UInt32, by bits: UInt32) -> UInt32 {
+        column &<< bits | column &>> (32 &- bits)
+    }
+
+    /// The product of each octet with x in the field of 256 elements.
+    private static func doubled(_ column: UInt32) -> UInt32 {
+        (column & 0x7F7F_7F7F) &<< 1 ^ (column &>> 7 & 0x0101_0101) &* 0x1B
+    }
+
+    private static func columns(of octets: [UInt8]) -> Columns {
+        (column(of: octets, at: 0), column(of: octets, at: 4), column(of: octets, at: 8), column(of: octets, at: 12))
+    }
+
+    private static func column(of octets: [UInt8], at index: Int) -> UInt32 {
+        UInt32(octets[index]) << 24 | UInt32(octets[index + 1]) << 16
+            | UInt32(octets[index + 2]) << 8 | UInt32(octets[index + 3])
+    }
+
+    private static func append(_ column: UInt32, to octets: inout [UInt8]) {
+        octets.append(UInt8(column >> 24))
+        octets.append(UInt8(column >> 16 & 0xFF))
+        octets.append(UInt8(column >> 8 & 0xFF))
+        octets.append(UInt8(column & 0xFF))
+    }
 
     // FIPS 197, figure 7.
     private static let substitution: [UInt8] = [

@@ -28,7 +28,11 @@ package struct AESCMAC: Sendable {
     }
 
     private static func add(_ octets: ArraySlice<UInt8>, to state: inout [UInt8]) {
-        for (index, octet) in octets.enumerated() { state[index] ^= octet }
+        var index = 0
+        for octet in octets {
+            state[index] ^= octet
+            index += 1
+        }
     }
 
     /// The product with x in the field of 2^128 elements (RFC 4493, 2.3).
