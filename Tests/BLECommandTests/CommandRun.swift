@@ -78,7 +78,11 @@ final class CommandRun: Sendable {
 
     /// Leaves it so many descriptors beside those that it has open.
     func limitDescriptors(toMore count: Int) throws {
-        try limitDescriptors(to: FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count + count)
+        let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd")
+        let open = Set(names.compactMap { Int($0) })
+        // The lowest numbers are given out first, also those between what it was handed on with high ones.
+        let free = (0...).lazy.filter { !open.contains($0) }.prefix(count + 1)
+        try limitDescriptors(to: Array(free)[count])
     }
 
     /// Leaves it the descriptors below this number, beside those that it has open.
