@@ -46,15 +46,15 @@ public protocol ATTLink: AnyObject, Sendable {
 
     /// Encrypts the link with the keys of a bond; a peripheral asks the central to do it (a Security Request).
     ///
-    /// - Parameter result: Is called once: at once where the link is encrypted already, and at the latest when the link
-    ///   ends. There is no time limit here. While it is pending ``send(_:)`` may refuse PDUs as it does when it is full.
+    /// - Parameter result: called once: immediately if the link is already encrypted, and at the latest when the link
+    ///   ends. There is no time limit here. Until then ``send(_:)`` may refuse PDUs as if the buffer were full.
     func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void)
 
     /// Pairs again on an encrypted link, for keys of a higher level than it has; only the central can do this. The
     /// present keys stay in force until the pairing has succeeded.
     ///
     /// - Parameters:
-    ///   - level: what the new keys must be good for, at least.
+    ///   - level: the lowest level that the new keys must provide.
     ///   - interview: answers the questions of the pairing; released with the activity, and asked nothing after the
     ///     result.
     ///   - result: called once, at the latest when the link ends, unless the activity is cancelled first: with the keys
@@ -65,13 +65,14 @@ public protocol ATTLink: AnyObject, Sendable {
         result: @escaping @Sendable (Result<Bond?, BLEError>) -> Void
     ) -> RadioActivity
 
-    /// Reports that ``security`` may have changed, as far as the radio learns of it, until the activity is cancelled.
+    /// Reports each change of ``security`` that the radio learns of, until the activity is cancelled; a report may come
+    /// without a change.
     func observeSecurity(_ changed: @escaping @Sendable () -> Void) -> RadioActivity
 
     /// The link's protection now; after the end, its last protection.
     var security: LinkSecurity { get }
 
-    /// Whether this side has a key of a bond with the peer, as far as the radio knows: one that would encrypt the link.
+    /// Whether this side has a bond's key that can encrypt the link, as far as the radio knows.
     var hasKey: Bool { get }
 }
 
@@ -87,10 +88,10 @@ public enum SendResult: Hashable, Sendable {
 
 /// Receives what arrives on a link. Called on the radio's context, never concurrently, and must not block.
 public protocol ATTLinkReceiver: AnyObject, Sendable {
-    /// PDUs arrived, in order: all that one wake-up brought. They are the receiver's from then on.
+    /// PDUs arrived, in order: all those of one wake-up. The receiver owns them from then on.
     func linkReceived(_ pdus: consuming ReceivedPDUs)
 
-    /// The radio or kernel dropped PDUs since the last call, as many as it says; they can't be had again.
+    /// The radio or kernel dropped this many PDUs since the last call; they are lost.
     func linkDropped(_ count: Int)
 
     /// A send that was refused with ``SendResult/full`` may be tried again.
@@ -99,7 +100,7 @@ public protocol ATTLinkReceiver: AnyObject, Sendable {
     /// The peer asked for encryption or pairing and it failed; the link's protection is unchanged.
     func linkEncryptionFailed(_ error: BLEError)
 
-    /// The link is over. The last call.
+    /// The link has ended. This is the last call.
     func linkEnded(_ reason: DisconnectReason)
 }
 

@@ -14,7 +14,7 @@ extension BLEError {
 
     /// The controller doesn't support the requested PHYs.
     ///
-    /// - Parameter adapter: what it is called.
+    /// - Parameter adapter: its name.
     package static func physNotSupported(_ wish: AdapterPHYs.Selection, by adapter: String, _ phys: AdapterPHYs)
         -> BLEError
     {

@@ -1,7 +1,7 @@
 package import BLEProtocol
 
 extension BLEError {
-    /// A pairing has failed, and why is known.
+    /// A pairing has failed for a known reason.
     package static func pairingFailed(with peer: BluetoothAddress, _ failure: PairingFailure) -> BLEError {
         let (cause, remedy) = failure.words
         var error = BLEError(.securityFailed, operation: "pair", object: "with \(peer)", cause: cause, remedy: remedy)

@@ -3,7 +3,7 @@ package import BLEProtocol
 extension BLEError {
     /// The program has switched off the adapter that it uses.
     ///
-    /// - Parameter adapter: what it is called.
+    /// - Parameter adapter: its name.
     package static func switchedOffHere(_ adapter: String, operation: String, object: String) -> BLEError {
         BLEError(
             .adapterPoweredOff,

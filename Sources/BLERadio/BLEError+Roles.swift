@@ -1,7 +1,7 @@
 package import BLEProtocol
 
 extension BLEError {
-    /// Somebody answers the pairings of an adapter's centrals already.
+    /// The program already answers the pairings that centrals begin with an adapter.
     package static func alreadyReceivingPairings(on adapter: String) -> BLEError {
         BLEError(
             .busy,

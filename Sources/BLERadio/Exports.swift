@@ -1,2 +1,2 @@
-// `import BLERadio` is all that the author of a backend needs: the values come with the seam.
+// `import BLERadio` is all that a backend needs: the protocol's values come with it.
 @_exported public import BLEProtocol

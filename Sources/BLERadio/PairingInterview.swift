@@ -32,7 +32,7 @@ public struct PairingInterview: Sendable {
     /// Called with a question, on any thread, and must not block; the answer may come later.
     public let ask: @Sendable (PairingQuestion, @escaping Reply) -> Void
 
-    /// Makes one.
+    /// Makes an interview.
     public init(
         _ capability: PairingCapability,
         outOfBand: OutOfBandData? = nil,

@@ -2,7 +2,7 @@
 ///
 /// Source: Core Specification, Vol 3, Part H, 2.3.5.1, table 2.8.
 package enum PairingMethod: Hashable, Sendable {
-    /// They don't.
+    /// Without protection.
     case justWorks
     /// The responder shows a passkey, which is entered on the initiator.
     case initiatorEnters
@@ -13,7 +13,7 @@ package enum PairingMethod: Hashable, Sendable {
     /// Both show a number, and the user confirms that they are equal. LE Secure Connections only.
     case comparison
 
-    /// What follows from what the two can do, where one of them asks for protection.
+    /// The method that follows from the two capabilities if one device asks for protection.
     package init(
         initiator: PairingCapability,
         responder: PairingCapability,

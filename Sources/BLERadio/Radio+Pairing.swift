@@ -1,6 +1,6 @@
 public import BLEProtocol
 
-// What a radio that can't pair does. Pairing and bonds are optional for a radio of one's own.
+// Defaults for a radio that can't pair; a custom radio may leave out pairing and bonds.
 extension Radio {
     /// Fails with ``BLEError/Code/notSupported``.
     public func pair(
@@ -58,7 +58,7 @@ extension Radio {
 }
 
 extension ATTLink {
-    /// Whether the link is encrypted: all that a radio without bonds knows.
+    /// Whether the link is encrypted; a radio without bonds knows nothing more.
     public var hasKey: Bool { security.isEncrypted }
 
     /// Fails with ``BLEError/Code/notSupported`` unless the link is already encrypted.
@@ -81,7 +81,7 @@ extension ATTLink {
 }
 
 extension RadioActivity {
-    /// Tells an outcome that is known at once, as a radio must: later, and unless the activity is cancelled before.
+    /// Reports an outcome that is already known, as a radio must: later, unless the activity is cancelled first.
     fileprivate static func told<Success: Sendable>(
         on timeline: any Timeline,
         _ result: @escaping @Sendable (Result<Success, BLEError>) -> Void,

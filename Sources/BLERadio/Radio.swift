@@ -7,49 +7,49 @@ public import BLEProtocol
 /// context, one at a time per activity, and must not block. After ``RadioActivity/cancel()`` has returned on that
 /// context, no further call comes; when it is called from another thread, a call already under way may still finish.
 public protocol Radio: Sendable {
-    /// The time and the randomness by which everything on this radio happens.
+    /// The source of time and randomness for everything on this radio.
     var timeline: any Timeline { get }
 
-    /// The radio's context as a place for tasks; `nil` where it has none.
+    /// An executor that runs tasks on the radio's context; `nil` if it has none.
     var executor: (any TaskExecutor)? { get }
 
     /// The adapter as it is now.
     var adapterInfo: AdapterInfo { get }
 
-    /// Watches the adapter: its state now, at once, and then each change, until the activity is cancelled.
+    /// Reports the adapter as it is now, and then each change, until the activity is cancelled.
     func observeAdapter(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity
 
-    /// Reports faults that the radio itself sees of an adapter that is on, until the activity is cancelled. A silent
+    /// Reports faults that the radio itself detects while the adapter is on, until the activity is cancelled. A silent
     /// adapter is detected by the layer above.
     func observeSymptoms(_ events: @escaping @Sendable (AdapterInfo.Symptom) -> Void) -> RadioActivity
 
     /// Switches the adapter on, ready for Low Energy, or off; for all programs of the machine.
     ///
-    /// - Parameter result: is called once, unless the activity is cancelled before.
+    /// - Parameter result: called once, unless the activity is cancelled first.
     func setPowered(_ isOn: Bool, result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity
 
     /// Switches the adapter off and on, for all programs of the machine; runs to its end even if the caller is
     /// cancelled, so that the adapter is not left off.
     ///
-    /// - Parameter result: is called once, perhaps before this returns.
+    /// - Parameter result: called once, perhaps before this returns.
     func powerCycle(result: @escaping @Sendable (Result<Void, BLEError>) -> Void)
 
-    /// Resets the adapter's controller, as if it was pulled out and plugged in, for all programs of the machine;
-    /// meanwhile the adapter is ``AdapterInfo/State/absent``, and it comes back on or off as before. Runs to its end even if
-    /// the caller is cancelled.
+    /// Resets the adapter's controller, as if it were unplugged and plugged in again, for all programs of the machine.
+    /// Meanwhile the adapter is ``AdapterInfo/State/absent``; it comes back on or off as before. Runs to its end even
+    /// if the caller is cancelled.
     ///
     /// - Parameter result: called once, when it is back, unless the activity is cancelled first.
     func reset(result: @escaping @Sendable (Result<Void, BLEError>) -> Void) -> RadioActivity
 
-    /// Tells which modulations the adapter's controller can do, and which it uses for links.
+    /// Reads which PHYs the adapter's controller supports, and which it uses for links.
     ///
-    /// - Parameter result: is called once, unless the activity is cancelled before.
+    /// - Parameter result: called once, unless the activity is cancelled first.
     func readPHYs(result: @escaping @Sendable (Result<AdapterPHYs, BLEError>) -> Void) -> RadioActivity
 
     /// Selects the PHYs that the adapter uses for its links, together with the mandatory ones; for all programs of the
     /// machine.
     ///
-    /// - Parameter result: is called once, unless the activity is cancelled before.
+    /// - Parameter result: called once, unless the activity is cancelled first.
     func selectPHYs(
         _ selection: AdapterPHYs.Selection,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
@@ -57,7 +57,7 @@ public protocol Radio: Sendable {
 
     /// Reads whether the adapter uses changing private addresses.
     ///
-    /// - Parameter result: is called once, unless the activity is cancelled before.
+    /// - Parameter result: called once, unless the activity is cancelled first.
     func readPrivacy(result: @escaping @Sendable (Result<Bool, BLEError>) -> Void) -> RadioActivity
 
     /// Switches the use of changing private addresses on or off, in both roles; for all programs of the machine. Runs
@@ -99,8 +99,8 @@ public protocol Radio: Sendable {
 
     /// What prevents the adapter from connecting at this moment, as far as the radio knows; `nil` if nothing does.
     ///
-    /// Attempts wait while the obstacle lasts, and then continue by themselves. It is the cause of an attempt that is
-    /// given up meanwhile.
+    /// Attempts wait while the obstacle lasts, and then continue by themselves. An attempt that is given up meanwhile
+    /// reports the obstacle as its cause.
     var connectObstacle: BLEError? { get }
 
     /// Accepts links that other devices make to this adapter, until the activity is cancelled. One listener at a time: a
@@ -121,8 +121,8 @@ public protocol Radio: Sendable {
     /// - Parameters:
     ///   - interview: answers the questions of the pairing; ``PairingInterview/justWorks`` asks nothing. It is released
     ///     with the activity, and asked nothing after the result.
-    ///   - result: called once, unless the activity is cancelled first, with the keys to keep; `nil` if the peer does
-    ///     not bond or the adapter already has the keys. An answer that refuses is an error with its
+    ///   - result: called once, unless the activity is cancelled first, with the keys to keep, or `nil` if the peer
+    ///     does not bond or the adapter already has the keys. An answer that refuses is an error with its
     ///     ``BLEError/pairingFailure``.
     func pair(
         with peer: BluetoothAddress,
@@ -136,7 +136,7 @@ public protocol Radio: Sendable {
 
     /// Makes this device's out-of-band data for the next pairing; data made earlier becomes invalid.
     ///
-    /// - Parameter result: is called once, unless the activity is cancelled before.
+    /// - Parameter result: called once, unless the activity is cancelled first.
     func makeOutOfBandData(result: @escaping @Sendable (Result<OutOfBandData, BLEError>) -> Void) -> RadioActivity
 
     /// Answers the pairings that centrals begin, until the activity is cancelled. Only one reception at a time: a
@@ -155,9 +155,9 @@ public protocol Radio: Sendable {
     /// Gives the adapter the keys of bonds that an earlier run of the program has made.
     ///
     /// - Parameters:
-    ///   - bonds: All bonds of this adapter: an adapter may know only the last list that it was given.
-    ///   - result: Is called once, unless the activity is cancelled before. That the adapter can't be given keys is no
-    ///     reason not to connect: it may have them from elsewhere.
+    ///   - bonds: all bonds of this adapter: an adapter may know only the last list that it was given.
+    ///   - result: called once, unless the activity is cancelled first. After a failure, connect nevertheless: the
+    ///     adapter may have the keys from elsewhere.
     func restore(
         _ bonds: [Bond],
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
@@ -165,7 +165,7 @@ public protocol Radio: Sendable {
 
     /// Removes the keys of a peer from the adapter, and drops a link to it.
     ///
-    /// - Parameter result: called once, unless the activity is cancelled first, with whether there were any.
+    /// - Parameter result: called once, unless the activity is cancelled first, with whether there were any keys.
     func unpair(
         _ peer: BluetoothAddress,
         result: @escaping @Sendable (Result<Bool, BLEError>) -> Void
@@ -175,7 +175,7 @@ public protocol Radio: Sendable {
     /// request cancelled before the adapter had completed it must still be undone: a program that ends earlier would
     /// leave it behind.
     ///
-    /// - Parameter done: is called once, unless the activity is cancelled before.
+    /// - Parameter done: called once, unless the activity is cancelled first.
     func settle(_ done: @escaping @Sendable () -> Void) -> RadioActivity
 }
 

@@ -8,23 +8,23 @@ public struct ReceivedPDU: Hashable, Sendable {
     /// When it was received.
     public var time: ReceptionTime
 
-    /// Wraps a PDU that is a part of an array.
+    /// Wraps a PDU that is part of an array.
     @inlinable
     public init(bytes: ArraySlice<UInt8>, time: ReceptionTime) {
         self.bytes = bytes
         self.time = time
     }
 
-    /// Wraps a PDU that has an array of its own.
+    /// Wraps a PDU that has its own array.
     public init(bytes: [UInt8], time: ReceptionTime) { self.init(bytes: bytes[...], time: time) }
 }
 
-/// PDUs that arrived together, in order. A radio leaves out empty frames, which are no PDUs.
+/// PDUs that arrived together, in order. A radio leaves out empty frames, which are not PDUs.
 ///
 /// It stores the PDUs' positions in the arrays they came in, without reference counting for each: inspecting all of
 /// them costs a receiver less than one slice.
 public struct ReceivedPDUs: Sendable {
-    /// Where a PDU lies, and when it came.
+    /// Where a PDU is stored, and when it was received.
     @usableFromInline
     struct Place: Sendable {
         /// 0 for ``first``, then the number in ``others`` plus one.
@@ -42,25 +42,25 @@ public struct ReceivedPDUs: Sendable {
         }
     }
 
-    // Apart, both: it mostly is the only one, and then no list of arrays is needed, and none of places.
+    // The first array and place are stored separately: mostly there is only one, and no list is needed.
     @usableFromInline var first: [UInt8] = []
     @usableFromInline var others: [[UInt8]] = []
     @usableFromInline var firstPlace: Place?
     @usableFromInline var otherPlaces: [Place] = []
 
-    /// None yet.
+    /// Makes an empty collection.
     public init() {}
 
-    /// PDUs that were put together elsewhere.
+    /// Collects the PDUs of a sequence.
     public init(_ pdus: some Sequence<ReceivedPDU>) { for pdu in pdus { append(Array(pdu.bytes), time: pdu.time) } }
 
-    /// One PDU.
+    /// Wraps one PDU.
     public init(_ pdu: [UInt8], time: ReceptionTime) { append(pdu, time: time) }
 
     /// Reserves room for this many PDUs.
     public mutating func reserveCapacity(_ count: Int) { if count > 1 { otherPlaces.reserveCapacity(count - 1) } }
 
-    /// Adds a PDU that has an array of its own.
+    /// Adds a PDU that has its own array.
     public mutating func append(_ pdu: [UInt8], time: ReceptionTime) {
         let array = add(pdu)
         append(pdu.indices, ofArray: array, time: time)
@@ -107,7 +107,7 @@ extension ReceivedPDUs: RandomAccessCollection {
     @inlinable
     public func time(of index: Int) -> ReceptionTime { place(of: index).time }
 
-    /// The octets of a PDU from an offset on; empty beyond its end.
+    /// The octets of a PDU from an offset on; empty if the offset is beyond the end.
     @inlinable
     public func octets(of index: Int, from offset: Int = 0) -> ArraySlice<UInt8> {
         let place = place(of: index)
@@ -115,7 +115,8 @@ extension ReceivedPDUs: RandomAccessCollection {
         return place.array == 0 ? first[range] : others[place.array - 1][range]
     }
 
-    /// The first three octets of a PDU, which suffice to dispatch nearly all kinds of PDU; `nil` beyond its end.
+    /// The first three octets of a PDU, which suffice to dispatch nearly all kinds of PDU; `nil` for an octet beyond
+    /// its end.
     @inlinable
     public func head(of index: Int) -> (UInt8?, UInt8?, UInt8?) {
         let place = place(of: index)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Something that ends once, with a reason: a wish, a link, the time of a caller. The end may come before what is to be done
-/// then is known, as a cancellation may come before what it cancels.
+/// Something that ends once, with a reason: a request, a link, a caller's turn. It may end before anybody observes it,
+/// as a cancellation may come before the activity that it cancels.
 ///
 /// - The first end counts; each observer is called once, with the same reason.
 /// - Observers added before the end are called by the caller of `end(_:)`, in the order in which they were added;
@@ -24,7 +24,7 @@ package final class Ending<Reason: Sendable>: Sendable {
     /// Whether it has ended.
     package var hasEnded: Bool { state.withLock { $0.reason != nil } }
 
-    /// Ends it; whether this call did.
+    /// Ends it. Returns whether this call was the one that ended it.
     @discardableResult
     package func end(_ reason: Reason) -> Bool {
         let actions: [@Sendable (Reason) -> Void]? = state.withLock { state in
@@ -37,7 +37,7 @@ package final class Ending<Reason: Sendable>: Sendable {
         return true
     }
 
-    /// Calls the closure once it has ended, at once where it has; what is returned takes that back.
+    /// Calls the closure when it ends, or immediately if it has ended. The returned closure removes the observer.
     @discardableResult
     package func whenEnded(_ action: @escaping @Sendable (Reason) -> Void) -> @Sendable () -> Void {
         let (id, reason) = state.withLock { state in
@@ -54,7 +54,7 @@ package final class Ending<Reason: Sendable>: Sendable {
 }
 
 extension Ending where Reason == Void {
-    /// Ends it; whether this call did.
+    /// Ends it. Returns whether this call was the one that ended it.
     @discardableResult
     package func end() -> Bool { end(()) }
 
@@ -67,16 +67,16 @@ extension Ending where Reason == Void {
         }
     }
 
-    /// Undoes something once it has ended; at once where it has.
+    /// Calls an undo closure when it ends, or immediately if it has ended.
     package func undo(_ action: @escaping @Sendable () -> Void) { whenEnded { _ in action() } }
 
-    /// Undoes this once it has ended, instead of what was named before: for what opens one thing after the other.
+    /// Calls this undo closure when it ends, instead of all observers added before: for steps that replace one another.
     package func undoInstead(_ action: @escaping @Sendable () -> Void) {
         let former = removeActions()
         undo(action)
         withExtendedLifetime(former) {}
     }
 
-    /// Cancels an activity once it has ended, and keeps it until then; cancels it at once where it has.
+    /// Keeps an activity and cancels it when it ends, or immediately if it has ended.
     package func cancel(_ activity: RadioActivity) { whenEnded { _ in activity.cancel() } }
 }

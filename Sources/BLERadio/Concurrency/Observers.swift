@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The observers of something; a value, kept under its owner's lock together with what is observed.
+/// A table of observers: a value that its owner keeps under the same lock as the observed state.
 ///
 /// - Observers are kept, and called, in the order in which they were added.
 /// - A number identifies one observer in the whole program: removing it twice, or from a table that has replaced the
@@ -21,8 +21,8 @@ package struct Observers<Observer> {
     @inlinable
     package var count: Int { entries.count }
 
-    /// All observers, to be called once the lock is released.
-    // A key path of a generic type is made at each use, which took a tenth of all time in simulated worlds.
+    /// All observers; call them once the lock is released.
+    // A key path of a generic type is created at each use, which took a tenth of all the time of a simulation.
     @inlinable
     package var all: [Observer] { entries.map { $0.observer } }
 
@@ -30,7 +30,7 @@ package struct Observers<Observer> {
     @inlinable
     package var numbered: [(id: ID, observer: Observer)] { entries }
 
-    /// Adds one behind the others; the number takes it out again.
+    /// Adds an observer at the end. Returns the number with which to remove it.
     @inlinable
     package mutating func add(_ observer: Observer) -> ID {
         let id = nextObserverNumber()
@@ -38,11 +38,11 @@ package struct Observers<Observer> {
         return id
     }
 
-    /// Takes one out; `nil` where it isn't there any more.
+    /// Removes an observer; `nil` if it is no longer there.
     @inlinable
     package mutating func remove(_ id: ID) -> Observer? { place(of: id).map { entries.remove(at: $0).observer } }
 
-    /// Takes all of them out.
+    /// Removes all observers.
     @inlinable
     package mutating func removeAll() -> [Observer] {
         defer { entries = [] }
@@ -57,7 +57,7 @@ package struct Observers<Observer> {
         return going.map { $0.observer }
     }
 
-    /// One of them; `nil` where it isn't there any more.
+    /// The observer with this number; `nil` if it is no longer there.
     @inlinable
     package subscript(id: ID) -> Observer? {
         get { place(of: id).map { entries[$0].observer } }
@@ -67,13 +67,13 @@ package struct Observers<Observer> {
         }
     }
 
-    /// Changes each of them.
+    /// Changes each observer.
     @inlinable
     package mutating func updateEach(_ body: (inout Observer) -> Void) {
         for place in entries.indices { body(&entries[place].observer) }
     }
 
-    /// Numbers rise, so the place is found by halving.
+    /// A binary search: the numbers ascend.
     @inlinable
     func place(of id: ID) -> Int? {
         var (low, high) = (0, entries.count)

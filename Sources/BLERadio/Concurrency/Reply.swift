@@ -1,6 +1,6 @@
 public import Synchronization
 
-// Inlinable, all of it: each read of a value waits here, and generic code of another module is slow otherwise.
+// Everything here is inlinable: each read of a value waits here, and generic code of another module is slow otherwise.
 
 /// Waits in an `async` function for a result that arrives through a closure.
 ///
@@ -11,9 +11,10 @@ public import Synchronization
 /// - No lock is held while any of the closures runs.
 ///
 /// - Parameters:
-///   - limit: how long to wait, and the error to throw then; `nil`: whatever is waited for has a limit of its own.
+///   - limit: how long to wait, and the error to throw then; `nil` if the work has its own limit.
 ///   - unwanted: what to do with a success that nobody waits for any more: a link that is up must be closed.
-///   - start: begins the work; what it returns undoes it. The result may arrive before `start` has returned.
+///   - start: begins the work and returns the closure that undoes it. The result may arrive before `start` has
+///     returned.
 @inlinable
 package func reply<Success: Sendable>(
     on timeline: any Timeline,
@@ -24,7 +25,8 @@ package func reply<Success: Sendable>(
 ) async throws -> Success {
     let box = ReplyBox<Success, any Error>(unwanted: unwanted)
     return try await withTaskCancellationHandler {
-        // Captured, it makes the closure the actor's: else a wait on the main actor takes two changes of thread more.
+        // Capturing it isolates the closure to the actor: otherwise a wait on the main actor takes two more thread
+        // switches.
         _ = actor
         // Unchecked: the box ensures that there is one result.
         return try await withUnsafeThrowingContinuation { continuation in
@@ -40,12 +42,12 @@ package func reply<Success: Sendable>(
     }
 }
 
-/// The same for clean-up: the caller's cancellation changes nothing.
+/// Waits as `reply` does, but ignores the caller's cancellation: for clean-up.
 ///
 /// - Parameters:
-///   - limit: how long to wait, and the result then; `nil`: whatever is waited for has a limit of its own.
-///   - start: begins the work; what it returns undoes it, and is called where the limit has passed. The result may arrive
-///     before `start` has returned; a second one is ignored.
+///   - limit: how long to wait, and the result then; `nil` if the work has its own limit.
+///   - start: begins the work and returns the closure that undoes it, which is called if the limit passes. The result
+///     may arrive before `start` has returned; a second one is ignored.
 package func undisturbedReply<Success: Sendable>(
     on timeline: any Timeline,
     limit: (duration: Duration, result: Success)? = nil,
@@ -62,7 +64,7 @@ package func undisturbedReply<Success: Sendable>(
     }
 }
 
-/// The one result of one wait; the first one counts.
+/// The result of one wait; the first one counts.
 @usableFromInline
 final class ReplyBox<Success: Sendable, Failure: Error>: Sendable {
     @usableFromInline
@@ -70,14 +72,15 @@ final class ReplyBox<Success: Sendable, Failure: Error>: Sendable {
         @usableFromInline var continuation: UnsafeContinuation<Success, Failure>?
         @usableFromInline var undo: (@Sendable () -> Void)?
         @usableFromInline var timer: RadioActivity?
-        /// What was told instead of a result: the work has to be undone, also when it begins only now.
+        /// The result of a wait that was abandoned: the work must be undone, even if it begins only afterwards.
         @usableFromInline var abandoned: Result<Success, Failure>?
         @usableFromInline var isOver = false
 
         @inlinable init() {}
     }
 
-    // Made in the initializer: a default value is made without specialization, and asks for the metadata of all types in it.
+    // Set in the initializer: a default value is created without specialization, and looks up the metadata of all its
+    // types.
     @usableFromInline let state: Mutex<State>
     @usableFromInline let unwanted: @Sendable (Success) -> Void
 
@@ -87,7 +90,7 @@ final class ReplyBox<Success: Sendable, Failure: Error>: Sendable {
         self.unwanted = unwanted
     }
 
-    /// Begins to wait; the result where it must not: the task may have been cancelled before.
+    /// Begins to wait. Returns the result if there is nothing to wait for: the task may already be cancelled.
     @inlinable
     func begin(_ continuation: UnsafeContinuation<Success, Failure>) -> Result<Success, Failure>? {
         state.withLock { state in

@@ -6,13 +6,13 @@
 package struct TurnOrder {
     package typealias ID = Int
 
-    /// How many have a turn side by side.
+    /// How many may have a turn at the same time.
     package let width: Int
 
-    /// Those who have a turn, and since when; the one who has had it longest first.
+    /// The entries that have a turn, and since when; the longest one first.
     package private(set) var inside: [(id: ID, since: Duration)] = []
 
-    /// Those who wait, the next one first.
+    /// The entries that wait, the next one first.
     package private(set) var waiting: [(id: ID, urgency: Int)] = []
 
     private var lastID: ID = 0
@@ -22,23 +22,23 @@ package struct TurnOrder {
         self.width = width
     }
 
-    /// The one who is to go in now; `nil` where there is no room, or nobody waits.
+    /// The entry that may go in now; `nil` if there is no room or nobody waits.
     package var next: ID? { inside.count < width ? waiting.first?.id : nil }
 
-    /// Whether one has a turn.
+    /// Whether an entry has a turn.
     package func isInside(_ id: ID) -> Bool { inside.contains { $0.id == id } }
 
-    /// Lines up behind all who are as urgent or more.
+    /// Adds an entry behind all that are at least as urgent.
     package mutating func add(urgency: Int = 0) -> ID {
         lastID += 1
-        // Most are no more urgent than the last one.
+        // Most entries are no more urgent than the last one.
         var place = waiting.endIndex
         while place > 0, waiting[place - 1].urgency < urgency { place -= 1 }
         waiting.insert((lastID, urgency), at: place)
         return lastID
     }
 
-    /// Lets the next one in, where there is room.
+    /// Lets the next entry in if there is room.
     package mutating func admit(now: Duration = .zero) -> ID? {
         guard let next else { return nil }
         waiting.removeFirst()
@@ -46,7 +46,7 @@ package struct TurnOrder {
         return next
     }
 
-    /// Takes one out, waiting or inside; again it does nothing.
+    /// Removes an entry that waits or is inside; does nothing if it is gone.
     package mutating func remove(_ id: ID) {
         if let place = inside.firstIndex(where: { $0.id == id }) {
             inside.remove(at: place)

@@ -9,7 +9,7 @@ import Synchronization
 ///   leaves, and may line up again.
 /// - No lock is held while a caller is let in or asked to leave.
 package final class Turns: Sendable {
-    /// For how long one who has a turn is left alone.
+    /// How long a turn lasts at least before another caller may claim it.
     package struct Limit: Sendable {
         let length: Duration
         let timeline: any Timeline
@@ -28,7 +28,7 @@ package final class Turns: Sendable {
     private struct State {
         var order: TurnOrder
         var callers: [TurnOrder.ID: Caller] = [:]
-        /// Rings when the one who has had a turn longest has to make room.
+        /// Fires when the caller with the longest turn has to make room.
         var timer: RadioActivity?
     }
 
@@ -36,8 +36,9 @@ package final class Turns: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - width: how many have a turn side by side.
-    ///   - limit: after how long one makes room for another who waits; `nil`: when it likes.
+    ///   - width: how many may have a turn at the same time.
+    ///   - limit: after how long a caller makes room for one that waits; `nil`: turns last as long as their callers
+    ///     like.
     package init(width: Int = 1, limit: Limit? = nil) {
         self.limit = limit
         state = Mutex(State(order: TurnOrder(width: width)))
@@ -62,22 +63,22 @@ package final class Turns: Sendable {
         return { self.leave(id) }
     }
 
-    /// Waits for one's turn; what is returned ends it.
+    /// Waits for a turn. The returned closure ends it.
     ///
-    /// - Throws: `CancellationError` while it waits.
+    /// - Throws: `CancellationError` if the caller is cancelled while it waits.
     package func enter(on timeline: any Timeline) async throws -> @Sendable () -> Void {
         let leave: @Sendable (@Sendable () -> Void) -> Void = { $0() }
         return try await reply(on: timeline, unwanted: leave) { finish in
-            // One's turn may have come, and be over, before it is known here how to leave.
+            // The turn may come and end before the closure that leaves is known here.
             let turn = Ending<Void>()
             turn.undo(enter { finish(.success { turn.end() }) })
             return { turn.end() }
         }
     }
 
-    /// Waits for one's turn, and runs the closure in it.
+    /// Waits for a turn, and runs the closure in it.
     ///
-    /// - Throws: `CancellationError` while it waits; what the closure throws.
+    /// - Throws: `CancellationError` if the caller is cancelled while it waits; what the closure throws.
     package func run<Output>(on timeline: any Timeline, _ body: () async throws -> Output) async throws -> Output {
         let leave = try await enter(on: timeline)
         defer { leave() }
@@ -93,7 +94,7 @@ package final class Turns: Sendable {
         if caller != nil { admit() }
     }
 
-    /// Lets in those who wait, for as long as there is room.
+    /// Lets waiting callers in as long as there is room.
     private func admit() {
         let now = limit?.timeline.now ?? .zero
         let (admitted, timer) = state.withLock { state -> ([Caller], RadioActivity?) in
@@ -110,7 +111,7 @@ package final class Turns: Sendable {
 
     // MARK: - Making room
 
-    /// Sees to it that the one who has had a turn longest makes room, once it is over.
+    /// Sets the timer that asks the caller with the longest turn to make room.
     private func watch() {
         guard let limit else { return }
         let now = limit.timeline.now

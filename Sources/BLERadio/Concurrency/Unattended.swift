@@ -1,8 +1,8 @@
 /// Begins an activity that runs to its answer even if no caller waits for it, and keeps it until then.
 ///
 /// - Parameters:
-///   - begin: begins it; its answer comes once, perhaps before it returns.
-///   - answer: is called with the answer.
+///   - begin: begins the activity; the answer comes once, perhaps before this returns.
+///   - answer: called with the answer.
 package func unattended<Answer: Sendable>(
     _ begin: (@escaping @Sendable (Answer) -> Void) -> RadioActivity,
     answer: @escaping @Sendable (Answer) -> Void
