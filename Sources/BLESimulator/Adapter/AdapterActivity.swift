@@ -11,7 +11,7 @@ public struct AdapterActivity: Hashable, Sendable {
     /// How many listeners accept links.
     public var listenerCount = 0
 
-    /// The peers that it tries to connect to, in the order of the attempts.
+    /// The peers that it is trying to connect to, in the order of the attempts.
     public var connecting: [BluetoothAddress] = []
 
     /// The peers that it has a link with, in either role, in the order of the links.

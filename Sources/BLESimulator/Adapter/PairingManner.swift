@@ -21,7 +21,7 @@ public enum PairingManner: Hashable, Sendable {
         }
     }
 
-    /// What it insists on.
+    /// The pairing method that it requires.
     var method: PairingMethod? {
         switch self {
         case .justWorks: nil
@@ -33,7 +33,7 @@ public enum PairingManner: Hashable, Sendable {
 }
 
 extension PairingManner: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// What it does, without the passkey.
+    /// The manner, without the passkey.
     public var description: String {
         switch self {
         case .justWorks: "just works"

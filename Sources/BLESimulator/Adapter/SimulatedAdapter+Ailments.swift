@@ -4,16 +4,16 @@ public import BLERadio
 /// What is wrong with an adapter that claims to be on.
 struct AdapterAilment: Sendable {
     enum Kind: Sendable {
-        /// Scans and connects, and hears nobody.
+        /// It scans and connects, but receives no advertisement.
         case deaf
-        /// Answers no command.
+        /// It answers no command.
         case hung
     }
 
     var kind: Kind
-    /// Whether a scan that begins cures it.
+    /// Whether a new scan cures it.
     var isCuredByScan = false
-    /// After how often it was switched off it is well again.
+    /// How often it must be switched off before it works again.
     var powerCycles = 1
 }
 
@@ -76,7 +76,7 @@ extension SimulatedAdapter {
 }
 
 extension AirState {
-    /// Switches an adapter; answers why that couldn't be done.
+    /// Switches an adapter on or off. Returns why that failed, or `nil`.
     fileprivate mutating func setPowered(_ isOn: Bool, _ adapter: AdapterID) -> BLEError? {
         let operation = isOn ? "switch on" : "switch off"
         switch adapters[adapter].state {
@@ -93,12 +93,12 @@ extension AirState {
         return nil
     }
 
-    /// How long an adapter is away that is reset.
+    /// How long an adapter is absent during a reset.
     private static let resetTime = Duration.seconds(1)
 
-    /// Has an adapter go away and come back; answers why that can't be done.
+    /// Unplugs an adapter and plugs it in again later. Returns why that can't be done, or `nil`.
     ///
-    /// - Parameter done: is called when it is back.
+    /// - Parameter done: called when it is back.
     fileprivate mutating func beginReset(of adapter: AdapterID, done: @escaping @Sendable () -> Void) -> BLEError? {
         let former = adapters[adapter].state
         guard former != .absent else { return unavailable(adapter, for: "reset") }
@@ -115,7 +115,7 @@ extension AirState {
         outbox.append(.done(done))
     }
 
-    /// Tells whoever watches an adapter that it doesn't answer.
+    /// Tells the adapter's observers that a command got no answer.
     mutating func leaveUnanswered(_ command: String, by adapter: AdapterID) {
         for observer in adapters[adapter].symptomObservers {
             outbox.append(.symptom(.unanswered(command), observer.events))

@@ -2,7 +2,8 @@ public import BLEProtocol
 public import BLERadio
 
 extension SimulatedAdapter {
-    /// The PHYs of ``AdapterSettings/phys``, and the selected ones: all of them unless a program has selected some.
+    /// Reads the PHYs of ``AdapterSettings/phys``, and the selected ones: all of them unless a program has selected
+    /// some.
     public func readPHYs(
         result: @escaping @Sendable (Result<AdapterPHYs, BLEError>) -> Void
     ) -> RadioActivity {

@@ -2,7 +2,7 @@ public import BLEProtocol
 public import BLERadio
 
 extension SimulatedAdapter {
-    /// Whether a program has made it private.
+    /// Reads whether a program has made the adapter private.
     public func readPrivacy(result: @escaping @Sendable (Result<Bool, BLEError>) -> Void) -> RadioActivity {
         let outcome = core.perform { state -> Result<Bool, BLEError> in
             if state.adapters[id].state == .absent, let error = state.unavailable(id, for: "read privacy") {
@@ -13,8 +13,9 @@ extension SimulatedAdapter {
         return timeline.schedule(after: .zero) { result(outcome) }
     }
 
-    /// Gives it a private address, which it keeps until ``renewPrivateAddress()``. As on Linux it is switched off and
-    /// on for that, unless it has a link or advertises.
+    /// Switches private addresses on or off. The adapter keeps a private address until ``renewPrivateAddress()``. As on
+    /// Linux, the change switches the adapter off and on; it fails with ``BLEError/Code/busy`` if the adapter has a
+    /// link or advertises, unless ``AdapterPrivacy/interrupts`` is true.
     public func setPrivacy(
         _ privacy: AdapterPrivacy,
         result: @escaping @Sendable (Result<Void, BLEError>) -> Void
@@ -23,7 +24,7 @@ extension SimulatedAdapter {
         return timeline.schedule(after: .zero) { result(outcome) }
     }
 
-    /// The address on air: its own, or its present private one.
+    /// The address on air: its own, or its current private one.
     public var addressOnAir: BluetoothAddress { core.perform { $0.addressOnAir(of: id) } }
 
     /// Changes its private address immediately, as such devices do every quarter of an hour; its links stay up, and

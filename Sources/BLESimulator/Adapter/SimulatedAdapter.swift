@@ -28,7 +28,7 @@ public final class SimulatedAdapter: Sendable {
         set { core.perform { $0.adapters[id].settings = newValue } }
     }
 
-    /// What it is doing now. A test asserts that it `isIdle` in the end.
+    /// What it is doing now; a test can assert that it `isIdle` at the end.
     public var activity: AdapterActivity { core.perform { $0.activity(of: id) } }
 
     /// Whether it can be used.
@@ -66,8 +66,9 @@ public final class SimulatedAdapter: Sendable {
 }
 
 extension SimulatedAdapter {
-    /// As a peripheral, requests other connection parameters from a connected central. The central's system grants them
-    /// automatically, as Linux does; the central's program can limit them with its ``ConnectionParameters/Limits``.
+    /// Requests other connection parameters from a connected central, as its peripheral. The central's system grants
+    /// them automatically, as Linux does; the central's program can limit them with its
+    /// ``ConnectionParameters/Limits``.
     ///
     /// - Returns: whether there is such a link.
     @discardableResult
@@ -110,7 +111,7 @@ extension SimulatedAdapter: Radio {
         activity(core.perform { $0.startConnect(to: peer, on: id, parameters: parameters, result: result) })
     }
 
-    /// Compares the octets alone, as Linux does.
+    /// Whether the adapter has a link to a device; compares the octets alone, as Linux does.
     public func hasLink(to peer: BluetoothAddress) -> Bool {
         core.perform { $0.adapters[id].links.keys.contains { $0.rawValue == peer.rawValue } }
     }

@@ -4,7 +4,7 @@ internal import BLERadio
 typealias AdapterID = Int
 typealias ActivityID = UInt64
 
-/// Something that an adapter was asked to do, and the closure that hears of it.
+/// An adapter's activity, and the closure that is told about it.
 struct Activity: Sendable {
     enum Kind: Sendable {
         case observe(@Sendable (AdapterInfo) -> Void)
@@ -19,13 +19,13 @@ struct Activity: Sendable {
     var adapter: AdapterID
     var kind: Kind
 
-    /// Whether it is over but for the delivery of its last event.
+    /// Whether it is over except for the delivery of its last event.
     var isEnding = false
 }
 
-/// Something that a closure or receiver is yet to hear, in the order in which it happened.
+/// An event not yet delivered to its closure or receiver; deliveries keep the order of the events.
 ///
-/// Small, since there is one for each link that has news: what is rare and large stands behind a reference.
+/// It is small, since there is one for each link that has news; rare and large cases are stored indirectly.
 enum Delivery: Sendable {
     indirect case adapter(ActivityID, AdapterInfo)
     indirect case scan(ActivityID, ScanEvent)
@@ -34,17 +34,17 @@ enum Delivery: Sendable {
     indirect case listen(ActivityID, ListenEvent)
     case accepted(ActivityID, LinkEndID)
     indirect case advertise(ActivityID, AdvertiseEvent)
-    /// Whatever has gathered for one end of a link.
+    /// Everything that has gathered for one end of a link.
     case link(LinkEndID)
     case pairingAsks(ActivityID, PairingQuestion)
-    /// The reception, the pairing that it is about, and who answers.
+    /// The reception, its pairing, and the interview that answers.
     indirect case receptionAsks(ActivityID, ActivityID, PairingInterview, PairingQuestion)
     indirect case reception(ActivityID, PairingReceptionEvent)
     indirect case paired(ActivityID, Result<Bond?, BLEError>)
     indirect case encrypted(Result<Void, BLEError>, @Sendable (Result<Void, BLEError>) -> Void)
     indirect case rssi(Int8?, @Sendable (Int8?) -> Void)
     case symptom(AdapterInfo.Symptom, @Sendable (AdapterInfo.Symptom) -> Void)
-    /// What takes time is over.
+    /// A step that takes time is over.
     case done(@Sendable () -> Void)
     indirect case conditions(LinkConditions, @Sendable (LinkConditions) -> Void)
 }

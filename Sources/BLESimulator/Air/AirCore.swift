@@ -2,15 +2,15 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// The air itself: its state behind one lock, one timer for whatever is next, and the deliveries, made one after the
-/// other on the timeline's context with the lock left.
+/// The air itself: its state behind one lock, one timer for the next event, and the deliveries, made one at a time on
+/// the timeline's context without the lock.
 final class AirCore: Sendable {
     private struct Guarded {
         var state: AirState
         var alarm: (due: Duration, timer: RadioActivity)?
         var isDelivering = false
 
-        /// The room of deliveries that were made, to be used again.
+        /// The storage of earlier deliveries, to be reused.
         var spare: [Delivery] = []
     }
 
@@ -22,9 +22,9 @@ final class AirCore: Sendable {
         guarded = Mutex(Guarded(state: AirState(timeline: timeline)))
     }
 
-    /// Changes the state, and sees to it that what follows from the change happens.
+    /// Changes the state, and schedules what follows from the change.
     ///
-    /// Nothing that others own may be released inside: a link deallocated there would take the lock again.
+    /// The closure must not release anything that others own: a link deallocated there would take the lock again.
     func perform<Value: Sendable>(_ body: (inout AirState) -> Value) -> Value {
         let (result, obsolete) = guarded.withLock { guarded in
             guarded.state.now = timeline.now
@@ -35,7 +35,7 @@ final class AirCore: Sendable {
         return result
     }
 
-    /// Sets the timer for what is due next; answers the timer that isn't needed any more.
+    /// Sets the timer for the next event. Returns the timer that is no longer needed.
     private func setAlarm(_ guarded: inout Guarded) -> RadioActivity? {
         guard !guarded.isDelivering, let due = guarded.state.nextDue else { return nil }
         if let alarm = guarded.alarm, alarm.due <= due { return nil }
@@ -44,7 +44,7 @@ final class AirCore: Sendable {
         return guarded.alarm?.timer
     }
 
-    /// Does what is due, and delivers what came of it.
+    /// Does what is due, and delivers the events that result.
     private func wakeUp() {
         var (deliveries, alarm) = guarded.withLock { guarded in
             let alarm = guarded.alarm
@@ -84,7 +84,7 @@ final class AirCore: Sendable {
         case .connectFailed(let id, let error):
             if case .connect(_, let result) = listener(id, isLast: true) { result(.failure(error)) }
         case .connected(let id, let end):
-            // Whoever cancelled in the meantime leaves a link that nobody has: letting go of it closes it.
+            // If the attempt was cancelled meanwhile, nobody owns this link: releasing it closes it.
             let link = SimulatedLink(core: self, id: end)
             if case .connect(_, let result) = listener(id, isLast: true) { result(.success(link)) }
         case .accepted(let id, let end):
@@ -117,7 +117,7 @@ final class AirCore: Sendable {
         }
     }
 
-    /// Who hears of an activity; `nil` when it was cancelled. After the last event the activity is forgotten.
+    /// The closure that an activity reports to; `nil` if it was cancelled. The last event removes the activity.
     private func listener(_ id: ActivityID, isLast: Bool = false) -> Activity.Kind? {
         guarded.withLock { guarded in
             isLast

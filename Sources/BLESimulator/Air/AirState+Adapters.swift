@@ -11,7 +11,7 @@ extension AirState {
         return id
     }
 
-    /// A random static address: C0:DE:…, counted.
+    /// An unused random static address: C0:DE:… and a counter.
     private func unusedAddress(near id: AdapterID) -> BluetoothAddress {
         var number = UInt64(id)
         while true {
@@ -80,7 +80,7 @@ extension AirState {
             guard let link = links[id.link] else { continue }
             end(link, id.role, DisconnectReason(.adapterOff))
             if record.state == .poweredOff {
-                // A host that is switched off in order takes leave of its peers.
+                // A host that switches off properly disconnects its peers.
                 end(link, id.role.opposite, DisconnectReason(.closedByPeer, hciStatus: 0x15))
             } else {
                 refreshSilence(of: link)
@@ -113,7 +113,7 @@ extension AirState {
 }
 
 extension Activity {
-    /// The operation as errors name it.
+    /// The operation's name in errors.
     var operation: String {
         switch kind {
         case .observe: "observe"

@@ -6,17 +6,17 @@ struct Advertisement: Sendable {
     let activity: ActivityID
     /// Whether centrals may connect.
     var isConnectable: Bool
-    /// Where the fields stand on air.
+    /// Where the fields are on air.
     var layout: AdvertisingLayout
-    /// Whether those who scan hear it; one that is not heard can be connected to all the same.
+    /// Whether scanners receive it; centrals can connect even if it is not received.
     var isHeard = true
 
-    /// Whether its next event stands in the agenda. It does only while somebody could hear it.
+    /// Whether its next event is in the agenda. It is only there while somebody could receive it.
     var isScheduled = false
 }
 
 extension AirState {
-    /// What the specification adds to each advertising interval, at most (Vol 6, Part B, 4.4.2.2).
+    /// The longest random delay that the specification adds to each advertising interval (Vol 6, Part B, 4.4.2.2).
     static let advertisingDelay = Duration.milliseconds(10)
 
     mutating func startAdvertisement(
@@ -33,7 +33,7 @@ extension AirState {
             let advertisement = Advertisement(
                 activity: id,
                 isConnectable: request.isConnectable,
-                // A controller without extended advertising.
+                // As a controller without extended advertising would.
                 layout: try request.layout()
             )
             adapters[adapter].advertisements.append(advertisement)
@@ -45,7 +45,7 @@ extension AirState {
         return id
     }
 
-    /// Has an advertisement say something else from its next event on.
+    /// Changes the content of an advertisement from its next event on.
     mutating func changeAdvertisement(
         _ id: ActivityID,
         to request: AdvertiseRequest,
@@ -73,7 +73,7 @@ extension AirState {
         }
     }
 
-    /// Schedules the next events of advertisements that somebody could hear now.
+    /// Schedules the next events of the advertisements that somebody could receive now.
     mutating func wakeAdvertisements(of adapter: AdapterID) {
         for index in adapters[adapter].advertisements.indices {
             let advertisement = adapters[adapter].advertisements[index]
@@ -101,16 +101,16 @@ extension AirState {
         schedule(.advertise(id), at: now + interval + randomDuration(below: Self.advertisingDelay))
     }
 
-    /// The shortest that is asked for: as a controller does that has nothing else to do.
+    /// The shortest requested interval, as an otherwise idle controller uses.
     private func interval(of advertisement: Advertisement, on adapter: AdapterID) -> Duration {
         advertisement.layout.interval.map { .microseconds(625 * Int64($0.lowerBound)) }
             ?? adapters[adapter].settings.advertisingInterval
     }
 
-    /// Whether an advertisement is on air and somebody listens, be it in vain.
+    /// Whether an advertisement is on air and somebody listens, even if out of range.
     ///
-    /// As on Linux, a connectable one is off the air while as many centrals are connected as the controller can have, or its
-    /// links in the other role keep it from having any, and comes back by itself.
+    /// As on Linux, a connectable one is off the air while the controller has all the centrals it can have, or while
+    /// its links as central exclude the peripheral role; it resumes automatically.
     private func isWanted(_ advertisement: Advertisement, of adapter: AdapterID) -> Bool {
         if advertisement.isConnectable {
             guard adapters[adapter].peripheralLinkCount < adapters[adapter].settings.maximumCentrals,

@@ -1,15 +1,15 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// An attempt to connect that waits for its peer's advertising.
+/// An attempt to connect that waits for its peer to advertise.
 struct ConnectAttempt: Sendable {
     let activity: ActivityID
     let adapter: AdapterID
 
-    /// What the central asks for; `nil`: what its settings say.
+    /// What the central requests; `nil`: the timing of its settings.
     let parameters: ConnectionParameters?
 
-    /// The fault plan lets it succeed no earlier.
+    /// The earliest time at which the fault plan lets it succeed.
     var earliest: Duration?
 }
 
@@ -43,7 +43,7 @@ extension AirState {
         if let adapter = activities[id]?.adapter { adapters[adapter].attempts.removeAll { $0 == id } }
     }
 
-    /// Lets the first who wants to connect to an advertiser, and can, do so.
+    /// Connects the first central that wants to connect to an advertiser and can.
     mutating func answerAttempts(to peripheral: AdapterID) {
         let waiting = names(of: peripheral).flatMap { name in (attempts[name] ?? []).map { (name, $0) } }
         for (address, attempt) in waiting {
@@ -51,7 +51,7 @@ extension AirState {
             guard central != peripheral, leads(address, from: central, to: peripheral), hears(central, peripheral),
                 mayBeCentral(central)
             else { continue }
-            // A peer that hasn't yet noticed the end of an earlier link accepts no second one from the same device.
+            // A peer that has not noticed the end of an earlier link accepts no second one from the same device.
             guard adapters[peripheral].links[adapters[central].address] == nil else { continue }
             guard peripheralCount(of: central) < adapters[central].settings.maximumPeripherals else {
                 fail(attempt.activity, .connectionLimitExceeded(adapters[central].name, peer: address))
@@ -80,7 +80,7 @@ extension AirState {
         }
     }
 
-    /// How many links an adapter has as a central.
+    /// The number of links that an adapter has as central.
     private func peripheralCount(of adapter: AdapterID) -> Int {
         adapters[adapter].links.values.count { $0.role == .central }
     }
@@ -117,7 +117,7 @@ extension AirState {
             // As on Linux, the newest listener gets the link and the others see nothing.
             outbox.append(.accepted(listener, LinkEndID(link: link.id, role: .peripheral)))
         } else {
-            // Nobody listens: as on Linux the link stands, and nothing on it is ever answered.
+            // Nobody listens: as on Linux, the link stays up, and nothing on it is ever answered.
             link.peripheral.isOwned = false
         }
         planFaults(on: link)

@@ -1,7 +1,7 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// What an end of a link is to hear, all at once.
+/// Everything to deliver to one end of a link at once.
 struct LinkNews {
     var receiver: any ATTLinkReceiver
     var pdus: ReceivedPDUs
@@ -42,7 +42,7 @@ extension AirState {
         scheduleConnectionEvent(of: link)
     }
 
-    /// Nobody has this end any more: it closes, and what arrives for it is thrown away.
+    /// Nobody owns this end any more: it closes, and what arrives for it is discarded.
     mutating func abandon(_ id: LinkEndID) {
         guard let link = links[id.link], !link[id.role].isStarted else { return }
         link[id.role].isOwned = false
@@ -57,7 +57,7 @@ extension AirState {
 
     // MARK: - Connection events
 
-    /// Schedules the next connection event that carries something, unless it is already.
+    /// Schedules the next connection event that carries something, unless it is already scheduled.
     mutating func scheduleConnectionEvent(of link: LinkRecord) {
         guard !link.isSilent else { return }
         let due = nextConnectionEvent(of: link)
@@ -72,7 +72,7 @@ extension AirState {
         guard now >= link.anchor else { return link.anchor }
         var number = (now - link.anchor).attoseconds / interval.attoseconds + 1
         if link.timing.peripheralLatency > 0, link.peripheral.outgoing.isEmpty, link.peripheral.isOpen {
-            // The peripheral listens only now and then while it has nothing to say.
+            // A peripheral with nothing to send listens only at some events.
             let step = Int128(link.timing.peripheralLatency + 1)
             number = (number + step - 1) / step * step
         }
@@ -108,7 +108,7 @@ extension AirState {
                 if down > 0, let pdu = link.central.outgoing.send(packet: down) {
                     carry(pdu, from: .central, on: link)
                 }
-                // The link may have ended with the PDU before.
+                // The previous PDU may have ended the link.
                 if up > 0, !link.peripheral.outgoing.isEmpty, let pdu = link.peripheral.outgoing.send(packet: up) {
                     carry(pdu, from: .peripheral, on: link)
                 }
@@ -117,7 +117,7 @@ extension AirState {
         for role in LinkRole.allCases { unblock(role, of: link) }
     }
 
-    /// Tells a sender that was refused once half of the buffer is free, as the kernel does.
+    /// Tells a refused sender once half of the buffer is free, as the kernel does.
     private mutating func unblock(_ role: LinkRole, of link: LinkRecord) {
         let end = link[role]
         guard end.isBlocked, end.outgoing.size <= end.sendBufferSize / 2 else { return }
@@ -128,7 +128,7 @@ extension AirState {
 
     // MARK: - Arrival and end
 
-    /// Puts a PDU that has come over the air into the receiver's hands, or near them.
+    /// Puts a PDU that has arrived over the air into the receiver's inbox.
     mutating func receive(_ pdu: [UInt8], at role: LinkRole, of link: LinkRecord) {
         let end = link[role]
         guard end.isOpen, end.isOwned else { return }
@@ -181,7 +181,7 @@ extension AirState {
         outbox.append(.link(LinkEndID(link: link.id, role: role)))
     }
 
-    /// Takes what has gathered for one end; `nil` when there is nothing, or nobody yet to hear it.
+    /// Takes what has gathered for one end; `nil` if there is nothing, or no receiver yet.
     mutating func takeNews(for id: LinkEndID) -> LinkNews? {
         guard let link = links[id.link] else { return nil }
         let end = link[id.role]
@@ -205,7 +205,7 @@ extension AirState {
         return news
     }
 
-    /// One end has heard that the link is over: what it asks of it from now on is nobody's.
+    /// One end has been told that the link is over; its later requests have no effect.
     mutating func finish(_ id: LinkEndID) {
         guard let link = links[id.link] else { return }
         link[id.role].phase = .gone

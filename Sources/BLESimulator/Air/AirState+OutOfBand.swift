@@ -1,7 +1,7 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// Pairing by what devices tell each other by other means than Bluetooth.
+/// Pairing with data that devices exchange by means other than Bluetooth.
 extension AirState {
     mutating func makeOutOfBandData(on adapter: AdapterID) -> Result<OutOfBandData, BLEError> {
         if let error = unavailable(adapter, for: "make out-of-band data") { return .failure(error) }
@@ -21,7 +21,7 @@ extension AirState {
         return key
     }
 
-    /// What comes of a pairing by out-of-band data; `nil` where neither side has been told any.
+    /// The outcome of a pairing with out-of-band data; `nil` if neither side has any.
     func outOfBandOutcome(_ pairing: SimulatedPairing, of central: AdapterID, with peripheral: AdapterID) -> Bool? {
         let reception = reception(on: peripheral)?.reception.outOfBand
         let toPeripheral = reception.flatMap { $0.address == addressOnAir(of: central) ? $0 : nil }

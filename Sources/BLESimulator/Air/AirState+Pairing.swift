@@ -1,38 +1,38 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// One pairing that the central of a link has begun.
+/// A pairing that the central of a link has begun.
 struct SimulatedPairing: Sendable {
     let peer: BluetoothAddress
     let interview: PairingInterview
-    /// What the keys must be good for, where there are some already, which they are to replace.
+    /// The level that the new keys must provide if they replace existing ones.
     var level: LinkSecurity.Level?
     let result: @Sendable (Result<Bond?, BLEError>) -> Void
-    /// What the central was asked, and waits to be answered.
+    /// The question to the central that awaits its answer.
     var question: PairingQuestion?
-    /// The peripheral's part, where its program answers.
+    /// The peripheral's side, if its program answers.
     var far: SimulatedReception?
 }
 
-/// What comes next in a pairing, if nothing else has come before.
+/// The next step of a pairing, unless something else happens first.
 enum PairingStep: Sendable {
-    /// The peer learns what is wanted.
+    /// The peer gets the pairing request.
     case begin
-    /// The person at the peer has typed so many digits of the passkey that the central shows.
+    /// The user of the peer has typed this many digits of the passkey that the central shows.
     case typed(Int)
-    /// Both have what they need, and it fits or not.
+    /// Both sides have what they need; it matches or doesn't.
     case end(PairingFailure?)
-    /// The Security Manager has waited long enough for an answer.
+    /// The Security Manager's timeout has passed.
     case timeOut
 }
 
-/// Pairing, as far as a program sees it: what is asked, in what order and how long it takes. Nothing is enciphered.
+/// Pairing as a program sees it: what is asked, in what order, and how long it takes. Nothing is encrypted.
 extension AirState {
     /// How many connection events the messages of a pairing take.
     static let pairingEvents = 8
     /// Source: Core Specification, Vol 3, Part H, 3.4.
     static let securityManagerTimeout = Duration.seconds(30)
-    /// What a person takes for a digit.
+    /// How long a person takes to type a digit.
     private static let typing = Duration.milliseconds(500)
 
     mutating func startPairing(
@@ -70,7 +70,7 @@ extension AirState {
         }
     }
 
-    /// The central's program has answered; what it says later doesn't count.
+    /// Takes the answer of the central's program; later answers don't count.
     mutating func answer(_ answer: PairingQuestion.Answer, in id: ActivityID) {
         guard let activity = activities[id], !activity.isEnding, case .pair(var pairing) = activity.kind,
             let question = pairing.question, let other = addresses[pairing.peer],
@@ -92,7 +92,7 @@ extension AirState {
         schedule(.pairing(id, end, .end(failure)), at: now + link.timing.connectionInterval * Self.pairingEvents)
     }
 
-    /// The link is over, and what was asked on it.
+    /// Ends the pairings of a link that is over.
     mutating func endPairings(with peer: BluetoothAddress, on adapter: AdapterID) {
         for id in adapters[adapter].pairings {
             guard case .pair(let pairing) = activities[id]?.kind, pairing.peer == peer else { continue }
@@ -105,7 +105,7 @@ extension AirState {
     private mutating func begin(_ id: ActivityID, _ end: LinkEndID, _ pairing: SimulatedPairing, _ link: LinkRecord) {
         guard let other = addresses[pairing.peer], let adapter = activities[id]?.adapter else { return }
         guard pairing.level != nil || adapters[adapter].keys[adapters[other].address] == nil else {
-            // As on Linux: the key that is there is not looked at.
+            // As on Linux: an existing key is not checked.
             stop(id)
             activities[id]?.isEnding = true
             return outbox.append(.paired(id, .success(nil)))
@@ -183,7 +183,7 @@ extension AirState {
         outbox.append(.paired(id, .success(near)))
     }
 
-    /// Has two adapters know each other from now on, also behind private addresses; the bonds of both.
+    /// Makes two adapters know each other, also behind private addresses. Returns the bonds of both.
     private mutating func bonds(_ one: AdapterID, _ other: AdapterID, _ key: SimulatedKey) -> (Bond, Bond) {
         func bond(of adapter: AdapterID, with peer: AdapterID) -> Bond {
             let identity = adapters[peer].address
@@ -201,7 +201,7 @@ extension AirState {
 }
 
 extension SimulatedPairing {
-    /// Why Just Works doesn't do, where it doesn't.
+    /// Why Just Works is not enough; `nil` if it is.
     var failureOfJustWorks: PairingFailure? {
         guard let level, level > .encrypted else { return nil }
         return interview.capability == .noInputNoOutput ? .needsAnswers : .refusedByPeripheral

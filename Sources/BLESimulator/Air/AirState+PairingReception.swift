@@ -1,22 +1,22 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// The peripheral's part in one pairing, where its program answers.
+/// The peripheral's side of a pairing, if its program answers.
 struct SimulatedReception: Sendable {
     /// The peripheral's activity.
     let reception: ActivityID
     let interview: PairingInterview
-    /// What its program was asked, and waits to be answered.
+    /// The question to its program that awaits an answer.
     var question: PairingQuestion?
-    /// What is shown; what was entered or agreed to, by either side.
+    /// The number that is shown, and what each side entered or accepted.
     var shown: UInt32?
     var central: PairingQuestion.Answer?
     var peripheral: PairingQuestion.Answer?
-    /// Why it failed, as the peripheral sees it.
+    /// Why the pairing failed, as the peripheral sees it.
     var failure: PairingFailure?
 }
 
-/// Pairings that the program of the peripheral answers too.
+/// Pairings that the peripheral's program answers too.
 extension AirState {
     mutating func receivePairings(
         _ reception: PairingReception,
@@ -35,7 +35,7 @@ extension AirState {
         return id
     }
 
-    /// Who answers on an adapter.
+    /// The reception that answers pairings on an adapter.
     func reception(on adapter: AdapterID) -> (id: ActivityID, reception: PairingReception)? {
         guard let id = adapters[adapter].receptions.first, let activity = activities[id], !activity.isEnding,
             case .receivePairings(let reception, _) = activity.kind
@@ -43,7 +43,7 @@ extension AirState {
         return (id, reception)
     }
 
-    /// Begins a pairing in which both programs are asked what the specification's table says.
+    /// Begins a pairing in which both programs get the questions of the specification's table.
     mutating func begin(
         _ id: ActivityID,
         _ end: LinkEndID,
@@ -106,7 +106,7 @@ extension AirState {
 
     // MARK: - Answers
 
-    /// The central's program has answered.
+    /// Takes the answer of the central's program.
     mutating func answerAsCentral(
         _ answer: PairingQuestion.Answer,
         to question: PairingQuestion,
@@ -125,7 +125,7 @@ extension AirState {
         settle(id, end, link)
     }
 
-    /// The peripheral's program has answered; what it says later doesn't count.
+    /// Takes the answer of the peripheral's program; later answers don't count.
     mutating func answerAsPeripheral(_ answer: PairingQuestion.Answer, in id: ActivityID) {
         guard let activity = activities[id], !activity.isEnding, case .pair(let pairing) = activity.kind,
             var far = pairing.far, let question = far.question,
@@ -140,7 +140,7 @@ extension AirState {
         settle(id, end, link)
     }
 
-    /// Ends the pairing once both have said what they were asked for, or one has refused.
+    /// Ends the pairing once both have answered, or one has refused.
     private mutating func settle(_ id: ActivityID, _ end: LinkEndID, _ link: LinkRecord) {
         guard case .pair(var pairing) = activities[id]?.kind, let verdict = pairing.verdict else { return }
         pairing.question = nil
@@ -153,7 +153,7 @@ extension AirState {
 }
 
 extension SimulatedPairing {
-    /// How it ends, for each of the two; `nil` while somebody is still asked.
+    /// How the pairing ends for each side; `nil` while an answer is missing.
     fileprivate var verdict: (ofCentral: PairingFailure?, ofPeripheral: PairingFailure?)? {
         guard let far else { return nil }
         if case .refuse(let reason) = far.central { return (reason, .refusedByCentral) }
@@ -168,12 +168,12 @@ extension SimulatedPairing {
 }
 
 extension PairingQuestion {
-    /// Whether the pairing waits for its answer.
+    /// Whether the pairing waits for an answer to it.
     fileprivate var isAwaited: Bool { if case .display = self { false } else { true } }
 }
 
 extension PairingFailure {
-    /// What a peripheral makes of a failure that its central tells.
+    /// How a peripheral sees a failure on its central's side.
     var seenByPeripheral: PairingFailure {
         switch self {
         case .wrongPasskey: .wrongPasskey

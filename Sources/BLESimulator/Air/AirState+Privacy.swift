@@ -1,13 +1,13 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// The key of an adapter's private addresses, and the one that it has now.
+/// The key of an adapter's private addresses, and its current address.
 struct Hiding: Hashable, Sendable {
     let key: SecretKey
     var address: BluetoothAddress
 }
 
-/// Adapters that hide behind private addresses: those whom they have given their key in a pairing know who it is.
+/// Adapters with private addresses: peers that got the adapter's key in a pairing recognise it.
 extension AirState {
     mutating func setPrivacy(_ privacy: AdapterPrivacy, of adapter: AdapterID) -> Result<Void, BLEError> {
         let record = adapters[adapter]
@@ -36,7 +36,7 @@ extension AirState {
         return .success(())
     }
 
-    /// Former addresses lead to the adapter still, for those who have a link by them; nobody hears them.
+    /// Former addresses still lead to the adapter for links that use them, but are no longer on air.
     mutating func renewPrivateAddress(of adapter: AdapterID) {
         guard let key = adapters[adapter].hiding?.key else { return }
         var address = key.privateAddress(timeline.randomBits())
@@ -50,14 +50,14 @@ extension AirState {
         adapters[adapter].hiding?.address ?? adapters[adapter].address
     }
 
-    /// As whom one adapter knows another that it hears: by its identity where it has the key for that.
+    /// The address by which one adapter knows another that it receives: its identity address if it has the key.
     func name(of other: AdapterID, to adapter: AdapterID) -> BluetoothAddress {
         guard let hiding = adapters[other].hiding else { return adapters[other].address }
         let identity = adapters[other].address
         return adapters[adapter].identityKeys[identity] == hiding.key ? identity : hiding.address
     }
 
-    /// The addresses by which an adapter may be waited for now.
+    /// The addresses under which others may wait for an adapter now.
     func names(of other: AdapterID) -> [BluetoothAddress] {
         let (identity, onAir) = (adapters[other].address, addressOnAir(of: other))
         return identity == onAir ? [identity] : [identity, onAir]
@@ -68,7 +68,7 @@ extension AirState {
         peer == addressOnAir(of: other) || peer == name(of: other, to: adapter)
     }
 
-    /// The end of a link that an adapter has with a device, by whichever of its addresses.
+    /// An adapter's end of its link with a device, by any of the device's addresses.
     func link(of adapter: AdapterID, with peer: BluetoothAddress) -> LinkEndID? {
         addresses[peer].flatMap { adapters[adapter].links[adapters[$0].address] }
     }

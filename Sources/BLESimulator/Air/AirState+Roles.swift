@@ -3,7 +3,7 @@ internal import BLERadio
 
 /// Adapters that can't be central and peripheral at once: see ``AdapterSettings/combinesRoles``.
 extension AirState {
-    /// Whether an adapter may connect to somebody now.
+    /// Whether an adapter may connect as a central now.
     func mayBeCentral(_ adapter: AdapterID) -> Bool {
         adapters[adapter].settings.combinesRoles || adapters[adapter].peripheralLinkCount == 0
     }
@@ -13,7 +13,7 @@ extension AirState {
         adapters[adapter].settings.combinesRoles || peers(of: adapter, as: .central).isEmpty
     }
 
-    /// Why an adapter connects to nobody; `nil` where it does.
+    /// Why an adapter can't connect as a central; `nil` if it can.
     func connectObstacle(of adapter: AdapterID) -> BLEError? {
         guard adapters[adapter].state == .poweredOn, !mayBeCentral(adapter) else { return nil }
         return .rolesExclude(adapter: adapters[adapter].name, centrals: peers(of: adapter, as: .peripheral))

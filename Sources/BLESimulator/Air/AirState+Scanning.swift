@@ -7,13 +7,13 @@ struct ScanRecord: Sendable {
     let adapter: AdapterID
     let request: ScanRequest
 
-    /// When each device was last reported; only where duplicates aren't wanted.
+    /// When each device was last reported; used only if duplicates are not wanted.
     var reported: [BluetoothAddress: Duration] = [:]
 }
 
 extension AirState {
-    /// How long a device that was reported isn't reported again when duplicates aren't wanted. On Linux the
-    /// controller's filter is cleared when the kernel's discovery ends, after 10.24 s.
+    /// How long a reported device is not reported again if duplicates are not wanted. On Linux the controller's filter
+    /// is cleared when the kernel's discovery ends, after 10.24 s.
     static let duplicateWindow = Duration.milliseconds(10_240)
 
     mutating func startScan(
@@ -38,13 +38,13 @@ extension AirState {
         return id
     }
 
-    /// Has an advertising event heard by those who scan.
+    /// Delivers an advertising event to the scans that receive it.
     mutating func hear(_ advertisement: Advertisement, from advertiser: AdapterID) {
         for index in scans.indices where scans[index].adapter != advertiser {
             let scan = scans[index]
             let address = name(of: advertiser, to: scan.adapter)
             guard hears(scan.adapter, advertiser), isNews(address, toScan: index) else { continue }
-            // Linux holds an advertisement back until its scan response is there, and reports both as one.
+            // Linux holds an advertisement back until its scan response arrives, and reports both as one.
             let response = scan.request.isActive ? advertisement.layout.scanResponse.bytes : []
             let report = AdvertisingReport(
                 address: address,
@@ -61,7 +61,7 @@ extension AirState {
         }
     }
 
-    /// Whether one advertising event gets from one adapter to another.
+    /// Whether an adapter receives one advertising event of another.
     mutating func hears(_ listener: AdapterID, _ advertiser: AdapterID) -> Bool {
         let timeline = timeline
         return adapters[listener].ailment == nil && signal(listener, advertiser).isInRange

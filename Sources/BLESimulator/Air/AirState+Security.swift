@@ -1,10 +1,10 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// Pairing and encryption, as far as a program sees them: which device has whose key, and when a link is encrypted.
-/// Nothing is actually encrypted.
+/// Pairing and encryption as a program sees them: which device has whose key, and when a link is encrypted. Nothing is
+/// actually encrypted.
 extension AirState {
-    /// How many connection events the messages take that start the encryption.
+    /// How many connection events the start of encryption takes.
     private static let encryptionEvents = 3
 
     typealias Encrypted = @Sendable (Result<Void, BLEError>) -> Void
@@ -19,7 +19,7 @@ extension AirState {
         }
     }
 
-    /// Forgets a key and drops the link; whether there was one.
+    /// Removes a key and drops the link. Returns whether there was a key.
     mutating func unpair(_ peer: BluetoothAddress, on adapter: AdapterID) -> Bool {
         guard adapters[adapter].keys.removeValue(forKey: peer) != nil else { return false }
         adapters[adapter].identityKeys[peer] = nil
@@ -35,7 +35,7 @@ extension AirState {
         }
         guard !security(of: id).isEncrypted else { return outbox.append(.encrypted(.success(()), result)) }
         if id.role == .peripheral, !haveKey(link.central.adapter, link.peripheral.adapter) {
-            // A Security Request, which the central answers by pairing; nobody has asked its program for that.
+            // A Security Request, which the central answers by pairing, without asking its program.
             let peer = link.central.peer
             link.central.encryptionFailures.append(.wishRefused(of: peer))
             queueDelivery(to: .central, of: link)
@@ -50,7 +50,7 @@ extension AirState {
     mutating func runEncryption(_ id: LinkEndID) {
         guard let link = links[id.link], !link.encryptions.isEmpty, !link.isSilent else { return }
         guard haveKey(link.central.adapter, link.peripheral.adapter) else {
-            // As on Linux: a link that can't be encrypted with the bond's key is dropped, and why is told.
+            // As on Linux: a link that can't be encrypted with the bond's key is dropped, and the reason is reported.
             let isMissing = adapters[link.peripheral.adapter].keys[adapters[link.central.adapter].address] == nil
             let reason =
                 isMissing
@@ -68,7 +68,7 @@ extension AirState {
         link.encryptions = []
     }
 
-    /// Takes note of how a link is protected from now on.
+    /// Sets the protection of a link, and tells its observers.
     mutating func set(_ security: LinkSecurity, of link: LinkRecord) {
         guard link.security != security else { return }
         link.security = security
@@ -96,14 +96,14 @@ extension AirState {
 
 /// A key that two simulated adapters share. Printing, interpolating or dumping it shows nothing of the key.
 struct SimulatedKey: Hashable, Sendable {
-    /// What every simulated key begins with, so that one is known wherever it is printed.
+    /// The beginning of every simulated key: shows where one has been printed.
     static let mark: UInt64 = 0x5EC2_E74B_1E55_7A0D
 
     private let halves: [UInt64]
-    /// Whether somebody made sure that nobody stood between the two.
+    /// Whether the pairing was protected against a man in the middle.
     let isAuthenticated: Bool
 
-    /// Makes one of random bits.
+    /// Makes a key from random bits.
     init(_ random: UInt64, isAuthenticated: Bool) {
         halves = [Self.mark, random]
         self.isAuthenticated = isAuthenticated
@@ -115,7 +115,7 @@ struct SimulatedKey: Hashable, Sendable {
         isAuthenticated = key.isAuthenticated
     }
 
-    /// Of the kind that LE Secure Connections makes.
+    /// The key as LE Secure Connections would make it.
     var encryptionKey: Bond.EncryptionKey {
         Bond.EncryptionKey(
             kind: isAuthenticated ? 3 : 2,
@@ -135,11 +135,11 @@ struct SimulatedKey: Hashable, Sendable {
 }
 
 extension SimulatedKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Without the key.
+    /// Shows nothing of the key.
     var description: String { "<key>" }
-    /// Without the key.
+    /// Shows nothing of the key.
     var debugDescription: String { description }
-    /// Without the key.
+    /// Shows nothing of the key.
     var customMirror: Mirror { Mirror(self, children: []) }
 }
 
@@ -174,7 +174,7 @@ extension BLEError {
         )
     }
 
-    /// What a peripheral is told of a pairing that a central has begun.
+    /// The error that a peripheral gets for a failed pairing that a central has begun.
     static func pairingFailed(as failure: PairingFailure, by central: BluetoothAddress) -> BLEError {
         var error = BLEError(
             .securityFailed,
@@ -191,7 +191,7 @@ extension BLEError {
         return error
     }
 
-    /// The keys of the two devices don't fit.
+    /// The keys of the two devices don't match.
     fileprivate static func keysDoNotFit(_ peer: BluetoothAddress, _ reason: DisconnectReason) -> BLEError {
         var error = notEncrypted(peer)
         error.cause =

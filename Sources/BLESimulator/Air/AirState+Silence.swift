@@ -2,7 +2,7 @@ internal import BLEProtocol
 internal import BLERadio
 
 extension AirState {
-    /// Sees whether the two ends of a link hear each other, after something changed that matters to it.
+    /// Checks whether the two ends of a link still receive each other, after a change that may affect it.
     mutating func refreshSilence(of link: LinkRecord) {
         let (central, peripheral) = (link.central, link.peripheral)
         guard !central.isOver || !peripheral.isOver else { return }

@@ -1,10 +1,10 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// Everything that is known about an air. Confined to the lock of ``AirCore``; what others are to hear of it gathers
-/// in ``outbox`` and is delivered after the lock is left.
+/// The whole state of an air. Confined to the lock of ``AirCore``; events for others gather in ``outbox`` and are
+/// delivered after the lock is released.
 struct AirState {
-    /// What is to happen at a time.
+    /// What happens at a scheduled time.
     enum Entry: Sendable {
         case advertise(ActivityID)
         case connectionEvent(LinkID)
@@ -17,7 +17,7 @@ struct AirState {
 
     let timeline: any Timeline
 
-    /// The time of the step that is being taken.
+    /// The time of the current step.
     var now = Duration.zero { didSet { stepTime = nil } }
 
     var adapters: [AdapterRecord] = []
@@ -30,15 +30,15 @@ struct AirState {
     var faults = FaultRules()
     var trace = TraceBuffer()
 
-    /// Who scans, in the order of their start.
+    /// The scans, in the order of their start.
     var scans: [ScanRecord] = []
 
-    /// Attempts to connect, by the address that they wait for, in the order of their start.
+    /// The attempts to connect, by the address that they wait for, in the order of their start.
     var attempts: [BluetoothAddress: [ConnectAttempt]] = [:]
 
     private var agenda = Agenda<Entry>()
 
-    /// What was due when it was entered: it needs no place in the agenda.
+    /// Entries that were due when they were scheduled: they need no place in the agenda.
     private var dueNow: [(due: Duration, entry: Entry)] = []
     private var stepTime: ReceptionTime?
     var outbox: [Delivery] = []
@@ -51,15 +51,15 @@ struct AirState {
 
     // MARK: - Time
 
-    /// When there is something to do next.
+    /// When the next step is due.
     var nextDue: Duration? { outbox.isEmpty && dueNow.isEmpty ? agenda.earliest : now }
 
-    /// Enters what is to happen at a time; at once when that has come.
+    /// Schedules an entry; one that is already due runs in the next step.
     mutating func schedule(_ entry: Entry, at due: Duration) {
         if due <= now { dueNow.append((due, entry)) } else { agenda.insert(entry, due: due) }
     }
 
-    /// Does what is due: first what has waited for its time, then what was due when it was entered.
+    /// Runs the entries that are due: first those of the agenda, then those that were due when they were scheduled.
     mutating func runDueEntries() {
         let entered = dueNow
         dueNow = []
@@ -79,7 +79,7 @@ struct AirState {
         }
     }
 
-    /// The date of the step that is being taken.
+    /// The wall time of the current step.
     mutating func wallTime() -> ReceptionTime {
         if let stepTime { return stepTime }
         let time = timeline.wallTime
@@ -96,7 +96,7 @@ struct AirState {
         return id
     }
 
-    /// Ends an activity with a last event. What it was doing stops now; the closure goes with the delivery.
+    /// Ends an activity with a last event. Its work stops now; the delivery takes the closure.
     mutating func fail(_ id: ActivityID, _ error: BLEError) {
         guard let activity = stop(id) else { return }
         activities[id]?.isEnding = true
@@ -117,7 +117,7 @@ struct AirState {
         return activities.removeValue(forKey: id)
     }
 
-    /// Takes an activity off the air; answers it if it was still going on.
+    /// Takes an activity off the air. Returns it if it was still under way.
     @discardableResult
     mutating func stop(_ id: ActivityID) -> Activity? {
         guard let activity = activities[id], !activity.isEnding else { return nil }
@@ -135,7 +135,7 @@ struct AirState {
 
     // MARK: - Signals
 
-    /// How well two adapters hear each other now, faults considered.
+    /// The signal strength between two adapters now, including faults.
     func signal(_ a: AdapterID, _ b: AdapterID) -> SignalStrength {
         if faults.hasOutage(a, b) { return .outOfRange }
         return signals.isEmpty ? defaultSignal : signals[AdapterPair(a, b)] ?? defaultSignal
@@ -145,7 +145,7 @@ struct AirState {
         signal(a, b).measurement { timeline.randomBits() }
     }
 
-    /// A duration from zero to the one given, by chance.
+    /// A random duration from zero to the given one.
     func randomDuration(below limit: Duration) -> Duration {
         guard limit > .zero else { return .zero }
         let part = Double(timeline.randomBits() >> 11) / Double(1 << 53)
@@ -153,7 +153,7 @@ struct AirState {
     }
 }
 
-/// Two adapters, in no order.
+/// An unordered pair of adapters.
 struct AdapterPair: Hashable, Sendable {
     let low: AdapterID
     let high: AdapterID
@@ -169,36 +169,36 @@ struct AdapterRecord: Sendable {
     let name: String
     let address: BluetoothAddress
     var state = AdapterInfo.State.poweredOn
-    /// Whether it was switched off through the radio, not by the test's switches.
+    /// Whether it was switched off through the radio, not by the test's controls.
     var isSwitchedOffHere = false
     var settings: AdapterSettings
     /// What a program has selected; `nil`: nothing yet.
     var selectedPHYs: AdapterPHYs.Selection?
 
-    /// In the order of their start.
+    /// The activities of each kind, in the order of their start.
     var observers: [ActivityID] = []
     var listeners: [ActivityID] = []
     var advertisements: [Advertisement] = []
     var attempts: [ActivityID] = []
     var pairings: [ActivityID] = []
-    /// Who answers the pairings of centrals.
+    /// The receptions that answer the pairings of centrals.
     var receptions: [ActivityID] = []
 
-    /// The links that haven't ended on this side, by the peers' identities.
+    /// The links that have not ended on this side, by the peers' identities.
     var links: [BluetoothAddress: LinkEndID] = [:]
     var peripheralLinkCount = 0
 
-    /// What is wrong with it though it is on.
+    /// Its ailment while it is on.
     var ailment: AdapterAilment?
     var symptomObservers: [(id: UInt64, events: @Sendable (AdapterInfo.Symptom) -> Void)] = []
 
-    /// The keys that it has of others, by their identities; lost when it is unplugged, as the kernel's are.
+    /// The keys that it has for others, by their identities; lost when it is unplugged, as the kernel's are.
     var keys: [BluetoothAddress: SimulatedKey] = [:]
-    /// By which it knows others behind their private addresses.
+    /// The keys with which it recognises others behind private addresses.
     var identityKeys: [BluetoothAddress: SecretKey] = [:]
-    /// What it has told out of band last.
+    /// The out-of-band data that it made last.
     var outOfBand: OutOfBandData?
-    /// Behind what it hides itself; `nil`: it doesn't.
+    /// Its key and private address; `nil`: it uses its own address.
     var hiding: Hiding?
 
     var info: AdapterInfo { AdapterInfo(name: name, address: state == .absent ? nil : address, state: state) }

@@ -2,7 +2,7 @@ internal import BLEProtocol
 internal import BLERadio
 
 extension BLEError {
-    /// An operation on an adapter that isn't ready; `nil` when it is.
+    /// The error of an operation on an adapter that is not ready; `nil` if it is ready.
     init?(unavailable state: AdapterInfo.State, adapter: String, operation: String, peer: BluetoothAddress?) {
         let object = peer.map { "\($0)" } ?? adapter
         switch state {

@@ -68,7 +68,7 @@ public final class SimulatedAir: Sendable {
         }
     }
 
-    /// The present signal strength between two adapters, including faults.
+    /// The current signal strength between two adapters, including faults.
     public func signal(between first: SimulatedAdapter, and second: SimulatedAdapter) -> SignalStrength {
         core.perform { $0.signal(first.id, second.id) }
     }
@@ -100,7 +100,7 @@ public final class SimulatedAir: Sendable {
     /// The events on the air, oldest first: links made, PDUs, ends. Set ``traceCapacity`` first.
     public var trace: [AirRecord] { core.perform { $0.trace.records } }
 
-    /// Has each record told as it is made; the closure must not block, nor ask anything of the air.
+    /// Calls the closure with each record as it is made; it must not block or call the air.
     package func observeTrace(_ observer: (@Sendable (AirRecord) -> Void)?) {
         core.perform { $0.trace.observer = observer }
     }
