@@ -2,7 +2,7 @@ internal import BLEProtocol
 internal import BLERadio
 internal import CLibrary
 
-/// What the fault plan does at a time of its own.
+/// What the fault plan does at a scheduled time.
 enum FaultTimer: Sendable {
     case dropLink(FaultID, LinkID)
     case loseUnestablished(LinkID)
@@ -12,7 +12,7 @@ enum FaultTimer: Sendable {
     case heldTooLong(LinkID, number: UInt64)
 }
 
-/// A PDU that waits until others have passed it.
+/// A PDU that is held back until others have overtaken it.
 struct HeldPDU {
     let pdu: [UInt8]
     let receiver: LinkRole
@@ -45,7 +45,7 @@ extension AirState {
         return faults.removeAll()
     }
 
-    /// Sees what the plan has for a new link.
+    /// Applies the fault plan to a new link.
     mutating func planFaults(on link: LinkRecord) {
         for rule in faults.rules { plan(rule.id, on: link) }
     }
@@ -107,7 +107,7 @@ extension AirState {
 
     // MARK: - PDUs
 
-    /// Takes one PDU over the air, unless the fault plan has something against it.
+    /// Carries one PDU over the air, as far as the fault plan lets it.
     mutating func carry(_ pdu: [UInt8], from role: LinkRole, on link: LinkRecord) {
         guard !link[role].isOver else { return }
         if link.isUnestablished { return note(link, .pdu(pdu, from: role, fate: .swallowed)) }
@@ -150,7 +150,7 @@ extension AirState {
         return pdu
     }
 
-    /// Lets a PDU arrive, then those that waited for it, and then drops the link if it was the last that may.
+    /// Delivers a PDU, then those held back behind it, and then drops the link if the fault plan allows no further PDU.
     private mutating func deliver(_ pdu: [UInt8], from role: LinkRole, on link: LinkRecord, fate: AirRecord.Fate) {
         guard !link[role.opposite].isOver else { return }
         note(link, .pdu(pdu, from: role, fate: fate))

@@ -44,7 +44,7 @@ public struct Fault: Sendable {
     let action: Action
     private(set) var limit: Int?
     private(set) var skipped = 0
-    /// Is told when it strikes.
+    /// Notes that the fault has struck.
     private(set) var mark: StrikeMark?
 
     private init(_ action: Action, limit: Int? = nil) {
@@ -66,14 +66,14 @@ public struct Fault: Sendable {
         return copy
     }
 
-    /// The same fault, but it says so when it strikes.
+    /// The same fault, but the mark notes when it strikes.
     func marking(_ mark: StrikeMark) -> Fault {
         var copy = self
         copy.mark = mark
         return copy
     }
 
-    /// The same fault, but it skips the first occasions.
+    /// The same fault, but it skips this many occasions first.
     public func skipping(_ count: Int) -> Fault {
         var copy = self
         copy.skipped = max(count, 0)
@@ -84,7 +84,7 @@ public struct Fault: Sendable {
 // MARK: - Links that end
 
 extension Fault {
-    /// Drops the link when this many of these PDUs have arrived on it; 0: as soon as it is up. Strikes once.
+    /// Drops the link when this many matching PDUs have arrived on it; 0: as soon as it is up. Strikes once.
     ///
     /// Both sides get the reason. PDUs that arrived before are delivered first.
     public static func dropLink(
@@ -95,7 +95,7 @@ extension Fault {
         Fault(.dropLinkAfterPDUs(max(count, 0), pdus, DisconnectReason(onAir: reason)), limit: 1)
     }
 
-    /// Drops the link when such a PDU is sent, before it arrives. Strikes once.
+    /// Drops the link when a matching PDU is sent, before it arrives. Strikes once.
     public static func dropLink(
         insteadOf pdus: PDUFilter,
         reason: DisconnectReason.Kind = .supervisionTimeout
@@ -111,7 +111,7 @@ extension Fault {
         Fault(.dropLinkAfterTime(time, DisconnectReason(onAir: reason)), limit: 1)
     }
 
-    /// Drops links at random, each after this time on average. Strikes always.
+    /// Drops links at random, each after this time on average. Strikes every time.
     public static func loseLinks(
         every mean: Duration,
         reason: DisconnectReason.Kind = .supervisionTimeout
@@ -119,26 +119,26 @@ extension Fault {
         Fault(.loseLinks(mean: max(mean, .nanoseconds(1)), DisconnectReason(onAir: reason)))
     }
 
-    /// Links that are made and never established: the central has one, nothing arrives on it, and after six connection
-    /// intervals it ends with ``DisconnectReason/Kind/failedToEstablish`` (Core Specification, Vol 6, Part B, 4.5). Strikes
-    /// always.
+    /// Makes links that are never established: the central gets one, nothing arrives on it, and after six connection
+    /// intervals it ends with ``DisconnectReason/Kind/failedToEstablish`` (Core Specification, Vol 6, Part B, 4.5).
+    /// Strikes every time.
     ///
     /// ```swift
     /// air.faults.add(.neverEstablish(3, of: 4))    // every fourth link carries something
     /// ```
     ///
     /// - Parameters:
-    ///   - count: how many of each `total` links, the first ones.
+    ///   - count: how many links of each `total`; the first ones are affected.
     ///   - total: the number of links after which the count restarts.
     public static func neverEstablish(_ count: Int = 1, of total: Int = 1) -> Fault {
         Fault(.neverEstablish(max(count, 0), of: max(total, 1)))
     }
 
     /// Puts the peers out of range of each other: no reports, no connections, and links fall silent, until the
-    /// supervision timeout ends them or the time is over. Begins this long after the fault is added; strikes once.
+    /// supervision timeout ends them or the duration is over. Strikes once.
     ///
     /// - Parameters:
-    ///   - delay: the time from now until it begins.
+    ///   - delay: the time from when the fault is added until it begins.
     ///   - duration: how long it lasts; `nil`: until the fault is removed.
     public static func outOfRange(after delay: Duration = .zero, lasting duration: Duration? = nil) -> Fault {
         Fault(.outOfRange(after: delay, lasting: duration), limit: 1)
@@ -152,7 +152,8 @@ extension Fault {
     ///
     /// - Parameters:
     ///   - count: how many.
-    ///   - reason: why; ``DisconnectReason/Kind/failedToEstablish`` is the commonest failure on air, and worth a retry.
+    ///   - reason: why; ``DisconnectReason/Kind/failedToEstablish`` is the most common failure on air, and worth a
+    ///     retry.
     public static func refuseConnections(
         _ count: Int = 1,
         reason: DisconnectReason.Kind = .failedToEstablish
@@ -160,10 +161,10 @@ extension Fault {
         Fault(.connection(.refuse(reason)), limit: max(count, 0))
     }
 
-    /// The peer advertises but never answers an attempt to connect. Strikes always.
+    /// The peer advertises but never answers an attempt to connect. Strikes every time.
     public static let ignoreConnections = Fault(.connection(.ignore))
 
-    /// Makes attempts to connect take this much longer. Strikes always.
+    /// Makes attempts to connect take this much longer. Strikes every time.
     public static func delayConnections(by delay: Duration) -> Fault {
         Fault(.connection(.delay(delay)))
     }
@@ -177,44 +178,45 @@ extension Fault {
 // MARK: - PDUs
 
 extension Fault {
-    /// Loses such PDUs, like a peer that never answers. Strikes always.
+    /// Loses matching PDUs, like a peer that never answers. Strikes every time.
     public static func swallow(_ pdus: PDUFilter) -> Fault { Fault(.pdu(pdus, .swallow)) }
 
-    /// Drops such PDUs at the receiver like a full receive queue, which reports how many. Strikes always.
+    /// Drops matching PDUs at the receiver, like a full receive queue, and reports how many. Strikes every time.
     public static func overflow(_ pdus: PDUFilter) -> Fault { Fault(.pdu(pdus, .overflow)) }
 
-    /// Delivers such PDUs several times. Strikes always.
+    /// Delivers matching PDUs several times. Strikes every time.
     public static func duplicate(_ pdus: PDUFilter, copies: Int = 1) -> Fault {
         Fault(.pdu(pdus, .duplicate(max(copies, 0))))
     }
 
-    /// Delivers such PDUs later; PDUs sent after them overtake them. Strikes always.
+    /// Delivers matching PDUs later; PDUs sent after them overtake them. Strikes every time.
     public static func delay(_ pdus: PDUFilter, by delay: Duration) -> Fault {
         Fault(.pdu(pdus, .delay(delay)))
     }
 
-    /// Holds such a PDU back until others, sent after it in the same direction, have arrived, at most for `limit`.
-    /// Strikes always.
+    /// Holds each matching PDU back until `count` others, sent after it in the same direction, have arrived, for at
+    /// most `limit`. Strikes every time.
     public static func hold(_ pdus: PDUFilter, behind count: Int, atMost limit: Duration = .seconds(1)) -> Fault {
         Fault(.pdu(pdus, .hold(behind: max(count, 1), atMost: limit)))
     }
 
-    /// Replaces such PDUs by other octets. Strikes always.
+    /// Replaces matching PDUs with other octets. Strikes every time.
     public static func replace(_ pdus: PDUFilter, with octets: [UInt8]) -> Fault {
         replace(pdus) { _ in octets }
     }
 
-    /// Changes such PDUs. The closure gets the octets, opcode first; it must not block or call the air. Strikes always.
+    /// Changes matching PDUs. The closure gets the octets, opcode first; it must not block or call the air. Strikes
+    /// every time.
     public static func replace(_ pdus: PDUFilter, by change: @escaping @Sendable ([UInt8]) -> [UInt8]) -> Fault {
         Fault(.pdu(pdus, .replace(change)))
     }
 
-    /// Flips one random bit of such PDUs. Strikes always.
+    /// Flips one random bit of each matching PDU. Strikes every time.
     public static func corrupt(_ pdus: PDUFilter) -> Fault { Fault(.pdu(pdus, .corrupt)) }
 }
 
 extension DisconnectReason {
-    /// A reason with the HCI status that a radio gives with it (Core Specification, Vol 1, Part F).
+    /// A reason with the HCI status that a radio reports for it (Core Specification, Vol 1, Part F).
     init(onAir kind: Kind) {
         let status: UInt8? =
             switch kind {

@@ -29,7 +29,7 @@ public struct FaultPlan: Sendable {
         add(fault, .pair(AdapterPair(first.id, second.id)))
     }
 
-    /// Removes a fault. PDUs that it holds back stay held until their time.
+    /// Removes a fault. PDUs that it holds back are delivered as planned.
     public func remove(_ fault: FaultID) { _ = core.perform { $0.removeFault(fault) } }
 
     /// Removes all faults.
@@ -43,7 +43,7 @@ public struct FaultPlan: Sendable {
     }
 }
 
-/// Whom a fault concerns.
+/// The adapters that a fault applies to.
 enum FaultScope: Hashable, Sendable {
     case everywhere
     case adapter(AdapterID)

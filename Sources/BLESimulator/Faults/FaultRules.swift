@@ -11,11 +11,11 @@ struct FaultRules: Sendable {
         var toSkip: Int
         var strikes = 0
         var isOutage = false
-        /// The links that a rule has counted which strikes some of several.
+        /// The number of links counted by a rule that strikes only some of them.
         var links = 0
     }
 
-    /// What becomes of an attempt to connect.
+    /// The outcome of an attempt to connect.
     enum ConnectionFate: Sendable {
         case accepted
         case refused(DisconnectReason.Kind)
@@ -60,7 +60,7 @@ struct FaultRules: Sendable {
 
     func strikes(of id: FaultID) -> Int { rule(id)?.strikes ?? 0 }
 
-    /// Whether the rule strikes on this occasion; counts it.
+    /// Counts an occasion. Returns whether the rule strikes on it.
     mutating func strike(_ id: FaultID) -> Bool {
         guard let index = rules.firstIndex(where: { $0.id == id }) else { return false }
         return strike(at: index)
@@ -80,7 +80,7 @@ struct FaultRules: Sendable {
 
     // MARK: - Occasions
 
-    /// Whether the link that was just made is one of those that are never established; counts it.
+    /// Counts a new link. Returns whether it is one that is never established.
     mutating func loses(aLinkBy id: FaultID) -> Bool {
         guard let index = rules.firstIndex(where: { $0.id == id }),
             case .neverEstablish(let count, let total) = rules[index].action
@@ -89,7 +89,7 @@ struct FaultRules: Sendable {
         return rules[index].links % total < count && strike(at: index)
     }
 
-    /// What the first rule that is for a PDU, and strikes, does to it.
+    /// What the first rule that matches a PDU, and strikes, does to it.
     mutating func fault(for pdu: [UInt8], from role: LinkRole, between a: AdapterID, and b: AdapterID)
         -> Fault.PDUFault?
     {

@@ -26,7 +26,7 @@ extension AirState {
         return link.conditionObservers.remove(at: place).events
     }
 
-    /// Gives a link another timing from its next connection event on.
+    /// Changes the timing of a link from its next connection event on.
     mutating func request(_ parameters: ConnectionParameters, of id: LinkEndID) {
         guard let link = links[id.link], link[id.role].isOpen else { return }
         let former = link.timing
@@ -38,7 +38,7 @@ extension AirState {
         }
     }
 
-    /// As a peripheral, asks a central for other parameters.
+    /// Requests other parameters from a central, as its peripheral.
     mutating func request(_ parameters: ConnectionParameters, from peripheral: AdapterID, to central: AdapterID) -> Bool
     {
         guard let id = adapters[peripheral].links[adapters[central].address], id.role == .peripheral else {

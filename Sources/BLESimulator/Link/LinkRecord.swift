@@ -24,44 +24,44 @@ struct LinkEndID: Hashable, Sendable {
 final class LinkRecord {
     let id: LinkID
     var timing: LinkTiming
-    /// When a connection event took place, or the first one will.
+    /// The time of a past connection event, or of the first one.
     var anchor: Duration
     let maximumPDUSize: Int
 
     let central: LinkEnd
     let peripheral: LinkEnd
 
-    /// When the connection event comes for which an entry stands in the agenda.
+    /// The time of the connection event that is in the agenda.
     var eventDue: Duration?
 
-    /// How it is protected, as its two ends have brought about.
+    /// The protection that the two ends have established.
     var security = LinkSecurity.none
 
-    /// Who hears that this has changed.
+    /// The observers of changes of the protection.
     var securityObservers = Observers<@Sendable () -> Void>()
 
-    /// Who waits for it to be encrypted.
+    /// The callers that wait for the link to be encrypted.
     var encryptions: [AirState.Encrypted] = []
 
-    /// Who hears of each change of the timing.
+    /// The observers of changes of the timing.
     var conditionObservers: [(id: UInt64, role: LinkRole, events: @Sendable (LinkConditions) -> Void)] = []
 
-    /// Whether nothing is heard: out of range, or one side is gone.
+    /// Whether nothing arrives: out of range, or one side is gone.
     var isSilent = false
 
-    /// Whether nothing is ever heard on it, as the fault plan has it.
+    /// Whether nothing ever arrives on it, because of the fault plan.
     var isUnestablished = false
 
     /// Connection events without an answer after which a new link counts as never established.
     static let eventsToEstablish = 6
 
-    /// Tells an entry for the supervision timeout from a stale one.
+    /// Distinguishes the current entry for the supervision timeout from stale ones.
     var silences: UInt32 = 0
 
     /// How many PDUs each rule of the fault plan has counted on this link.
     var faultCounts: [FaultID: Int] = [:]
 
-    /// PDUs that the fault plan holds back, until others have passed.
+    /// PDUs that the fault plan holds back until others have overtaken them.
     var held: [HeldPDU] = []
 
     init(
@@ -82,7 +82,7 @@ final class LinkRecord {
 
     subscript(role: LinkRole) -> LinkEnd { role == .central ? central : peripheral }
 
-    /// Whether nobody will ever ask for it again.
+    /// Whether nobody needs the record any more.
     var isForgotten: Bool { central.isGone && peripheral.isGone }
 }
 
@@ -90,33 +90,33 @@ final class LinkRecord {
 final class LinkEnd {
     enum Phase {
         case open
-        /// This side has asked for the end; it comes with the next connection event.
+        /// This side has requested the end, which comes with the next connection event.
         case closing
-        /// Over; the receiver is yet to hear it.
+        /// Over; the receiver has not been told yet.
         case ended(DisconnectReason)
-        /// Over, and heard, or nobody is there to hear it.
+        /// Over; the receiver has been told, or there is none.
         case gone
     }
 
     let adapter: AdapterID
-    /// As whom this side knows the other one.
+    /// The address by which this side knows the other.
     let peer: BluetoothAddress
     let sendBufferSize: Int
     let receiveBufferCount: Int
     var phase = Phase.open
 
-    /// Whether somebody has this end, or will have it; if not, what arrives is thrown away.
+    /// Whether this end has an owner, or will have one; if not, what arrives is discarded.
     var isOwned = true
     var isStarted = false
     var receiver: (any ATTLinkReceiver)?
     var outgoing = PDUQueue()
 
-    /// What the receiver has not yet heard.
+    /// The PDUs not yet delivered to the receiver.
     var inbox = ReceivedPDUs()
     var dropped = 0
     var isBlocked = false
     var isWritableAgain = false
-    /// Rarely any; an error has more octets than all else of an idle end.
+    /// An array since there is rarely any: an error takes more memory than the rest of an idle end.
     var encryptionFailures: [BLEError] = []
     var isDeliveryQueued = false
 
@@ -150,7 +150,7 @@ struct PDUQueue {
     private var pdus: [[UInt8]] = []
     private var head = 0
 
-    /// How much of the first PDU's frame has been sent.
+    /// The octets of the first PDU's frame that have been sent.
     private var sent = 0
 
     /// The room that the PDUs take in the send buffer.
@@ -163,12 +163,12 @@ struct PDUQueue {
         size += pdu.count + Self.overhead
     }
 
-    /// The payload of the next link layer packet; 0 when nothing waits.
+    /// The payload of the next link layer packet; 0 if nothing waits.
     func nextPacket(_ dataLength: Int) -> Int {
         isEmpty ? 0 : min(dataLength, pdus[head].count + L2CAP.headerSize - sent)
     }
 
-    /// Sends a packet; answers the PDU that it completes.
+    /// Sends a packet. Returns the PDU that it completes.
     mutating func send(packet: Int) -> [UInt8]? {
         sent += packet
         guard sent >= pdus[head].count + L2CAP.headerSize else { return nil }

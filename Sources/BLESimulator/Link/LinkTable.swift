@@ -1,4 +1,4 @@
-/// Which link: the place of its record, and the number that tells it from those that had the place before.
+/// Identifies a link: the place of its record, and a number that distinguishes it from earlier links in that place.
 struct LinkID: Hashable, Comparable, Sendable {
     let place: UInt32
 
@@ -8,10 +8,10 @@ struct LinkID: Hashable, Comparable, Sendable {
     static func < (left: LinkID, right: LinkID) -> Bool { left.number < right.number }
 }
 
-/// The links of an air that aren't forgotten.
+/// The links of an air that are still needed.
 ///
-/// An array of places that are used again: links are looked up for every PDU, and a dictionary would cost more than
-/// the rest of the way.
+/// An array whose places are reused: links are looked up for every PDU, and a dictionary would cost more than the rest
+/// of the PDU's path.
 struct LinkTable {
     private var records: [LinkRecord?] = []
     private var free: [UInt32] = []
@@ -25,7 +25,7 @@ struct LinkTable {
     /// All links, oldest first.
     var all: [LinkRecord] { records.compactMap { $0 }.sorted { $0.id < $1.id } }
 
-    /// The name of the next link; it must be inserted under it.
+    /// The identifier under which the next link must be inserted.
     mutating func nextID() -> LinkID {
         defer { nextNumber += 1 }
         if let place = free.popLast() { return LinkID(place: place, number: nextNumber) }

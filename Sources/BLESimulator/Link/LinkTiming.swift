@@ -3,11 +3,11 @@ internal import BLEProtocol
 /// How fast a link carries PDUs: a model of the link layer's connection events.
 ///
 /// A link has one event in each ``connectionInterval``, in which both sides exchange link layer packets of up to
-/// ``dataLength`` octets, as many as fit into the interval or as ``packetsPerEvent`` allows. A PDU arrives in the event
-/// that carries its last packet; an answer to it leaves in a later one, so a request and its response take two
+/// ``dataLength`` octets: as many as fit into the interval and as ``packetsPerEvent`` allows. A PDU arrives in the
+/// event that carries its last packet; an answer to it leaves in a later one, so a request and its response take two
 /// intervals, as they do on air. Source: Core Specification, Vol 6, Part B, 4.5.
 public struct LinkTiming: Hashable, Sendable {
-    /// The radio's modulation.
+    /// The PHY: the radio's modulation.
     public enum PHY: String, Hashable, Sendable, CaseIterable {
         /// 1 Mbit/s; every device has it.
         case le1M
@@ -57,7 +57,7 @@ public struct LinkTiming: Hashable, Sendable {
     /// The default of Linux: an interval of 30 ms, a timeout of 420 ms; six packets in an event.
     public static let linux = LinkTiming(connectionInterval: .milliseconds(30), packetsPerEvent: 6)
 
-    /// As fast as a radio goes: an interval of 7.5 ms on the 2 Mbit/s PHY.
+    /// The fastest that a radio allows: an interval of 7.5 ms on the 2 Mbit/s PHY.
     public static let fast = LinkTiming(connectionInterval: .microseconds(7500), phy: .le2M)
 
     /// Without connection events: PDUs arrive as soon as possible. For tests that don't concern time.
@@ -70,7 +70,7 @@ extension LinkTiming {
     /// `nil` for an ``immediate`` link, which has no bound.
     public func throughput(pduSize: Int) -> Double? {
         guard connectionInterval > .zero, pduSize > 0 else { return nil }
-        // Packets of a long row of PDUs; only the last packet of each is short.
+        // The packets of a long sequence of PDUs; only the last packet of each is short.
         var octets = 0
         var budget = EventBudget(self)
         var sent = 0
@@ -87,7 +87,7 @@ extension LinkTiming {
         return Double(octets) * share / interval
     }
 
-    /// How long a packet with so many octets of payload is on air (Vol 6, Part B, 2.1).
+    /// How long a packet with this many octets of payload is on air (Vol 6, Part B, 2.1).
     func airTime(of octets: Int) -> Duration {
         // Preamble, access address, header and CRC around the payload.
         switch phy {
@@ -98,7 +98,7 @@ extension LinkTiming {
 }
 
 extension LinkTiming {
-    /// The same link with what a central asks for: the controller takes the longest interval.
+    /// The timing with the parameters that a central requests; the controller uses the longest interval.
     func with(_ parameters: ConnectionParameters) -> LinkTiming {
         var timing = self
         timing.connectionInterval = parameters.interval.upperBound
@@ -107,7 +107,7 @@ extension LinkTiming {
         return timing
     }
 
-    /// What a radio tells of a link with this timing.
+    /// The conditions that a radio reports for a link with this timing.
     var conditions: LinkConditions {
         var conditions = LinkConditions()
         conditions.interval = connectionInterval
@@ -127,7 +127,7 @@ enum L2CAP {
     static let headerSize = 4
 }
 
-/// The room of one connection event: pairs of packets, one from each side, with a pause after each.
+/// The time in one connection event: pairs of packets, one from each side, with a pause after each.
 struct EventBudget {
     private static let interFrameSpace = Duration.microseconds(150)
 
@@ -141,9 +141,9 @@ struct EventBudget {
         pairs = timing.packetsPerEvent ?? .max
     }
 
-    /// Takes room for a packet of each side, zero octets for an empty one; `false` when the event is full.
+    /// Takes the time for a packet from each side, zero octets for an empty one; `false` if the event is full.
     ///
-    /// The first pair always has room: no packet is too long for an event on a link that has any.
+    /// The first pair always fits: no packet is too long for an event on a link that has events.
     mutating func take(_ first: Int, and second: Int) -> Bool {
         guard pairs > 0 else { return false }
         let cost = timing.airTime(of: first) + timing.airTime(of: second) + Self.interFrameSpace * 2

@@ -2,7 +2,7 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// One end of a link, in the hands of whoever uses it. The state is the air's.
+/// One end of a link, as its user holds it. The air keeps the state.
 final class SimulatedLink: ATTLink {
     let peer: BluetoothAddress
     let local: BluetoothAddress?
@@ -18,7 +18,7 @@ final class SimulatedLink: ATTLink {
     }
 
     deinit {
-        // One that was never started is in nobody's hands now: it closes.
+        // A link that was never started has no owner now: it closes.
         core.perform { $0.abandon(id) }
     }
 

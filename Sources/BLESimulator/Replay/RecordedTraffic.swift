@@ -1,7 +1,7 @@
 public import BLEProtocol
 internal import CLibrary
 
-/// What a btsnoop file holds of advertisements and ATT traffic, to be replayed on a ``SimulatedAir``.
+/// The advertisements and ATT traffic of a btsnoop file, to be replayed on a ``SimulatedAir``.
 ///
 /// ```swift
 /// let night = try RecordedTraffic(file: "night.btsnoop")
@@ -15,8 +15,9 @@ internal import CLibrary
 /// }
 /// ```
 ///
-/// It reads the files of `TrafficCapture` and `FlightRecorder`, of `btmon -w`, and of Android's "HCI snoop log". A link is
-/// in it if the file has the link's beginning; what is cut off or malformed is left out, and counted in ``leftOut``.
+/// It reads the files of `TrafficCapture` and `FlightRecorder`, of `btmon -w`, and of Android's "HCI snoop log". A link
+/// is included if the file contains its beginning. What is cut off or malformed is left out, and counted in
+/// ``leftOut``.
 public struct RecordedTraffic: Sendable {
     let traffic: CapturedTraffic
     let devices: [RecordedDevice]
@@ -26,14 +27,15 @@ public struct RecordedTraffic: Sendable {
 
     /// Reads a file.
     ///
-    /// - Throws: ``BLEError/Code/systemFailure`` with the `errno` if the file can't be read;
-    ///   ``BLEError/Code/overflow`` if it is larger than ``sizeLimit``; ``BLEError/Code/invalidArgument`` if it is no
-    ///   btsnoop file, or one of packets that are not HCI's.
+    /// - Throws: ``BLEError/Code/systemFailure`` with the `errno` if the file can't be read; ``BLEError/Code/overflow``
+    ///   if it is larger than ``sizeLimit``; ``BLEError/Code/invalidArgument`` if it is not a btsnoop file, or one
+    ///   whose packets are not HCI packets.
     public init(file path: String) throws { try self.init(try contents(of: path), from: path) }
 
     /// Reads the contents of a file.
     ///
-    /// - Throws: ``BLEError/Code/invalidArgument`` if they are no btsnoop file, or one of packets that are not HCI's.
+    /// - Throws: ``BLEError/Code/invalidArgument`` if they are not a btsnoop file, or one whose packets are not HCI
+    ///   packets.
     public init(_ octets: some Sequence<UInt8>) throws { try self.init(Array(octets), from: "the octets") }
 
     private init(_ octets: [UInt8], from source: String) throws(BLEError) {
@@ -44,13 +46,13 @@ public struct RecordedTraffic: Sendable {
         devices = RecordedDevice.devices(of: traffic)
     }
 
-    /// The peripherals of whose links something is recorded, in the order of their first links.
+    /// The peripherals with recorded links, in the order of their first links.
     public var peripherals: [BluetoothAddress] { devices.map(\.address) }
 
-    /// How many advertisements it has.
+    /// How many advertisements the recording has.
     public var advertisementCount: Int { traffic.advertisements.count }
 
-    /// The time from the first event that is replayed to the last one.
+    /// The time from the first replayed event to the last one.
     public var duration: Duration {
         guard let begin = traffic.begin, let end = traffic.end else { return .zero }
         return end - begin
@@ -86,7 +88,7 @@ private func contents(of path: String) throws(BLEError) -> [UInt8] {
 }
 
 extension BLEError {
-    /// The octets are no file that is replayed: what they are instead, as far as their beginning tells.
+    /// The octets are not a file that can be replayed; the error says what they are, as far as their beginning shows.
     fileprivate static func notAccepted(_ octets: [UInt8], from source: String) -> BLEError {
         let record = "Record one with TrafficCapture, `ble --capture`, `btmon -w` or Android's HCI snoop log."
         let convert = "Convert it: `tshark -r IN -F btsnoop -w OUT`."

@@ -6,9 +6,9 @@ internal import Synchronization
 final class ReplayedPeripheral: Sendable {
     private struct State {
         var server: RecordedServer
-        /// The link under way; one that is over is not known any more.
+        /// The current link; one that is over is forgotten.
         var link: (any ATTLink)?
-        /// PDUs that the link has had no room for.
+        /// PDUs that the link had no room for.
         var waiting: [[UInt8]] = []
         var isSending = false
         var timer: RadioActivity?
@@ -16,7 +16,7 @@ final class ReplayedPeripheral: Sendable {
         var isStopped = false
     }
 
-    /// A central that floods the device is given up behind so many answers that it doesn't take.
+    /// How many answers may wait before a central that floods the device is dropped.
     private static let room = 4096
 
     private let adapter: SimulatedAdapter
@@ -37,7 +37,7 @@ final class ReplayedPeripheral: Sendable {
         state.withLock { $0.activities = [listening, advertising] }
     }
 
-    /// Leaves the air, and drops the link.
+    /// Stops advertising, and drops the link.
     func stop() {
         let (activities, timer, link) = state.withLock { state in
             defer { (state.activities, state.timer, state.link, state.isStopped) = ([], nil, nil, true) }
@@ -81,11 +81,11 @@ final class ReplayedPeripheral: Sendable {
             return (state.timer, state.link)
         }
         timer?.cancel()
-        // Released outside the lock: a link that is let go of closes itself.
+        // Released outside the lock: a released link closes itself.
         withExtendedLifetime(link) {}
     }
 
-    /// Sends what there is to send, in order, then sees to what is due later.
+    /// Sends what is ready, in order, then schedules what is due later.
     fileprivate func proceed() {
         let now = timeline.now
         let isFree = state.withLock { state in
@@ -93,7 +93,7 @@ final class ReplayedPeripheral: Sendable {
             if state.link != nil { state.waiting += state.server.poll(now: now) }
             return !state.isSending
         }
-        // Whoever sends now takes along what has come.
+        // The caller that is sending now also sends what has come since.
         guard isFree else { return }
         while let (link, pdu) = next() {
             guard link.send(pdu) == .sent else {
@@ -105,7 +105,7 @@ final class ReplayedPeripheral: Sendable {
         setTimer()
     }
 
-    /// What is sent next; where there is nothing, nobody sends any more.
+    /// The next PDU to send; if there is none, sending ends.
     private func next() -> (any ATTLink, [UInt8])? {
         state.withLock { state in
             guard let link = state.link, let pdu = state.waiting.first else {
@@ -141,7 +141,7 @@ final class ReplayedPeripheral: Sendable {
 }
 
 extension SimulatedAdapter {
-    /// Can be connected to, and isn't heard.
+    /// Accepts connections without being received by scans.
     fileprivate func advertiseSilently() -> RadioActivity {
         let activity = core.perform { state in
             let activity = state.startAdvertisement(AdvertiseRequest([]), on: id, events: { _ in })

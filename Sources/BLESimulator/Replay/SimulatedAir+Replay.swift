@@ -6,21 +6,22 @@ extension SimulatedAir {
     /// Replays a recording while the closure runs: advertisements at their recorded times, and each recorded peripheral as
     /// one that a central can connect to.
     ///
-    /// The recording begins with the call, and its times are measured from its first event. A peripheral offers the services
-    /// that were discovered during the recording. Each read returns the next recorded value, or error, of that attribute, and
-    /// the last one again when they are used up; so do writes. A notification or indication comes as long after the
-    /// central's write as it did then: after that which switched it on, or, if it followed one, after the latest write to a
-    /// value. So a program that does what the recorded one did gets what that got, at the pace of its own requests. The
-    /// first link repeats the first recorded link, and so on; the links behind the last one repeat that.
+    /// The recording begins with the call, and its times are measured from its first event. A peripheral offers the
+    /// services that were discovered during the recording. Each read returns the attribute's next recorded value or
+    /// error, and repeats the last one when they are used up; writes do the same. A notification or indication comes as
+    /// long after the central's write as it was recorded: after the write that subscribed or, if it followed one, after
+    /// the latest write to a value. So a program that does what the recorded one did gets the same results, at the pace
+    /// of its own requests. The first link repeats the first recorded link, and so on; links after the last recorded
+    /// one repeat that one.
     ///
-    /// The octets of a redacted recording are zeros. Services that were known to the recorded program, and so not
-    /// discovered, are not in a recording; such a peripheral can be read by handle only. A peripheral takes one link at a
-    /// time, and can be connected to whether or not it was heard advertising; behind its last recorded advertisement it
-    /// repeats that once a second, unless it is connected, since whoever records often stops at the first one.
+    /// The octets of a redacted recording are zeros. Services that the recorded program already knew, and so did not
+    /// discover, are not in a recording; such a peripheral can be read by handle only. A peripheral accepts one link at
+    /// a time, whether or not its advertising was recorded. After its last recorded advertisement it repeats that one
+    /// once a second, unless it is connected, since a recording program often stops at the first one.
     ///
     /// - Parameters:
     ///   - recording: what to replay.
-    ///   - body: what to do meanwhile. At its end the links of the replayed peripherals are dropped.
+    ///   - body: the code to run meanwhile. When it ends, the links of the replayed peripherals are dropped.
     /// - Returns: what the closure returns.
     /// - Throws: ``BLEError/Code/invalidArgument`` if an adapter of this air has the address of a recorded peripheral; what
     ///   the closure throws.
@@ -37,7 +38,7 @@ extension SimulatedAir {
         return try await body()
     }
 
-    /// A new adapter, or that of an earlier replay.
+    /// A new adapter, or the one of an earlier replay.
     private func replayedAdapter(_ address: BluetoothAddress) throws(BLEError) -> SimulatedAdapter {
         let name = "replayed \(address)"
         let settings = AdapterSettings(advertisingInterval: .milliseconds(20), maximumCentrals: 1)
@@ -66,8 +67,8 @@ extension BLEError {
     }
 }
 
-/// The advertisements of a recording on their way to whoever scans: one timer for whatever is next, and one for what is
-/// repeated.
+/// Delivers the advertisements of a recording to scans: one timer for the next recorded one, and one for those that
+/// repeat.
 final class ReplayedAdvertisements: Sendable {
     private struct State {
         var next = 0
@@ -78,7 +79,7 @@ final class ReplayedAdvertisements: Sendable {
 
     private static let period = Duration.seconds(1)
 
-    /// The last of each peripheral.
+    /// The last advertisement of each peripheral.
     private let repeated: [(peripheral: AdapterID, advertisement: CapturedTraffic.Advertisement)]
     private let advertisements: [CapturedTraffic.Advertisement]
     private let first: Duration
@@ -157,7 +158,7 @@ final class ReplayedAdvertisements: Sendable {
 }
 
 extension AirState {
-    /// Has recorded advertisements heard by those who scan, as strong as they were.
+    /// Delivers recorded advertisements to scans, with their recorded signal strength.
     fileprivate mutating func hear(_ advertisements: ArraySlice<CapturedTraffic.Advertisement>) {
         let time = wallTime()
         for index in scans.indices where adapters[scans[index].adapter].ailment == nil {

@@ -1,9 +1,9 @@
-/// What is to happen when, earliest first; what is due at the same moment keeps the order in which it was entered.
+/// The scheduled entries, earliest first; entries due at the same moment keep the order in which they were added.
 ///
-/// A binary heap. Entries are not removed before they are due: who cancels one ignores it when it comes.
+/// A binary heap. Entries are not removed before they are due: whoever cancels one ignores it when it comes.
 struct Agenda<Entry: Sendable>: Sendable {
     private struct Item: Sendable {
-        /// In attoseconds: compared faster than a `Duration`.
+        /// In attoseconds, which compare faster than a `Duration`.
         var due: Int128
         var order: UInt64
         var entry: Entry
@@ -49,7 +49,7 @@ struct Agenda<Entry: Sendable>: Sendable {
 
     mutating func removeAll() { heap = [] }
 
-    /// Throws away entries that were cancelled.
+    /// Removes entries that were cancelled.
     mutating func removeAll(where isCancelled: (Entry) -> Bool) {
         heap.removeAll { isCancelled($0.entry) }
         heap.sort(by: <)  // a sorted array is a heap

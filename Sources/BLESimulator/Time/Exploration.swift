@@ -11,9 +11,9 @@ final class StrikeMark: Sendable {
     func strike() { mark.withLock { $0 = true } }
 }
 
-/// Runs of one body that differ in their seeds, and in where a fault strikes; as many side by side as there are cores.
+/// Runs of one body that differ in their seeds and in where a fault strikes; as many at once as there are cores.
 struct Exploration: Sendable {
-    /// One of several faults, and how many of its occasions pass before it strikes.
+    /// One of several faults, and how many occasions pass before it strikes.
     struct Place: Sendable {
         let fault: Int
         var step: Int
@@ -26,7 +26,7 @@ struct Exploration: Sendable {
     private var failures = 0
     private var shortest: ExplorationError?
 
-    /// Runs each start; one with a fault at all of its steps.
+    /// Runs each start; a start with a fault runs once for each of the fault's steps.
     static func run(_ starts: [Start], _ order: JobOrder, _ limit: Duration, _ body: @escaping Body) async throws
         -> Self
     {
@@ -45,7 +45,7 @@ struct Exploration: Sendable {
         }
     }
 
-    /// Runs from one start on, until the fault has no step left at which it strikes.
+    /// Runs from one start on, until no step is left at which the fault strikes.
     private static func follow(
         _ start: Start,
         _ order: JobOrder,
@@ -63,7 +63,7 @@ struct Exploration: Sendable {
         }
     }
 
-    /// How a run fails; `nil` where it doesn't.
+    /// How a run fails; `nil` if it succeeds.
     private static func failure(
         _ start: Start,
         _ order: JobOrder,
@@ -105,7 +105,7 @@ struct Exploration: Sendable {
         shortest = failure
     }
 
-    /// How many runs there were.
+    /// The number of runs.
     func conclude() throws(ExplorationError) -> Int {
         guard var shortest else { return runs }
         (shortest.failures, shortest.runs) = (failures, runs)
@@ -113,34 +113,34 @@ struct Exploration: Sendable {
     }
 }
 
-/// The shortest of the runs that have failed; see ``VirtualTime/explore(seeds:order:limit:_:)``.
+/// The shortest of the failed runs; see ``VirtualTime/explore(seeds:order:limit:_:)``.
 public struct ExplorationError: Error, Sendable {
-    /// The seed that shows it again.
+    /// The seed that reproduces it.
     public let seed: UInt64
 
-    /// Which of the faults was swept, counted from 0; `nil` where none was.
+    /// The index of the fault that was swept, from 0; `nil` if there was none.
     public let fault: Int?
 
-    /// How many occasions the fault has let pass before it struck; `nil` where it has not struck.
+    /// How many occasions the fault skipped before it struck; `nil` if it did not strike.
     ///
-    /// `fault.times(1).skipping(step)` is what struck.
+    /// The fault that struck is `fault.times(1).skipping(step)`.
     public let step: Int?
 
     /// How much virtual time had passed.
     public let elapsed: Duration
 
-    /// What the body has thrown.
+    /// The error that the body threw.
     public let underlying: any Error
 
-    /// How many runs have failed.
+    /// The number of runs that failed.
     public internal(set) var failures = 1
 
-    /// How many runs there were.
+    /// The number of runs.
     public internal(set) var runs = 1
 }
 
 extension ExplorationError: CustomStringConvertible {
-    /// How many runs have failed, and of the shortest one the seed, the fault and the error.
+    /// The number of failed runs, and the seed, fault and error of the shortest one.
     public var description: String {
         let place = fault.map { ", fault \($0)" + (step.map { " at step \($0)" } ?? "") } ?? ""
         return "\(failures) of \(runs) runs failed; the shortest one, with seed \(seed)\(place), "

@@ -4,12 +4,12 @@ public enum JobOrder: Hashable, Sendable {
     case shuffled
     /// In the order in which they became runnable.
     case firstInFirstOut
-    /// By chance, and one job in sixteen runs late, by up to so much virtual time, as on a busy machine: finds what
-    /// depends on a task going on at once.
+    /// Random, and one job in sixteen runs late, by up to this much virtual time, as on a busy machine: finds code that
+    /// depends on a task continuing immediately.
     case delayed(upTo: Duration)
 }
 
-/// The jobs that could run now.
+/// The jobs that are runnable now.
 struct ReadyQueue<Work: Sendable>: Sendable {
     private var works: [Work?] = []
     private var head = 0
@@ -18,7 +18,7 @@ struct ReadyQueue<Work: Sendable>: Sendable {
 
     mutating func append(_ work: Work) { works.append(work) }
 
-    /// Takes the oldest.
+    /// Takes the oldest job.
     mutating func popFirst() -> Work? {
         guard head < works.count else { return nil }
         let work = works[head]
@@ -34,7 +34,7 @@ struct ReadyQueue<Work: Sendable>: Sendable {
         return work
     }
 
-    /// Takes any one, as the generator decides. Not to be mixed with ``popFirst()``.
+    /// Takes a random job, as the generator decides. Don't mix it with ``popFirst()``.
     mutating func popAny(using random: inout SeededRandom) -> Work? {
         guard !works.isEmpty else { return nil }
         if works.count > 1 {

@@ -1,4 +1,4 @@
-/// A small generator of random numbers (SplitMix64): the same seed gives the same numbers for ever.
+/// A small generator of random numbers (SplitMix64): the same seed always gives the same numbers.
 package struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One task that sleeps: woken once, by its timer or by cancellation, whichever comes first.
+/// A task that sleeps: woken once, by its timer or by cancellation, whichever comes first.
 final class Sleeper: Sendable {
     private enum State {
         case awake
@@ -10,7 +10,7 @@ final class Sleeper: Sendable {
 
     private let state = Mutex(State.awake)
 
-    /// Takes the task's continuation, and resumes it at once if the waking came first.
+    /// Takes the task's continuation, and resumes it immediately if the task was already woken.
     func sleep(_ continuation: CheckedContinuation<Void, any Error>) {
         let early: State? = state.withLock { state in
             if case .woken = state { return state }
@@ -20,7 +20,7 @@ final class Sleeper: Sendable {
         if case .woken(let error) = early { Self.resume(continuation, error) }
     }
 
-    /// Wakes the task; without effect when it was woken before.
+    /// Wakes the task; does nothing if it was woken before.
     func wake(throwing error: (any Error)? = nil) {
         let continuation: CheckedContinuation<Void, any Error>? = state.withLock { state in
             switch state {

@@ -1,26 +1,27 @@
 internal import BLERadio
 
-/// A clock that shows virtual time: sleeping on it takes no real time, and cancelling the task ends the sleep at once.
+/// A clock that shows virtual time: sleeping on it takes no real time, and cancelling the task ends the sleep
+/// immediately.
 public struct VirtualClock: Clock {
     /// A moment of virtual time.
     public struct Instant: InstantProtocol {
         /// The time since the run began.
         public var offset: Duration
 
-        /// Makes the moment this long after the beginning of the run.
+        /// Makes the moment this long after the run began.
         public init(offset: Duration) { self.offset = offset }
 
-        /// The moment this long after it; before it where the duration is negative.
+        /// The moment this long after it; before it if the duration is negative.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-        /// The time from this moment to another one.
+        /// The time from this moment to another.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
-        /// Whether a moment is earlier than another one.
+        /// Whether a moment is earlier than another.
         public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
     }
 
     let time: VirtualTime
 
-    /// The present moment of the run.
+    /// The current moment of the run.
     public var now: Instant { Instant(offset: time.now) }
 
     /// One nanosecond; no time is rounded.

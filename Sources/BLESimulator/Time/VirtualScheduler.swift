@@ -1,8 +1,9 @@
-/// What ``VirtualTime`` decides by: the jobs that could run, the timers, the clock and the chance. A plain value.
+/// The state by which ``VirtualTime`` decides: the runnable jobs, the timers, the clock and the random generator. A
+/// plain value.
 struct VirtualScheduler: Sendable {
     typealias TimerID = UInt64
 
-    /// What a timer does when its time has come.
+    /// What a timer does when it fires.
     enum Action: Sendable {
         case call(@Sendable () -> Void)
         case wake(Sleeper)
@@ -17,9 +18,9 @@ struct VirtualScheduler: Sendable {
     enum Step: Sendable {
         case run(UnownedJob)
         case perform(Action)
-        /// Nothing can run now; `isFinal` when only something from outside could ever change that.
+        /// Nothing can run now; `isFinal` if only something from outside can ever change that.
         case rest(isFinal: Bool)
-        /// The next timer lies behind the limit; time stands still until somebody releases it.
+        /// The next timer is beyond the limit; time stands still until the limit is extended.
         case limitReached
     }
 
@@ -29,7 +30,7 @@ struct VirtualScheduler: Sendable {
     private var ready = ReadyQueue<Work>()
     private var agenda = Agenda<TimerID>()
     private var timers: [TimerID: Action] = [:]
-    /// Jobs that run late, by the number of their place on the agenda.
+    /// Jobs that run late, by their identifiers on the agenda.
     private var lateJobs: [TimerID: UnownedJob] = [:]
     private var nextTimer: TimerID = 0
     private var holds = 0
@@ -38,7 +39,7 @@ struct VirtualScheduler: Sendable {
     private(set) var hasEnded = false
     private(set) var now = Duration.zero
 
-    /// How often it came to rest; tells a long rest from several short ones.
+    /// How often it came to rest; distinguishes a long rest from several short ones.
     private(set) var rests: UInt64 = 0
 
     init(seed: UInt64, order: JobOrder, limit: Duration) {
@@ -49,7 +50,7 @@ struct VirtualScheduler: Sendable {
         chance = SeededRandom(seed: root.next())
     }
 
-    /// How many timers are scheduled, and have neither fired nor been cancelled.
+    /// How many scheduled timers have neither fired nor been cancelled.
     var timerCount: Int { timers.count }
 
     /// Whether nothing runs and nothing is held.
@@ -106,10 +107,10 @@ struct VirtualScheduler: Sendable {
         return wakeUp()
     }
 
-    /// Lets time go on behind the limit, for so long, after it was reached.
+    /// Lets time continue for this long after the limit was reached.
     mutating func extendLimit(by duration: Duration) { limit = now + duration }
 
-    /// Drops all timers; answers them. Jobs that are late run now.
+    /// Removes and returns all timers. Late jobs run now.
     mutating func end() -> [Action] {
         hasEnded = true
         agenda.removeAll()
@@ -126,7 +127,7 @@ struct VirtualScheduler: Sendable {
 
     // MARK: - Steps
 
-    /// The next step: a runnable job as long as there is one; only then does the clock go on.
+    /// The next step: a runnable job if there is one; only otherwise does the clock advance.
     mutating func next() -> Step {
         while true {
             switch pop() {

@@ -9,12 +9,12 @@ extension VirtualTime {
         if scheduler.withLock({ $0.add(job) }) { start() }
     }
 
-    /// Has the steps taken on the queue's thread; the scheduler sees to it that this isn't asked for twice.
+    /// Runs the steps on the queue's thread; the scheduler ensures that this isn't requested twice.
     func start() {
         queue.async { [self] in takeSteps() }
     }
 
-    /// Takes steps until there are none. Lets others have the thread now and then: runs in parallel share few of them.
+    /// Takes steps until none is left. Yields the thread now and then: parallel runs share few threads.
     private func takeSteps() {
         let executor = asUnownedTaskExecutor()
         for _ in 0..<4096 {

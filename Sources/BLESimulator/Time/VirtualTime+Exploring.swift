@@ -1,5 +1,5 @@
 extension VirtualTime {
-    /// Runs a body under many seeds, on all cores, and finds the shortest run that fails.
+    /// Runs a body with many seeds, on all cores, and finds the shortest run that fails.
     ///
     /// ```swift
     /// let (level, service) = (BluetoothUUID(0x2A19), BluetoothUUID(0x180F))
@@ -21,15 +21,15 @@ extension VirtualTime {
     /// }
     /// ```
     ///
-    /// A run that fails fails again: `VirtualTime.run(seed:)` with the seed that the error names shows it.
+    /// A failure is repeatable: run `VirtualTime.run(seed:)` with the seed that the error names.
     ///
     /// - Parameters:
-    ///   - seeds: The seeds.
-    ///   - order: In what order jobs run that could all run now.
-    ///   - limit: The virtual time after which a run is given up.
-    ///   - body: What to run, as of ``run(seed:order:limit:patience:_:)``; a run that throws has failed.
+    ///   - seeds: the seeds.
+    ///   - order: the order of jobs that are runnable at the same time.
+    ///   - limit: the virtual time after which a run is given up.
+    ///   - body: the code to run, as in ``run(seed:order:limit:patience:_:)``; a run that throws has failed.
     /// - Returns: how many runs there were.
-    /// - Throws: ``ExplorationError`` when a run failed; `CancellationError`.
+    /// - Throws: ``ExplorationError`` if a run failed; `CancellationError`.
     @discardableResult
     @concurrent
     public static func explore(
@@ -42,8 +42,8 @@ extension VirtualTime {
         return try await Exploration.run(starts, order, limit) { time, _, _ in try await body(time) }.conclude()
     }
 
-    /// Runs a body with a fault at each of its steps, one run after the other: the first time it could strike, then the
-    /// second time, until a run has no step left for it; and that with each of several faults, under each of several seeds.
+    /// Runs a body with a fault at each of its steps, one run after another: at the first occasion to strike, then at
+    /// the second, until a run has no occasion left; for each of several faults with each of several seeds.
     ///
     /// ```swift
     /// try await VirtualTime.explore(sweeping: [.dropLink(insteadOf: .any), .swallow(.any)]) { time, fault in
@@ -54,13 +54,14 @@ extension VirtualTime {
     /// ```
     ///
     /// - Parameters:
-    ///   - faults: What goes wrong; each strikes once in a run, whatever it was made to do.
-    ///   - seeds: The seeds.
-    ///   - order: In what order jobs run that could all run now.
-    ///   - limit: The virtual time after which a run is given up.
-    ///   - body: What to run. It adds the fault to its air, for all adapters or for some.
-    /// - Returns: how many runs there were; one for each fault and seed means that the body hasn't added it.
-    /// - Throws: ``ExplorationError`` when a run failed; `CancellationError`.
+    ///   - faults: the faults; each strikes once in a run, whatever count it was made with.
+    ///   - seeds: the seeds.
+    ///   - order: the order of jobs that are runnable at the same time.
+    ///   - limit: the virtual time after which a run is given up.
+    ///   - body: the code to run. It adds the fault to its air, for all adapters or for some.
+    /// - Returns: how many runs there were; just one for each fault and seed means that the body has not added the
+    ///   fault.
+    /// - Throws: ``ExplorationError`` if a run failed; `CancellationError`.
     @discardableResult
     @concurrent
     public static func explore(

@@ -1,25 +1,25 @@
 @preconcurrency internal import Dispatch
 internal import Synchronization
 
-/// What is known about a run that may have to be given up.
+/// The state of the watch over a run that may have to be given up.
 struct VirtualTimeWatch: Sendable {
-    /// Who waits for the verdict.
+    /// The task that waits for the verdict.
     var waiter: CheckedContinuation<VirtualTimeError.Kind?, Never>?
 
-    /// The verdict: given up as this; the body has been cancelled, or is about to be.
+    /// The verdict: why the run is given up; the body has been cancelled, or is about to be.
     var verdict: VirtualTimeError.Kind?
 
     /// Whether the body has been cancelled since.
     var isCancelled = false
 
-    /// Whether a timer of real time looks after a rest.
+    /// Whether a real-time timer watches a rest.
     var isLooking = false
 
-    /// When virtual time was seen to pass for the last time, in both times, and how many rounds of jobs ago.
+    /// When virtual time last advanced, in virtual and real time, and how many rounds of jobs ago.
     var progress: (virtual: Duration, real: ContinuousClock.Instant, rounds: Int)?
 
-    /// So many rounds of jobs at one moment of virtual time are no burst any more. Counted beside the real time: on a
-    /// machine that is busy elsewhere, seconds pass in which hardly a job has run.
+    /// From this many rounds of jobs at one moment of virtual time on, the run is stuck. Counted besides the real time:
+    /// on a busy machine, hardly a job may run for seconds.
     static let patientRounds = 64
 }
 
@@ -85,7 +85,8 @@ extension VirtualTime {
 
     private func verdict() async -> VirtualTimeError.Kind? {
         await withCheckedContinuation { continuation in
-            // Asked under the watch's lock: a body that ends in between finds the waiter, or is found to have ended.
+            // Checked under the watch's lock: a body that ends meanwhile either finds the waiter or is found to have
+            // ended.
             let (isDecided, early) = watch.withLock { watch -> (Bool, VirtualTimeError.Kind?) in
                 let isDecided = watch.verdict != nil || scheduler.withLock { $0.hasEnded }
                 if !isDecided { watch.waiter = continuation }
@@ -95,7 +96,7 @@ extension VirtualTime {
         }
     }
 
-    /// Gives the run up: the first time the body is cancelled, the second time nothing is left but to stop the process.
+    /// Gives up the run: the first time it cancels the body, the second time it can only stop the process.
     func giveUp(_ kind: VirtualTimeError.Kind) {
         let (isHopeless, waiter) = watch.withLock { watch in
             let waiter = watch.waiter
@@ -119,7 +120,7 @@ extension VirtualTime {
         }
         switch kind {
         case .limitReached:
-            // An hour to clean up; the clock stood still until the body was cancelled.
+            // Allows an hour to clean up; the clock stood still until the body was cancelled.
             scheduler.withLock { $0.extendLimit(by: .seconds(3600)) }
             release()
         case .stalled:
@@ -131,7 +132,7 @@ extension VirtualTime {
 
     // MARK: - Dead ends
 
-    /// Looks after patience whether the rest has lasted all the time.
+    /// Checks after `patience` whether the rest has lasted all that time.
     func watchRest() {
         let (mustLook, rests) = (
             watch.withLock { watch in
@@ -151,7 +152,7 @@ extension VirtualTime {
         if isSameRest { giveUp(.stalled) } else { watchRest() }
     }
 
-    /// Looks, while jobs run on and on, whether time passes.
+    /// Checks whether time passes while jobs keep running.
     func watchProgress() {
         let virtual = now
         let real = ContinuousClock.now

@@ -18,7 +18,7 @@ internal import Synchronization
 /// code is repeatable, and a seed that failed once always fails.
 ///
 /// **When the clock advances.** Only when no job is runnable on this executor: then it jumps to the next timer. It
-/// doesn't see jobs elsewhere: those on the main actor, on an actor with an executor of its own, in `Task { }` and
+/// doesn't see jobs elsewhere: those on the main actor, on an actor with its own executor, in `Task { }` and
 /// `Task.detached`, and real waiting such as `Task.sleep`, files and processes. Timers may fire meanwhile. Don't use
 /// these in the body, or wrap them in ``holding(_:)``, which stops the clock.
 ///
@@ -80,15 +80,15 @@ public final class VirtualTime: TaskExecutor, Timeline {
     /// The clock on which `async` code sleeps.
     public var clock: any Clock<Duration> { VirtualClock(time: self) }
 
-    /// Sleeps in virtual time. Cancelling the task ends the sleep at once.
+    /// Sleeps in virtual time. Cancelling the task ends the sleep immediately.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled.
+    /// - Throws: `CancellationError` if the task is cancelled.
     public func sleep(for duration: Duration) async throws {
         let clock = VirtualClock(time: self)
         try await clock.sleep(until: clock.now.advanced(by: duration))
     }
 
-    /// Stops the clock while a closure runs: for work that leaves this executor, such as the main actor's.
+    /// Stops the clock while a closure runs: for work that leaves this executor, such as work on the main actor.
     ///
     /// Meanwhile no timer fires, and a stall isn't detected.
     public func holding<Value>(_ work: () async throws -> Value) async rethrows -> Value {
@@ -108,7 +108,7 @@ public final class VirtualTime: TaskExecutor, Timeline {
 
     public func randomBits() -> UInt64 { scheduler.withLock { $0.randomBits() } }
 
-    /// How many timers are scheduled: what is left behind keeps one, or more.
+    /// How many timers are scheduled: an activity left behind keeps at least one.
     package var timerCount: Int { scheduler.withLock { $0.timerCount } }
 
     // MARK: - Timers

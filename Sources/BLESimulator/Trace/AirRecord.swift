@@ -14,11 +14,11 @@ public struct AirRecord: Hashable, Sendable {
         case overtaken
         /// It arrived with changed octets, because of the fault plan; the record has those that arrived.
         case altered
-        /// It arrived once more, because of the fault plan.
+        /// A further copy arrived, because of the fault plan.
         case duplicated
         /// The fault plan took it off the air.
         case swallowed
-        /// It arrived at an adapter without room, because of the fault plan; the receiver got the count.
+        /// It arrived at an adapter without room, because of the fault plan; the receiver was told how many.
         case overflowed
     }
 
@@ -26,7 +26,7 @@ public struct AirRecord: Hashable, Sendable {
     public enum Event: Hashable, Sendable {
         /// A link was made.
         case connected(central: BluetoothAddress, peripheral: BluetoothAddress)
-        /// A PDU, sent by one side.
+        /// One side sent a PDU.
         case pdu([UInt8], from: LinkRole, fate: Fate)
         /// The link ended for one side.
         case ended(LinkRole, DisconnectReason)

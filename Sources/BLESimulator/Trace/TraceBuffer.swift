@@ -1,14 +1,14 @@
 internal import BLEProtocol
 
-/// The newest records of an air, as many as were asked for; none unless asked.
+/// The newest records of an air, up to ``capacity``.
 struct TraceBuffer: Sendable {
     private var ring: [AirRecord] = []
     private var oldest = 0
 
-    /// Hears of each record as it is made, kept or not.
+    /// Called with each record as it is made, even if it isn't kept.
     var observer: (@Sendable (AirRecord) -> Void)?
 
-    /// How many are kept.
+    /// How many records are kept; initially none.
     var capacity = 0 {
         didSet {
             let kept = records.suffix(max(capacity, 0))
