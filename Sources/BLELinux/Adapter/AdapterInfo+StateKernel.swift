@@ -2,7 +2,7 @@ internal import BLEProtocol
 internal import BLERadio
 
 extension AdapterInfo {
-    /// - Parameter facts: `nil` where there is no such adapter.
+    /// - Parameter facts: `nil` if there is no such adapter.
     init(_ facts: AdapterFacts?, name: String, on kernel: Kernel) {
         let state = AdapterInfo.State(facts, isBlocked: { RadioSwitches.block(of: name, on: kernel) != nil })
         self.init(name: name, address: facts?.address, state: state)
@@ -10,14 +10,14 @@ extension AdapterInfo {
 }
 
 extension AdapterInfo.State {
-    /// What an adapter is by the kernel's word of it.
+    /// The state of an adapter as the kernel reports it.
     ///
-    /// A controller that hangs is known by the reset that the kernel has told it to do, and by the restart that the kernel
-    /// makes after an error of the hardware.
+    /// A hanging controller shows by the reset that the kernel has requested, and by the restart that the kernel makes
+    /// after a hardware error.
     ///
     /// - Parameters:
-    ///   - facts: `nil` where there is no such adapter.
-    ///   - isBlocked: whether a switch keeps it silent; asked only where it is of account.
+    ///   - facts: `nil` if there is no such adapter.
+    ///   - isBlocked: whether a switch blocks it; called only if it matters.
     init(_ facts: AdapterFacts?, isBlocked: () -> Bool) {
         guard let facts else {
             self = .absent
@@ -36,11 +36,11 @@ extension AdapterInfo.State {
         }
     }
 
-    /// What is said of an adapter of which the kernel says nothing but this.
+    /// The state of an adapter about which the kernel reports only this error.
     init(adapterRefusedBy error: SystemError) {
         self = error == .notPermitted || error == .accessDenied ? .unauthorized : .unknown
     }
 
-    /// Whether it is on its way to another state, of which the kernel does not always tell.
+    /// Whether it is about to change to another state, which the kernel does not always report.
     var isPassing: Bool { self == .unknown || self == .resetting }
 }

@@ -4,10 +4,10 @@ internal import Synchronization
 
 /// The adapters of this machine as radios: those present, and each one plugged in later.
 ///
-/// An unplugged adapter keeps its radio, which reports that it is absent; plugged in again it is the same radio, under
-/// any number.
+/// An unplugged adapter keeps its radio, which reports that it is absent. Plugged in again, under any number, it has
+/// the same radio.
 public final class AdapterRoster: Sendable {
-    /// The timeline of all of them.
+    /// The timeline of all the radios.
     public let timeline: any Timeline
 
     private let kernel: Kernel
@@ -17,7 +17,7 @@ public final class AdapterRoster: Sendable {
 
     /// Begins to watch the adapters.
     ///
-    /// - Parameter mayBeMissing: whether the first may appear later.
+    /// - Parameter mayBeMissing: whether the first adapter may appear later.
     /// - Throws: ``BLEError/Code/adapterNotFound`` if there is none and one is required,
     ///   ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel, ``BLEError/Code/permissionDenied`` if the
     ///   system doesn't let this program open Bluetooth sockets.
@@ -30,7 +30,7 @@ public final class AdapterRoster: Sendable {
         if try LinuxRadio.adapters(of: kernel).isEmpty, !mayBeMissing {
             throw .noAdapter(operation: "open", object: object)
         }
-        // With its index, that of no adapter, it hears of those that are announced.
+        // With the index that stands for no adapter, it receives the announcements of all adapters.
         let none = try LinuxAdapter(nil, socket: nil, refusal: nil, of: kernel)
         do throws(SystemError) {
             loop = try EventLoop(name: "ble-adapters", on: kernel)
@@ -62,7 +62,7 @@ public final class AdapterRoster: Sendable {
             var new: [LinuxRadio] = []
             for info in (try? LinuxRadio.adapters(of: kernel)) ?? [] {
                 let isKnown = radios.contains { radio in
-                    // Looked up by its address: one that is absent may have had the number that is another's now.
+                    // Looked up by its address: an absent adapter may have had a number that another one has now.
                     let known = radio.adapterInfo
                     return known.state != .absent && (known.name, known.address) == (info.name, info.address)
                 }

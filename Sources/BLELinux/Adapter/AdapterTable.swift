@@ -1,26 +1,26 @@
 internal import BLEProtocol
 
-/// What the kernel says of the machine's adapters.
+/// What the kernel reports about the machine's adapters.
 protocol AdapterTable: Sendable {
-    /// Those that it knows, by number.
+    /// The adapters that it knows, by number.
     func adapters() throws(SystemError) -> [AdapterFacts]
 
-    /// One adapter; `nil` where there is none of that number.
+    /// One adapter; `nil` if none has that number.
     func present(_ number: UInt16) throws(SystemError) -> AdapterFacts?
 
-    /// Takes hold of the controller that has this number now.
+    /// Holds the controller that has this number now.
     func grip(_ number: UInt16) throws(SystemError) -> any AdapterGrip
 }
 
-/// The hold of a controller: while it is there what has its number is this one, whatever its address is.
+/// A hold on a controller: while the controller is there, its number belongs to it, whatever its address is.
 ///
-/// The kernel doesn't give the number away before everybody has let go.
+/// The kernel does not reassign the number before every hold is released.
 protocol AdapterGrip: Sendable {
-    /// Whether it is there still, and was all the time.
+    /// Whether the controller is still there, without interruption.
     var isThere: Bool { get }
 }
 
-/// The same, by the kernel's own sockets, which takes no capability.
+/// The table of the kernel's own sockets, which requires no capability.
 struct KernelAdapterTable: AdapterTable {
     private let socket: SharedDescriptor
 
@@ -38,14 +38,14 @@ struct KernelAdapterTable: AdapterTable {
 
     func grip(_ number: UInt16) throws(SystemError) -> any AdapterGrip {
         let socket = SharedDescriptor(try FileDescriptor.hciSocket(of: self.socket.descriptor.kernel))
-        // With the filter that it has from the start it is sent nothing.
+        // With its initial filter it receives nothing.
         try socket.descriptor.bind(to: .raw(adapter: number))
         return KernelAdapterGrip(socket)
     }
 }
 
-/// A raw HCI socket that is bound to the controller: the kernel says by it when that is taken away, and not when it is
-/// switched off or configured anew. Source: kernel, `hci_sock_getname` and `hci_hdev_from_sock`.
+/// A raw HCI socket bound to the controller: it shows when the controller is removed, but not when it is switched off
+/// or reconfigured. Source: kernel, `hci_sock_getname` and `hci_hdev_from_sock`.
 private struct KernelAdapterGrip: AdapterGrip {
     private let socket: SharedDescriptor
 

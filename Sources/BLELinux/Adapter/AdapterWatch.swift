@@ -2,29 +2,29 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Tells what becomes of an adapter: plugged in, switched on, blocked.
+/// Reports the state of an adapter: plugged in, switched on, blocked.
 ///
-/// The kernel's events say that something may have changed; what it is now is asked for each time, so no event that comes
-/// early, late or twice leads astray. Only that it was off for a moment is taken from an event: its links and its
-/// advertisements ended, and it may be on again by the time it is asked.
+/// The kernel's events say that something may have changed; the current state is queried each time, so an event that
+/// comes early, late or twice does no harm. Only a brief power-off is taken from an event: it ended the links and
+/// advertisements, and the adapter may be on again by the time it is queried.
 final class AdapterWatch: Sendable {
     private struct State {
         var observers = Observers<EventSink<AdapterInfo>>()
         var last: AdapterInfo?
         var managementEvents: RadioActivity?
         var switches: EventLoop.Registration?
-        /// Looks again at an adapter that is on its way to another state.
+        /// Checks an adapter again that is about to change to another state.
         var nextLook: RadioActivity?
     }
 
-    /// After how long an adapter that is starting is looked at again: the kernel tells when it is on, and not when the
-    /// start has failed.
+    /// After how long a starting adapter is checked again: the kernel reports that it is on, but not that the start has
+    /// failed.
     private static let patience = Duration.seconds(1)
 
     private let adapter: LinuxAdapter
     private let loop: EventLoop
     private let timeline: any Timeline
-    /// Tells of every change to a radio switch; absent where the system has none or shows none.
+    /// Reports every change of a radio switch; absent if the system has none or shows none.
     private let switches: SharedDescriptor?
     private let state = Mutex(State())
 
@@ -41,7 +41,7 @@ final class AdapterWatch: Sendable {
         var registration: EventLoop.Registration?
         if let switches {
             registration = try? loop.register(switches.descriptor, for: .readable) { [weak self, switches] _, _ in
-                // What the events say is in sysfs as well, for this adapter by its name.
+                // What the events say is also in sysfs, by this adapter's name.
                 while (try? switches.descriptor.read(64))?.isEmpty == false {}
                 self?.look()
             }
@@ -57,7 +57,7 @@ final class AdapterWatch: Sendable {
         if let switches, let registration { loop.unregister(registration, of: switches.descriptor) }
     }
 
-    /// Tells the state now, and then each change, on the loop's thread, until the activity is cancelled.
+    /// Reports the current state, and then each change, on the loop's thread, until the activity is cancelled.
     func observe(_ events: @escaping @Sendable (AdapterInfo) -> Void) -> RadioActivity {
         let sink = EventSink(events)
         loop.enqueue { self.add(sink) }
@@ -76,11 +76,11 @@ final class AdapterWatch: Sendable {
         if let now { sink.send(now) }
     }
 
-    /// Asks what the adapter is now, and tells whoever watches if that is news; on the loop's thread.
+    /// Queries the adapter's state, and tells the observers if it has changed; on the loop's thread.
     ///
-    /// The kernel's events bring it here, but it tells nobody what he has asked for himself.
+    /// The kernel's events lead here, but the kernel does not send a program the events of its own commands.
     ///
-    /// - Parameter wentOff: whether the kernel has told since that it is off.
+    /// - Parameter wentOff: whether the kernel has since reported that it is off.
     func look(wentOff: Bool = false) {
         let now = adapter.info
         let next = now.state.isPassing ? lookLater() : nil
@@ -108,7 +108,7 @@ final class AdapterWatch: Sendable {
 }
 
 extension ManagementEvent {
-    /// Whether the adapter may be another thing now than it was before.
+    /// Whether the adapter's state may have changed.
     var mayChangeAdapterState: Bool {
         switch self {
         case .indexAdded, .indexRemoved, .extendedIndexAdded, .extendedIndexRemoved, .newSettings, .controllerError:
@@ -117,7 +117,7 @@ extension ManagementEvent {
         }
     }
 
-    /// Whether the adapter was off when the kernel told this.
+    /// Whether the adapter was off when the kernel sent this.
     var tellsOfPowerOff: Bool {
         if case .newSettings(let settings) = self { !settings.contains(.powered) } else { false }
     }

@@ -2,50 +2,51 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// One of the machine's adapters, whether it is plugged in at the moment or not.
+/// One of the machine's adapters, whether or not it is plugged in.
 ///
-/// It is chosen by its name. Once seen it is known by its address: one that is unplugged and plugged in again may get
-/// another number, and its old one may go to another adapter. A controller without a public address stays a number. One
-/// whose address is written while it stays plugged in is the same one, and known by its new address from then on.
+/// It is chosen by its name. Once seen, it is identified by its address: an adapter that is unplugged and plugged in
+/// again may get another number, and its old number may go to another adapter. A controller without a public address is
+/// identified by its number only. If the address of a plugged-in controller is rewritten, it stays the same adapter,
+/// and is identified by its new address from then on.
 ///
-/// What is asked here anybody may ask: it takes no capability.
+/// Nothing here requires a capability.
 final class LinuxAdapter: Sendable {
     private struct Place {
-        /// `nil` while there is none to choose from.
+        /// `nil` while there is no adapter to choose.
         var number: UInt16?
-        /// `nil` before it was seen.
+        /// `nil` before the adapter was seen.
         var address: BluetoothAddress?
-        /// Tells whether what has the number now is what was seen under it.
+        /// Shows whether the number still belongs to the controller that was seen with it.
         var grip: (number: UInt16, grip: any AdapterGrip)?
     }
 
-    /// Whose adapter it is.
+    /// The kernel that has the adapter.
     let kernel: Kernel
-    /// `nil` where the system lets this program open none.
+    /// `nil` if the system doesn't let this program open one.
     private let socket: SharedDescriptor?
-    /// What the kernel says of all adapters; absent for the same reason.
+    /// What the kernel reports about all adapters; absent for the same reason.
     private let table: (any AdapterTable)?
-    /// Why it lets it open none.
+    /// Why the system doesn't let this program open a socket.
     private let refusal: SystemError?
     private let place: Mutex<Place>
 
-    /// The system's name for it now: `hci0`; its address where it has not been seen; that there is none, where there is none
-    /// to choose from.
+    /// The system's name for it now: `hci0`; its address if it has not been seen; a text that says so if there is no
+    /// adapter.
     var name: String {
         let place = place.withLock { $0 }
         return place.number.map { "hci\($0)" } ?? place.address?.description ?? "no adapter"
     }
 
-    /// The number in the name; the one that stands for no adapter where there is none to choose from.
+    /// The number in the name; the number that stands for no adapter if there is none to choose.
     var number: UInt16 { place.withLock { $0.number } ?? .max }
 
-    /// Names an adapter; `nil` for the first that is powered, or else the first there is.
+    /// Names an adapter; `nil` for the first that is powered, otherwise the first one present.
     ///
-    /// - Parameter mayBeMissing: whether it may turn up later: where none was named the first one is taken that does. The
-    ///   adapter of a program that may open no Bluetooth socket is there too then, and says so.
-    /// - Throws: ``BLEError/Code/invalidArgument`` for what is no adapter's name, ``BLEError/Code/adapterNotFound``
-    ///   where none was named and there is none, ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel,
-    ///   ``BLEError/Code/permissionDenied`` where the system lets this program open no Bluetooth socket.
+    /// - Parameter mayBeMissing: whether it may appear later; if none is named, the first to appear is taken. Then a
+    ///   program that may not open Bluetooth sockets gets an adapter too, whose state says so.
+    /// - Throws: ``BLEError/Code/invalidArgument`` for an invalid name, ``BLEError/Code/adapterNotFound`` if none is
+    ///   named and there is none, ``BLEError/Code/unsupportedSystem`` without Bluetooth in the kernel,
+    ///   ``BLEError/Code/permissionDenied`` if the system doesn't let this program open Bluetooth sockets.
     convenience init(_ name: String?, mayBeMissing: Bool = false, of kernel: Kernel) throws(BLEError) {
         let object = name ?? "the default adapter"
         var socket: SharedDescriptor?
@@ -59,12 +60,12 @@ final class LinuxAdapter: Sendable {
             refusal = error
         }
         try self.init(name, socket: socket, refusal: refusal, of: kernel)
-        // So that it is known by its address from now on.
+        // So that it is identified by its address from now on.
         guard facts == nil, name == nil, !mayBeMissing else { return }
         throw .noAdapter(operation: "open", object: object)
     }
 
-    /// Names an adapter by its address; it may turn up later.
+    /// Names an adapter by its address; it may appear later.
     ///
     /// - Throws: as above.
     convenience init(at address: BluetoothAddress, of kernel: Kernel) throws(BLEError) {
@@ -91,7 +92,7 @@ final class LinuxAdapter: Sendable {
 
     /// - Parameters:
     ///   - refusal: why there is no socket.
-    ///   - table: what the kernel says of adapters; `nil`: what it says by the socket.
+    ///   - table: what the kernel reports about adapters; `nil`: what it reports through the socket.
     init(
         _ name: String?,
         socket: SharedDescriptor?,
@@ -118,15 +119,15 @@ final class LinuxAdapter: Sendable {
         return UInt16(digits).flatMap { $0 == .max ? nil : $0 }
     }
 
-    /// What the kernel says of it now; `nil` while it is absent, or nothing can be said.
+    /// What the kernel reports about it now; `nil` while it is absent, or if the kernel can't be asked.
     var facts: AdapterFacts? { try? latest() }
 
-    /// What the kernel says of it now; `nil` while it is absent.
+    /// What the kernel reports about it now; `nil` while it is absent.
     private func latest() throws(SystemError) -> AdapterFacts? {
         guard let table else { throw refusal ?? .notPermitted }
         let known = place.withLock { $0 }
         guard let here = try Self.found(known, in: table) else {
-            // A number whose controller is gone isn't given away before nobody has hold of it.
+            // The number of a removed controller is not reassigned before every hold on it is released.
             let former = place.withLock { $0.grip.take() }
             withExtendedLifetime(former) {}
             return nil
@@ -148,34 +149,34 @@ final class LinuxAdapter: Sendable {
         }
         if let number = known.number, let here = try table.present(number) {
             if here.address == address { return here }
-            // Its address was written: by bluetoothd, its driver, or a program at boot.
+            // Its address was rewritten: by bluetoothd, its driver, or a program at boot.
             if let grip = known.grip, grip.number == number, grip.grip.isThere { return here }
         }
         return try table.adapters().first { $0.address == address }
     }
 
-    /// Takes hold of a controller that was seen, if it is that one still.
+    /// Holds a controller that was seen, if it is still the same one.
     private static func grip(
         _ seen: AdapterFacts,
         in table: any AdapterTable
     ) -> (number: UInt16, grip: any AdapterGrip)? {
-        // In this order: what is seen once it is held is what is held.
+        // In this order: what is seen after the hold began is what is held.
         guard let grip = try? table.grip(seen.number), let now = try? table.present(seen.number),
             now.address == seen.address
         else { return nil }
         return (seen.number, grip)
     }
 
-    /// The one that is taken where none was named: on, and fit for Low Energy, where there is such a one.
+    /// The adapter that is taken if none is named: preferably one that is on and supports Low Energy.
     static func choice(of present: [AdapterFacts]) -> AdapterFacts? {
         let fit = present.filter { !$0.lacksLowEnergy }
         return fit.first(where: \.isUp) ?? fit.first ?? present.first
     }
 
-    /// Whether it is there and on.
+    /// Whether it is present and on.
     var isUp: Bool { facts?.isUp ?? false }
 
-    /// What it is now, as a program sees it.
+    /// Its current state, as a program sees it.
     var info: AdapterInfo {
         do throws(SystemError) {
             return AdapterInfo(try latest(), name: name, on: kernel)
@@ -184,36 +185,36 @@ final class LinuxAdapter: Sendable {
         }
     }
 
-    /// Closes it whether its controller answers or not; may block for some seconds.
+    /// Closes it whether or not its controller answers; may block for some seconds.
     func close() throws(SystemError) {
         guard let socket else { throw refusal ?? .notPermitted }
         try socket.descriptor.closeAdapter(number)
     }
 
-    /// Whether the kernel has a connection to a device now, whoever made it; `nil` where it doesn't tell.
+    /// Whether the kernel has a connection to a device now, made by any program; `nil` if it doesn't say.
     func isConnected(to peer: BluetoothAddress) -> Bool? {
         try? socket?.descriptor.isConnected(number, to: peer)
     }
 
-    /// Who has a link with it that is up, in which it is the central, or in which it is the peripheral, whoever made it; nobody
-    /// where the kernel doesn't tell.
+    /// The peers of the links on which it is the central, or the peripheral, made by any program; empty if the kernel
+    /// doesn't say.
     func peers(asCentral isCentral: Bool) -> [BluetoothAddress] {
         (try? socket?.descriptor.peers(of: number, asCentral: isCentral)) ?? []
     }
 
-    /// The adapter's facts where it can be used now.
+    /// The adapter's facts if it can be used now.
     ///
-    /// - Throws: An error that says why it can't, and what to do.
+    /// - Throws: an error that says why it can't, and what to do.
     func usable(for operation: String, object: String) throws(BLEError) -> AdapterFacts {
         let facts = facts
         guard let facts, facts.isUp, !facts.lacksLowEnergy else { throw whyUnusable(for: operation, object: object) }
         return facts
     }
 
-    /// The adapter's facts where a link can be made with it now: the kernel finds the adapter of a socket by its address,
-    /// and where two have the same it takes its own choice.
+    /// The adapter's facts if a link can be made with it now: the kernel finds a socket's adapter by its address, and
+    /// if two adapters have the same, it makes its own choice.
     ///
-    /// - Throws: An error that says why it can't, and what to do.
+    /// - Throws: an error that says why it can't, and what to do.
     func linkable(for operation: String, object: String) throws(BLEError) -> AdapterFacts {
         let facts = try usable(for: operation, object: object)
         let listed = (try? socket?.descriptor.adaptersAsListed()) ?? []
@@ -223,8 +224,8 @@ final class LinuxAdapter: Sendable {
         return facts
     }
 
-    /// The adapter that the kernel would take in place of this one, because it has the same address; `nil` where it
-    /// takes this one.
+    /// The adapter that the kernel would take instead of this one, because it has the same address; `nil` if it takes
+    /// this one.
     ///
     /// - Parameter listed: the adapters in the kernel's own order.
     static func rival(of facts: AdapterFacts, among listed: [AdapterFacts]) -> AdapterFacts? {
@@ -235,8 +236,8 @@ final class LinuxAdapter: Sendable {
 
     /// Why the adapter can't be used.
     ///
-    /// - Parameter told: what the kernel has told of it, where it has: one that was switched off may be starting, or be on
-    ///   again, by the time it is asked.
+    /// - Parameter told: the state that the kernel has reported, if it has: an adapter that was switched off may be
+    ///   starting, or on again, by the time it is queried.
     func whyUnusable(for operation: String, object: String, told: AdapterInfo.State? = nil) -> BLEError {
         if facts?.isUnconfigured == true { return .adapterUnconfigured(name, operation: operation, object: object) }
         let now = info.state
@@ -245,7 +246,7 @@ final class LinuxAdapter: Sendable {
         case .absent:
             let others = ((try? table?.adapters()) ?? []).map { "hci\($0.number)" }
             let address = place.withLock { $0.address }
-            // Its number may be another one's by now.
+            // Its number may belong to another adapter by now.
             let absent = others.contains(name) ? address.map { "with the address \($0)" } : nil
             return .adapterAbsent(absent ?? name, others: others, operation: operation, object: object)
         case .blocked:
@@ -268,6 +269,6 @@ final class LinuxAdapter: Sendable {
 }
 
 extension AdapterFacts {
-    /// The address by which it is known wherever it is plugged in; `nil` where it has none.
+    /// The address that identifies it wherever it is plugged in; `nil` if it has none.
     fileprivate var knownAddress: BluetoothAddress? { hasNoPublicAddress ? nil : address }
 }

@@ -1,8 +1,8 @@
-/// The switches that keep radios silent (rfkill), as sysfs shows them to everybody.
+/// The switches that block radios (rfkill), as sysfs shows them to every program.
 ///
 /// Source: kernel, `Documentation/ABI/stable/sysfs-class-rfkill`.
 enum RadioSwitches {
-    /// What keeps an adapter silent.
+    /// What blocks an adapter.
     enum Block: Hashable {
         /// A program: `rfkill unblock` lifts it.
         case soft
@@ -12,7 +12,7 @@ enum RadioSwitches {
 
     private static let folder = "/sys/class/rfkill"
 
-    /// What keeps the adapter of this name silent; `nil` where nothing does, or the system has no such switches.
+    /// What blocks the adapter with this name; `nil` if nothing does, or the system has no such switches.
     static func block(of adapter: String, on kernel: Kernel) -> Block? {
         for entry in namesInFolder(folder, of: kernel) {
             guard textFile("\(folder)/\(entry)/name", of: kernel) == adapter else { continue }

@@ -11,9 +11,9 @@ final class Advertisement: Sendable {
         var machine: AdvertisementMachine
         var timer: RadioActivity?
         var observation: RadioActivity?
-        /// Says to a later run of a program that the instance is this one's.
+        /// Tells a later run of a program that the instance belongs to this one.
         var note: LeftoverNote?
-        /// Who waits for a change to be on air.
+        /// The callers that wait for a change to be on air.
         var changes: [@Sendable (Result<Void, BLEError>) -> Void] = []
         var isOver = false
     }
@@ -57,7 +57,7 @@ final class Advertisement: Sendable {
         leftovers.clear(of: facts, through: management) { [self] in perform { $0.begin() } }
     }
 
-    /// Advertises something else, on the loop's thread.
+    /// Changes what is advertised, on the loop's thread.
     func change(to request: AdvertiseRequest, _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
         let outcome = state.withLock { state -> Result<AdvertisementMachine.Output, BLEError> in
             guard !state.isOver else { return .failure(.advertisingIsOver(adapter.name)) }
@@ -93,7 +93,7 @@ final class Advertisement: Sendable {
             perform { $0.linkEnded(address) }
         case .advertisingAdded(let instance):
             perform { $0.appeared(instance) }
-        // An adapter that is going off removes them too, and says so next.
+        // An adapter that is being switched off removes them too, and reports that next.
         case .advertisingRemoved(let instance) where adapter.isUp:
             perform { $0.removed(instance) }
         default:
@@ -167,7 +167,7 @@ extension Advertisement {
     }
 
     private func add(_ instance: UInt8, _ payload: AdvertisingPayload) {
-        // The answers are waited for even after a cancellation: an instance that they tell of is removed.
+        // The answers are awaited even after a cancellation: an instance that they report is removed.
         guard let interval = payload.interval else {
             let command = ManagementAddAdvertising(
                 instance: instance,
@@ -178,7 +178,7 @@ extension Advertisement {
             management?.submit(command) { [self] in added($0.failure) }
             return
         }
-        // The older command knows no interval: this one has two parts, the first of which puts nothing on air.
+        // The older command has no interval; the newer one has two parts, the first of which puts nothing on air.
         let parameters = ManagementAddExtendedAdvertisingParameters(
             instance: instance,
             flags: payload.flags.union(
@@ -205,12 +205,12 @@ extension Advertisement {
 
     private func remove(_ instance: UInt8) {
         management?.submit(ManagementRemoveAdvertising(instance: instance)) { _ in }
-        // The note is struck out now, unless the answer to another command is awaited: when this one's is there the program
-        // may have ended, and the number be another's when it comes back.
+        // The note is removed now, unless the answer to another command is awaited: when this command's answer comes,
+        // the program may have ended, and the number may belong to another program.
     }
 
-    /// Takes a number that no other program of this library has, and writes down, before the kernel has the instance, whose
-    /// it is.
+    /// Takes a number that no other program of this library has, and notes the owner before the kernel has the
+    /// instance.
     private func claim(_ numbers: [UInt8]) {
         var note: LeftoverNote?
         if let facts = adapter.facts {
@@ -222,7 +222,7 @@ extension Advertisement {
         perform { $0.claimed(note.map { UInt8(truncatingIfNeeded: $0.thing.number) }) }
     }
 
-    /// Strikes out the note of an instance that others have removed.
+    /// Removes the note of an instance that other programs have removed.
     private func forgetWhatIsGone() {
         let note = state.withLock { state -> LeftoverNote? in
             guard let number = state.note?.thing.number, state.machine.instance.map(UInt16.init) != number else {
@@ -243,7 +243,7 @@ extension Advertisement {
         }
     }
 
-    /// The kernel says of a controller that can't advertise beside a link as central that the parameters are wrong.
+    /// The kernel reports invalid parameters for a controller that can't advertise beside a link as central.
     private func refusalBesideLink(_ failure: ManagementFailure) -> BLEError? {
         let peripherals = adapter.peers(asCentral: true)
         guard failure.status == .invalidParameters, !peripherals.isEmpty else { return nil }

@@ -1,7 +1,7 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// Keeps an advertising instance on air while others come and go beside it.
+/// Keeps an advertising instance on air while other programs add and remove theirs.
 ///
 /// ```
 ///            begin              sizes             a number           answer
@@ -13,17 +13,17 @@ internal import BLERadio
 ///                       ├───────────────────────── gone ◄───────────────────────┘                            │
 ///                       └─────────────────── a link ended ◄───────────────────  suspended  ◄────────────────┘
 /// ```
-/// The kernel tells of an instance that is removed; a bluetoothd that starts removes all where it sees any. When another
-/// program gives a number of its choice other data the kernel tells nobody: that bluetoothd, which counts from 1, doesn't
-/// is why the highest number is taken. Nor does the list of instances help: it leaves out those whose number is higher
-/// than there are instances. Source: kernel, net/bluetooth/mgmt.c, `read_adv_features`.
+/// The kernel reports each instance that is removed; a bluetoothd that starts removes all it sees. The kernel does not
+/// report that another program replaces the data of an instance: bluetoothd counts from 1, so the highest number is
+/// taken. The list of instances doesn't help: it leaves out numbers higher than the count of instances. Source: kernel,
+/// net/bluetooth/mgmt.c, `read_adv_features`.
 struct AdvertisementMachine {
     /// Why it is over.
     enum Failure: Hashable {
         case management(ManagementFailure)
         case unfit(AdvertisingFault)
         case noFreeInstance(of: UInt8)
-        /// It was put back so many times, and was gone again at once.
+        /// It was put back this many times, and was removed again immediately.
         case takenAway(times: Int)
     }
 
@@ -44,11 +44,11 @@ struct AdvertisementMachine {
             case started
             case failed(Failure)
         }
-        /// What has become of what it was changed to.
+        /// The outcome of a change.
         enum Change: Equatable {
-            /// It is on air, or will be as soon as anything is.
+            /// It is on air, or will be as soon as the advertisement is.
             case made
-            /// The kernel doesn't take it: what was on air before is put back.
+            /// The kernel refuses it: what was on air before is put back.
             case refused(ManagementFailure)
         }
 
@@ -61,34 +61,34 @@ struct AdvertisementMachine {
     private enum State: Equatable {
         case idle
         case choosing
-        /// Of so many instances.
+        /// Takes a number, out of this many instances.
         case claiming(of: UInt8)
         case adding(UInt8)
         case onAir(UInt8)
         case renewing(UInt8)
         /// For the timer.
         case waiting
-        /// The controller can't advertise beside a link that there is: for its end.
+        /// Waits for the end of a link beside which the controller can't advertise.
         case suspended
-        /// Cancelled while the answer to a command is awaited that puts the instance up.
+        /// Cancelled while the answer to a command that adds the instance is awaited.
         case endingAdded(UInt8)
         case over
     }
 
-    /// How long after a second loss, or a failure for a passing reason, it is tried again.
+    /// After how long it is tried again after a second loss, or a failure for a temporary reason.
     static let pause = Duration.seconds(1)
-    /// How many losses, or failures, in a row are too many.
+    /// The number of losses or failures in a row after which it gives up.
     static let patience = 8
-    /// How long it has to be on air for earlier ones to be forgotten.
+    /// How long it must be on air before earlier losses are forgotten.
     static let calm = Duration.seconds(30)
 
     private var request: AdvertiseRequest
     private var state = State.idle
     private var features: ManagementReadAdvertisingFeatures.Response?
     private var payload: AdvertisingPayload?
-    /// What was on air before a change of which the kernel has not yet said what it makes.
+    /// What was on air before a change that the kernel has not yet answered.
     private var former: (request: AdvertiseRequest, payload: AdvertisingPayload)?
-    /// Changed while the answer to a command is awaited that puts up what was wanted before.
+    /// Whether a change was requested while the answer to an earlier command is awaited.
     private var isOutdated = false
     private var centrals: Set<ManagementAddress> = []
     private var losses = 0
@@ -108,7 +108,7 @@ struct AdvertisementMachine {
 
     mutating func begin() -> Output { state == .idle ? choose() : Output() }
 
-    /// Nobody wants it any more.
+    /// The program has cancelled the advertisement.
     mutating func cancel() -> Output {
         defer { if case .endingAdded = state {} else { state = .over } }
         switch state {
@@ -116,7 +116,8 @@ struct AdvertisementMachine {
             state = .endingAdded(number)
             return Output(timer: .cancel)
         case .renewing(let number):
-            // It is taken down at once, and again when the answer is there: the kernel may do the one before the other.
+            // It is removed immediately, and again when the answer comes: the kernel may carry out either command
+            // first.
             state = .endingAdded(number)
             return Output(command: .remove(number), timer: .cancel)
         case .onAir(let number):
@@ -140,7 +141,7 @@ extension AdvertisementMachine {
         }
     }
 
-    /// A number is this program's now; `nil` where others have them all.
+    /// This program has taken a number; `nil` if other programs have all of them.
     mutating func claimed(_ number: UInt8?) -> Output {
         guard case .claiming(let count) = state, let payload else { return Output() }
         guard let number else { return over(.noFreeInstance(of: count)) }
@@ -148,7 +149,7 @@ extension AdvertisementMachine {
         return Output(command: .add(number, payload))
     }
 
-    /// The kernel has answered a command that was to put the instance up.
+    /// The kernel has answered a command that adds the instance.
     ///
     /// - Parameter isCentral: whether the adapter has a link as central, beside which many controllers can't advertise. The
     ///   kernel refuses the parameters then.
@@ -171,7 +172,7 @@ extension AdvertisementMachine {
         case (.renewing, .some) where !centrals.isEmpty,
             (.renewing, .some) where isCentral,
             (.adding, .some) where hasStarted && (isCentral || !centrals.isEmpty):
-            // The kernel removes an instance that it can't change, and says so to all others.
+            // The kernel removes an instance that it can't change, and reports that to all other programs.
             state = .suspended
             return Output(timer: .cancel, change: settled())
         case (.renewing, .some(let failure)):
@@ -180,7 +181,7 @@ extension AdvertisementMachine {
             var output = lost()
             output.change = .refused(failure)
             return output
-        // The same parameters were accepted before: the link that was in the way has just ended.
+        // The same parameters were accepted before: the obstructing link has just ended.
         case (.adding, .some(let failure)) where hasStarted && failure.status == .invalidParameters: return lost()
         case (.adding, .some(let failure)): return failed(failure)
         case (.endingAdded(let number), _):
@@ -206,9 +207,9 @@ extension AdvertisementMachine {
 // MARK: - What is wanted
 
 extension AdvertisementMachine {
-    /// Advertises something else in the same instance. Thrown, nothing has changed.
+    /// Changes what the same instance advertises. If it throws, nothing has changed.
     mutating func change(to new: AdvertiseRequest) throws(AdvertisingFault) -> Output {
-        // It is not known yet what the controller can do.
+        // The controller's features are not known yet.
         guard let features else {
             request = new
             return Output(change: .made)
@@ -228,7 +229,7 @@ extension AdvertisementMachine {
         }
     }
 
-    /// Whatever was changed goes on air as soon as anything does.
+    /// A change goes on air as soon as the advertisement does.
     private mutating func settled() -> Output.Change? {
         defer { (former, isOutdated) = (nil, false) }
         return former == nil ? nil : .made
@@ -238,31 +239,31 @@ extension AdvertisementMachine {
 // MARK: - What the kernel tells
 
 extension AdvertisementMachine {
-    /// An instance is gone, this one or another program's.
+    /// An instance was removed: this one, or another program's.
     mutating func removed(_ number: UInt8) -> Output {
-        // Otherwise what becomes of it is in the answer to come, or was asked for by nobody but this program.
+        // Otherwise the pending answer says what happened to it, or this program itself has requested the removal.
         state == .onAir(number) ? lost() : Output()
     }
 
-    /// Another program has made an instance: where it has this number, this program's was gone, of which nothing was heard.
+    /// Another program has added an instance: if it has this number, this program's was removed without a report.
     mutating func appeared(_ number: UInt8) -> Output {
         state == .onAir(number) ? lost() : Output()
     }
 
-    /// Something that the kernel told had no room: the instance is put up again, be it there or not.
+    /// Some of the kernel's events were lost: the instance is added again, whether it is there or not.
     mutating func missedEvents() -> Output {
         guard case .onAir(let number) = state else { return Output() }
         return renew(number)
     }
 
-    /// A central has connected. The kernel has ended the advertising for it; others may come beside it.
+    /// A central has connected, and the kernel has ended the advertising; further centrals may connect.
     mutating func centralCame(_ central: ManagementAddress) -> Output {
         centrals.insert(central)
         guard request.isConnectable, case .onAir(let number) = state else { return Output() }
         return renew(number)
     }
 
-    /// A link has ended, in whichever role.
+    /// A link has ended, in either role.
     mutating func linkEnded(_ peer: ManagementAddress) -> Output {
         centrals.remove(peer)
         return state == .suspended ? choose() : Output()
@@ -304,7 +305,7 @@ extension AdvertisementMachine {
         )
     }
 
-    /// It is gone: put back at once, and where that doesn't last, after a while.
+    /// The instance is gone: it is put back immediately, and after a while if that doesn't last.
     private mutating func lost() -> Output {
         losses += 1
         renewalIsDue = false
@@ -339,10 +340,10 @@ extension ManagementFailure {
 }
 
 extension ManagementReadAdvertisingFeatures.Response {
-    /// The numbers that no instance has, as far as the kernel tells, the highest first.
+    /// The numbers that no instance has, as far as the kernel shows, the highest first.
     ///
-    /// bluetoothd counts from 1, and doesn't look whether a number is taken: it would silently replace our instance by
-    /// its own.
+    /// bluetoothd counts from 1, and doesn't check whether a number is taken: it would silently replace our instance
+    /// with its own.
     var freeInstances: [UInt8] {
         guard maximumInstances > 0 else { return [] }
         return (1...maximumInstances).reversed().filter { !instances.contains($0) }

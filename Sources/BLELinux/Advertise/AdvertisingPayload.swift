@@ -1,11 +1,11 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// What an advertising instance is given: the octets, and how they go on air.
+/// The content of an advertising instance: the octets, and how they go on air.
 ///
-/// The kernel sends an instance in the form of version 4, with room for 31 octets twice, unless a flag asks for a
-/// secondary channel; that it has room for more, as a controller of version 5 says, is not enough. A scanner of
-/// version 4 hears only the former, so the latter is for what has no room otherwise.
+/// The kernel sends an instance as a legacy advertisement, with 31 octets twice, unless a flag requests a secondary
+/// channel, even if a Bluetooth 5 controller reports room for more. A Bluetooth 4 scanner receives only legacy
+/// advertisements, so the extended form is used only for data that doesn't fit otherwise.
 struct AdvertisingPayload: Hashable {
     var flags: ManagementAdvertisingFlags
     var data: AdvertisingData
@@ -13,7 +13,7 @@ struct AdvertisingPayload: Hashable {
     /// In units of 0.625 ms; `nil`: the kernel's own.
     var interval: ClosedRange<UInt32>?
 
-    /// Fits a request to what the controller can do.
+    /// Fits a request to the controller's features.
     init(
         _ request: AdvertiseRequest,
         for features: ManagementReadAdvertisingFeatures.Response

@@ -2,14 +2,14 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// A connection of its own to a D-Bus, on an event loop: calls with their answers, and calls that others make to us.
+/// A private connection to a D-Bus, on an event loop: calls and their answers, and calls from other programs.
 ///
-/// libdbus speaks the protocol, and waits for nothing here: it says what its socket is to be watched for, and the loop
-/// tells it. Opening, which may block, happens on a thread that does nothing else. After that all calls into the
-/// library are made on the loop's thread.
+/// libdbus speaks the protocol, and never waits here: it says what to watch its socket for, and the loop reports that
+/// to it. Opening, which may block, happens on its own thread. After that, all calls into the library are made on the
+/// loop's thread.
 final class BusConnection: Sendable {
     typealias Answer = @Sendable (Result<BusMessage, BusFailure>) -> Void
-    /// Answers what another program calls or says; `nil` for no answer. On the loop's thread.
+    /// Answers a call or signal of another program; `nil` for no answer. On the loop's thread.
     typealias Receiver = @Sendable (BusMessage) -> BusMessage?
 
     private struct State {
@@ -26,15 +26,15 @@ final class BusConnection: Sendable {
     private let received: Receiver
     private let ended: @Sendable () -> Void
     private let watches: BusWatches
-    /// A number of its own for the library's socket, which the library closes when it likes.
+    /// A duplicate of the library's socket, which the library closes when it likes.
     private let socket: SharedDescriptor
     private let state: Mutex<State>
 
     /// Opens a connection and says hello to the bus; the closure is called once, on the loop's thread.
     ///
     /// - Parameters:
-    ///   - deadline: How long the bus may take for its hello, and to be reached.
-    ///   - ended: Is called, on the loop's thread, when the bus has ended the connection.
+    ///   - deadline: how long it may take to reach the bus and get its hello.
+    ///   - ended: called, on the loop's thread, when the bus has ended the connection.
     static func open(
         _ bus: SystemBus,
         on loop: EventLoop,
@@ -117,8 +117,8 @@ final class BusConnection: Sendable {
 
     private var connection: OpaquePointer? { OpaquePointer(bitPattern: state.withLock { $0.connection }) }
 
-    /// Calls an object of another program, on the loop's thread; the closure is called once, there too, unless the
-    /// connection is closed before.
+    /// Calls an object of another program, on the loop's thread; the closure is called there once, unless the
+    /// connection is closed first.
     func call(_ message: BusMessage, deadline: Duration, answer: @escaping Answer) {
         guard let serial = write(message) else { return loop.enqueue { answer(.failure(.closed)) } }
         let timer = timeline.schedule(after: deadline) { [weak self, loop] in
@@ -128,13 +128,13 @@ final class BusConnection: Sendable {
         updateInterest()
     }
 
-    /// Sends a message that nobody answers, on the loop's thread.
+    /// Sends a message that gets no answer, on the loop's thread.
     func send(_ message: BusMessage) {
         _ = write(message)
         updateInterest()
     }
 
-    /// Ends the connection, after what was sent on the loop's thread before. Nobody is called any more.
+    /// Ends the connection, after what was sent before on the loop's thread. No closure is called afterwards.
     func close() { loop.enqueue { self.closeNow() } }
 }
 
@@ -149,7 +149,7 @@ extension BusConnection {
         }
     }
 
-    /// Watches the socket for what the library waits for now.
+    /// Watches the socket for what the library is waiting for now.
     private func updateInterest() {
         let interest = connection == nil ? [] : watches.interest
         let (before, registration) = state.withLock { state in

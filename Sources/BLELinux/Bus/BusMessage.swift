@@ -1,6 +1,6 @@
 /// A message of D-Bus, as a value. Source: D-Bus Specification, "Message Protocol".
 struct BusMessage: Hashable, Sendable {
-    /// Kinds by their number in the header; unknown ones survive.
+    /// The kinds, by their number in the header; unknown ones are kept.
     struct Kind: RawRepresentable, Hashable, Sendable {
         let rawValue: Int32
 
@@ -16,14 +16,14 @@ struct BusMessage: Hashable, Sendable {
         case objectPath(String)
         case unsigned32(UInt32)
         case boolean(Bool)
-        /// Something else, by the code of its type.
+        /// Another type, by its code.
         case other(Int32)
 
         static let stringType = Int32(UInt8(ascii: "s"))
         static let objectPathType = Int32(UInt8(ascii: "o"))
         static let unsigned32Type = Int32(UInt8(ascii: "u"))
         static let booleanType = Int32(UInt8(ascii: "b"))
-        /// A value that comes with its type; it is read as that value.
+        /// A value together with its type; it is read as the value.
         static let variantType = Int32(UInt8(ascii: "v"))
 
         /// The code of its type.
@@ -90,14 +90,14 @@ struct BusMessage: Hashable, Sendable {
         )
     }
 
-    /// Whether this is what the library itself says when the connection is over.
+    /// Whether this is the library's own message that the connection is over.
     var isEndOfConnection: Bool {
         kind == .signal && interface == "org.freedesktop.DBus.Local" && member == "Disconnected"
     }
 }
 
 extension BusMessage.Argument: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Without a number: passkeys come and go as such.
+    /// Without numbers, which may be passkeys.
     var description: String {
         switch self {
         case .string(let text): text

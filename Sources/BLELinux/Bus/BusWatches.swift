@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What libdbus wants to be told of its socket: it adds and removes what it waits for by itself.
+/// The watches of libdbus on its socket, which it adds and removes by itself.
 final class BusWatches: Sendable {
     /// Pointers as numbers, which may cross threads; they are used on the loop's thread only.
     private let list = Mutex<[UInt]>([])
@@ -8,7 +8,7 @@ final class BusWatches: Sendable {
 
     init(_ library: LibDBus) { self.library = library }
 
-    /// Has a connection keep its watches here, for as long as this object lives.
+    /// Makes a connection keep its watches here, as long as this object lives.
     func attach(to connection: OpaquePointer) -> Bool {
         let add: LibDBus.Connections.AddWatch = { watch, list in
             BusWatches.of(list)?.change(watch) { $0.append($1) }
@@ -31,7 +31,7 @@ final class BusWatches: Sendable {
         if number != 0 { list.withLock { body(&$0, number) } }
     }
 
-    /// What the connection waits for now; empty where there is no connection any more.
+    /// What the connection waits for now; empty if it is gone.
     var interest: Readiness {
         var interest: Readiness = []
         for number in list.withLock({ $0 }) {
@@ -43,7 +43,7 @@ final class BusWatches: Sendable {
         return interest
     }
 
-    /// Has the library read and write what it can.
+    /// Makes the library read and write what it can.
     func handle(_ readiness: Readiness) {
         var happened: UInt32 = 0
         if readiness.contains(.readable) { happened |= Self.readable }
@@ -51,7 +51,7 @@ final class BusWatches: Sendable {
         if readiness.contains(.error) { happened |= Self.error }
         if readiness.contains(.hangUp) { happened |= Self.hangUp }
         for number in list.withLock({ $0 }) {
-            // The one before may have removed it.
+            // An earlier watch may have removed it.
             guard list.withLock({ $0.contains(number) }), let watch = OpaquePointer(bitPattern: number),
                 library.watches.isEnabled(watch) != 0
             else { continue }

@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// The functions of libdbus, taken from the library at run time.
+/// The functions of libdbus, loaded at run time.
 ///
-/// Wherever bluetoothd runs the library is installed, since bluetoothd needs it; a program that never meets bluetoothd
-/// needs neither, so nothing is linked. The binary interface of `libdbus-1.so.3` has been stable since version 1.0.
-/// Source: D-Bus low-level API, `dbus/dbus-connection.h`, `dbus-message.h`.
+/// The library is installed wherever bluetoothd runs, since bluetoothd needs it; other machines need neither, so
+/// nothing is linked. The binary interface of `libdbus-1.so.3` has been stable since version 1.0. Source: D-Bus
+/// low-level API, `dbus/dbus-connection.h`, `dbus-message.h`.
 struct LibDBus: Sendable {
     /// A `DBusConnection *`, `DBusMessage *` or `DBusWatch *`.
     typealias Object = OpaquePointer
@@ -38,7 +38,7 @@ struct LibDBus: Sendable {
         let handle: @Sendable @convention(c) (Object, UInt32) -> Truth
     }
 
-    /// Errors, which are filled in by the library: see ``withError(_:)``.
+    /// Errors, which the library fills in: see ``withError(_:)``.
     struct Errors: Sendable {
         let initialize: @Sendable @convention(c) (UnsafeMutableRawPointer) -> Void
         let free: @Sendable @convention(c) (UnsafeMutableRawPointer) -> Void
@@ -49,7 +49,7 @@ struct LibDBus: Sendable {
     let errors: Errors
     let messages: LibDBusMessages
 
-    /// The library; `nil` where it isn't installed, or lacks a function. The first use reads files.
+    /// The library; `nil` if it isn't installed or lacks a function. The first use reads files.
     static let shared = LibDBus(named: "libdbus-1.so.3")
 
     /// The corresponding C functions are `dlopen` and `dlsym`. The library is never unloaded.
@@ -70,7 +70,7 @@ struct LibDBus: Sendable {
 
     private typealias ThreadsFunction = @Sendable @convention(c) () -> Truth
 
-    /// Calls a function that fills in a `DBusError`, and returns its name and text where it did.
+    /// Calls a function that may fill in a `DBusError`, and returns the error's name and text if it did.
     func withError<Value>(_ call: (UnsafeMutableRawPointer) -> Value?) -> Result<Value, BusFailure> {
         // Two pointers, five bits, one pointer: 32 octets; twice that is reserved.
         withUnsafeTemporaryAllocation(byteCount: 64, alignment: 16) { buffer in
@@ -89,7 +89,7 @@ struct LibDBus: Sendable {
 
         let library: UnsafeMutableRawPointer
 
-        /// - Parameter type: a C function type; it must be the function's own.
+        /// - Parameter type: a C function type, which must be the function's own.
         subscript<Function>(name: String, type: Function.Type) -> Function {
             get throws(Missing) {
                 guard let symbol = dlsym(library, name) else { throw Missing() }
@@ -97,7 +97,7 @@ struct LibDBus: Sendable {
             }
         }
 
-        /// The same, where the type is known from what it is assigned to.
+        /// Finds a function whose type follows from what it is assigned to.
         func find<Function>(_ name: String) throws(Missing) -> Function { try self[name, Function.self] }
     }
 }

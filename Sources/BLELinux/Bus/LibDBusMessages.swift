@@ -1,4 +1,4 @@
-/// libdbus's functions for messages, and the way from them to values and back.
+/// libdbus's functions for messages, and the conversion between messages and values.
 struct LibDBusMessages: Sendable {
     private typealias GetText = @Sendable @convention(c) (OpaquePointer) -> UnsafePointer<CChar>?
     private typealias GetNumber = @Sendable @convention(c) (OpaquePointer) -> UInt32
@@ -48,7 +48,7 @@ struct LibDBusMessages: Sendable {
         enterArgument = try symbols.find("dbus_message_iter_recurse")
     }
 
-    /// What a `DBusMessage` says. The library has checked it against the specification when it came in.
+    /// The value of a `DBusMessage`, which the library has checked against the specification.
     func value(of message: OpaquePointer) -> BusMessage {
         func text(_ get: GetText) -> String? { get(message).map { String(cString: $0) } }
         return BusMessage(
@@ -65,14 +65,14 @@ struct LibDBusMessages: Sendable {
         )
     }
 
-    /// Lets a message go that the library has handed out.
+    /// Releases a message that the library has returned.
     func free(_ message: OpaquePointer) { release(message) }
 
-    /// Calls the closure with a `DBusMessage` that says this; `nil` where there is no memory for it.
+    /// Calls the closure with a `DBusMessage` of this value; `nil` if there is no memory for it.
     func withObject<Value>(of message: BusMessage, _ body: (OpaquePointer) -> Value?) -> Value? {
         guard let object = make(message.kind.rawValue) else { return nil }
         defer { release(object) }
-        // Nobody is started because of us: bluetoothd runs, or it isn't needed.
+        // The message starts no program: bluetoothd runs, or it isn't needed.
         setAutoStart(object, 0)
         if message.replySerial != 0, setReplySerial(object, message.replySerial) == 0 { return nil }
         let texts: [(SetText, String?)] = [
@@ -134,7 +134,7 @@ struct LibDBusMessages: Sendable {
         case BusMessage.Argument.variantType:
             let value = withIterator { inner in
                 enterArgument(iterator, inner)
-                // One within another could go on for as long as a message may be.
+                // A nested variant could recurse as deep as a message is long.
                 return argumentType(inner) == type ? .other(type) : argument(at: inner)
             }
             return value ?? .other(type)

@@ -1,19 +1,19 @@
 internal import CBluetooth
 internal import Glibc
 
-/// Where the system's D-Bus is.
+/// The place of the system's D-Bus.
 struct SystemBus: Hashable, Sendable {
     /// The address, as libdbus reads it: `unix:path=/run/dbus/system_bus_socket`.
     let address: String
 
-    /// The bus of this machine: the one that the environment names, unless the program has rights that its caller has
-    /// not, or else the one at the usual place.
+    /// The bus of this machine: the one that the environment names, unless the program has rights that its caller
+    /// lacks; otherwise the one at the usual place.
     static var standard: SystemBus {
         let named = CBluetooth_environment("DBUS_SYSTEM_BUS_ADDRESS").map { String(cString: $0) }
         return SystemBus(address: named ?? "unix:path=/run/dbus/system_bus_socket")
     }
 
-    /// Whether its socket is there. What is no path can't be looked for, and counts as there.
+    /// Whether its socket is there. An address without a path can't be checked, and counts as there.
     var isThere: Bool {
         let prefix = "unix:path="
         guard address.hasPrefix(prefix) else { return true }

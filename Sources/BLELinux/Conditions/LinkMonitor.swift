@@ -2,21 +2,21 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Hears what a controller tells the kernel of its links, on a raw HCI socket that sends nothing.
+/// Receives what a controller reports to the kernel about its links, on a raw HCI socket that sends nothing.
 ///
-/// That takes `CAP_NET_RAW`; without it no more is heard than that a link has ended. It is opened with the first attempt
-/// to connect, since the controller tells the times of a link when it is made and never again; and once more after the
-/// adapter was away.
+/// This requires `CAP_NET_RAW`; without it, only the end of a link is received. It is opened with the first attempt to
+/// connect, since the controller reports a link's timing only when the link is made; and again after the adapter was
+/// away.
 final class LinkMonitor: Sendable {
     private struct State {
         var table = LinkConditionTable()
         var socket: SharedDescriptor?
         var registration: EventLoop.Registration?
-        /// Why it hears nothing, or not all.
+        /// Why it receives nothing, or not everything.
         var refusal: SystemError?
-        /// Who wants to know of changes, by handle.
+        /// The observers of changes, by handle.
         var observers: [UInt16: Observers<@Sendable () -> Void>] = [:]
-        /// Who wants to know that a link has ended.
+        /// The observers of ended links.
         var endObservers = Observers<@Sendable () -> Void>()
     }
 
@@ -34,7 +34,7 @@ final class LinkMonitor: Sendable {
         if let socket, let registration { loop.unregister(registration, of: socket.descriptor) }
     }
 
-    /// Listens from now on, unless it does; on the loop's thread.
+    /// Begins to listen, unless it already does; on the loop's thread.
     func open() {
         guard state.withLock({ $0.socket == nil }) else { return }
         do throws(SystemError) {
@@ -54,13 +54,13 @@ final class LinkMonitor: Sendable {
         }
     }
 
-    /// What the controller has told of a link; `nil` where that wasn't heard.
+    /// What the controller has reported about a link; `nil` if that was not received.
     func conditions(_ handle: UInt16) -> LinkConditions? { state.withLock { $0.table[handle] } }
 
-    /// Why nothing is known of links, or only their ends; `nil` where nothing keeps it from listening.
+    /// Why nothing is known about links, or only their ends; `nil` if nothing prevents listening.
     var refusal: SystemError? { state.withLock { $0.refusal } }
 
-    /// Tells of each change of a link, on the loop's thread, until the activity is cancelled.
+    /// Reports each change of a link, on the loop's thread, until the activity is cancelled.
     func observe(_ handle: UInt16, _ changed: @escaping @Sendable () -> Void) -> RadioActivity {
         let id = state.withLock { state in
             state.observers[handle, default: Observers()].add(changed)
@@ -73,7 +73,8 @@ final class LinkMonitor: Sendable {
         }
     }
 
-    /// Tells of each link that ends, on the loop's thread, maybe before the kernel has noticed, until the activity is cancelled.
+    /// Reports each link that ends, on the loop's thread, perhaps before the kernel has noticed, until the activity is
+    /// cancelled.
     func observeEnds(_ ended: @escaping @Sendable () -> Void) -> RadioActivity {
         let id = state.withLock { $0.endObservers.add(ended) }
         return RadioActivity { [weak self] in

@@ -3,20 +3,20 @@ internal import BLERadio
 internal import Synchronization
 
 extension LinuxRadio {
-    /// Has the kernel connect to a peer with these parameters, unless this program may not, and hears how it goes; on the
-    /// loop's thread, right before connecting.
+    /// Makes the kernel connect to a peer with these parameters, if this program may, and listens for the outcome; on
+    /// the loop's thread, right before connecting.
     ///
-    /// Beside bluetoothd, what that has loaded for devices that it isn't connecting to by itself is gone until it starts
-    /// again, and such a device gets the kernel's own parameters: a load throws away all entries but those of Add Device and
-    /// of connections that are being made (`hci_conn_params_clear_disabled`), the kernel lets nobody read the list, so that
-    /// it could be loaded with it, and Add Device would have the kernel listen for the peer, or forget it with its entry.
-    /// Since Linux 6.11 a load of one peer that has an entry throws nothing away: the second connection to a peer, and a
-    /// change of a link, cost nobody anything.
+    /// If bluetoothd runs, the parameters that it has loaded for devices that it isn't connecting to by itself are gone
+    /// until it starts again, and such a device gets the kernel's own: a load discards all entries except those of Add
+    /// Device and of connections that are being made (`hci_conn_params_clear_disabled`). No program can read the list
+    /// in order to load it too, and Add Device would make the kernel listen for the peer, or forget it with its entry.
+    /// Since Linux 6.11, loading one peer that already has an entry discards nothing: the second connection to a peer,
+    /// and a change of a link, affect no other program.
     func prepareConnection(to peer: BluetoothAddress, _ parameters: ConnectionParameters) {
         monitor.open()
         excludedRoles.learn()
         made.withLock { made in
-            // Far more than a controller has links; what is forgotten costs a second request.
+            // Far more than a controller has links; a forgotten entry costs a second request.
             if made.count >= 1024 { made = [:] }
             made[peer] = parameters
         }
@@ -53,7 +53,7 @@ extension LinuxRadio {
         monitor.observe(handle, changed)
     }
 
-    /// Why the controller's events about a link are not known.
+    /// Why the controller's events about a link were not received.
     private func whyUnheard(_ object: String) -> BLEError {
         switch monitor.refusal {
         case .notPermitted?: .missingCapability(.rawNetwork, operation: "conditions", object: object)
@@ -99,15 +99,15 @@ extension LinuxRadio {
 }
 
 extension ConnectionParameters {
-    /// What to load, one after the other, so that the kernel changes a link, and does so once.
+    /// The parameters to load, one after another, so that the kernel changes a link exactly once.
     ///
-    /// The first one makes the kernel's entry of the peer where there is none, and asks for nothing: an entry that is new
-    /// changes no link. The last one finds it. The kernel leaves a link alone that has the latency and the timeout already
-    /// and was *made* with the interval, whatever that has become since: so the timeout differs from the present one, by
-    /// 10 ms where need be. Source: kernel, `net/bluetooth/mgmt.c`, `load_conn_param`.
+    /// The first load creates the kernel's entry for the peer if there is none, and changes nothing: a new entry
+    /// changes no link. The last one finds the entry. The kernel leaves a link alone that already has the latency and
+    /// the timeout and was *made* with the interval, whatever the interval is now: so the timeout is made to differ
+    /// from the current one, by 10 ms if necessary. Source: kernel, `net/bluetooth/mgmt.c`, `load_conn_param`.
     func loads(for link: LinkConditions?, madeWith made: ConnectionParameters?) -> [ConnectionParameters] {
         guard let timeout = link?.supervisionTimeout, let latency = link?.latency else {
-            // One of the two timeouts is another one than it has.
+            // One of the two timeouts differs from the link's.
             return [withAnotherTimeout, withAnotherTimeout, self]
         }
         let change = timeout == supervisionTimeout ? withAnotherTimeout : self
@@ -124,7 +124,7 @@ extension ManagementReadVersion.Response {
 }
 
 extension BLEError {
-    /// The kernel takes the parameters, and leaves the link that is up as it is.
+    /// The kernel accepts the parameters, but does not change the existing link.
     static func parametersNotChanged(_ peer: BluetoothAddress) -> BLEError {
         BLEError(
             .notSupported,

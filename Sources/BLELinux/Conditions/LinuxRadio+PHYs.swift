@@ -2,7 +2,7 @@ public import BLEProtocol
 public import BLERadio
 
 extension LinuxRadio {
-    /// Asks the kernel through the management socket, which requires the capability `CAP_NET_ADMIN`.
+    /// Reads the PHYs from the kernel through the management socket, which requires the capability `CAP_NET_ADMIN`.
     ///
     /// The corresponding command is Get PHY Configuration (BlueZ, `doc/mgmt-protocol.rst`), Linux 4.19 and later.
     public func readPHYs(
@@ -16,7 +16,7 @@ extension LinuxRadio {
         return RadioActivity { sink.close() }
     }
 
-    /// Sets it in the kernel through the management socket, which requires the capability `CAP_NET_ADMIN` and an
+    /// Sets the PHYs in the kernel through the management socket, which requires the capability `CAP_NET_ADMIN` and an
     /// adapter that is on. The adapter's settings for classic Bluetooth stay as they are.
     ///
     /// The corresponding command is Set PHY Configuration (BlueZ, `doc/mgmt-protocol.rst`), Linux 4.19 and later.
@@ -59,7 +59,7 @@ extension LinuxRadio {
         guard let selection = configuration.phys.selection(for: wish) else {
             return sink.finish(.failure(.physNotSupported(wish, by: name, configuration.phys)))
         }
-        // The kernel rejects it, and doesn't say that this is why.
+        // The kernel rejects it without giving this reason.
         guard adapter.isUp, let management else {
             return sink.finish(.failure(adapter.whyUnusable(for: operation, object: name)))
         }
