@@ -66,7 +66,7 @@ struct AdvertisementMachine {
         case adding(UInt8)
         case onAir(UInt8)
         case renewing(UInt8)
-        /// For the timer.
+        /// Waits for the timer.
         case waiting
         /// Waits for the end of a link beside which the controller can't advertise.
         case suspended

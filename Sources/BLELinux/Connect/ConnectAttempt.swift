@@ -2,33 +2,32 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// One attempt to connect: from the socket that is made for it to the link, the error, or the cancellation.
+/// One attempt to connect: from the creation of its socket to the link, the error, or the cancellation.
 ///
-/// The kernel listens for the peer and connects when it hears it; attempts to several peers wait side by side. There
-/// is no time limit: the kernel's own of 40 seconds is taken off, and where it gives up on a peer that it heard, and that
-/// did not answer in time, it is asked again.
+/// The kernel listens for the peer and connects when it receives its advertisement; attempts to several peers wait at
+/// the same time. There is no time limit: the kernel's own limit of 40 seconds is removed, and if the kernel gives up
+/// on a peer that it received but that did not answer in time, it is asked again.
 final class ConnectAttempt: Sendable {
     typealias Result = @Sendable (Swift.Result<any ATTLink, BLEError>) -> Void
 
     private struct State {
-        /// Who waits; `nil` once it has been told, or has given up.
+        /// The caller that waits; `nil` once it has the result, or has given up.
         var result: Result?
         var socket: SharedDescriptor?
         var registration: EventLoop.Registration?
         var resets = 0
-        /// How often the peer was heard, but did not answer.
+        /// How often the peer was received, but did not answer.
         var silences = 0
-        /// What is asked of the adapter while the peer is waited for.
+        /// What the adapter is asked to do while the peer is awaited.
         var presence: RadioActivity?
         var began = Duration.zero
     }
 
-    /// How often an attempt that ended in one of these ways before the link stood is made again. A connection to the same
-    /// peer that was dropped or cancelled a moment ago, by any program, takes the next one with it when the kernel clears
-    /// it away.
+    /// How often an attempt is repeated that ended in one of these ways before the link was up. When the kernel cleans
+    /// up a connection to the same peer that any program dropped or cancelled a moment ago, the next one fails with it.
     private static let maximumResets = 2
     private static let mayPass: [SystemError] = [.connectionReset, .connectionAborted, .connectionRefused]
-    /// The kernel has waited for the peer's answer, for longer than this, and says so in one of these ways.
+    /// The shortest time after which such an end means that the kernel has waited for the peer's answer.
     private static let shortestSilence = Duration.seconds(1)
     private static let silent: [SystemError] = [.timedOut, .hostDown]
 
@@ -37,7 +36,7 @@ final class ConnectAttempt: Sendable {
     private let peers: ConnectingPeers
     private let loop: EventLoop
     private let environment: any LinkEnvironment
-    /// Called right before each socket connects; what it returns is called right afterwards.
+    /// Called right before each socket connects; the returned closure is called right afterwards.
     private let prepare: @Sendable () -> () -> Void
     private let state: Mutex<State>
 
@@ -70,9 +69,9 @@ final class ConnectAttempt: Sendable {
         }
     }
 
-    /// Ends the attempt; no result comes any more. The kernel stops listening for the peer when the socket is closed.
+    /// Ends the attempt without a result. The kernel stops listening for the peer when the socket is closed.
     ///
-    /// - Parameter willClear: Called before that, where the kernel will have something to clear away.
+    /// - Parameter willClear: called before that, if the kernel will have something to clean up.
     func cancel(_ willClear: () -> Void) {
         let (socket, registration, presence, result) = state.withLock { state in
             defer { state = State() }
@@ -87,9 +86,10 @@ final class ConnectAttempt: Sendable {
         _ = result
     }
 
-    /// Takes back what the kernel was asked, for the attempt to begin anew; whether the kernel was waiting for the peer.
+    /// Withdraws the request to the kernel, so that the attempt can begin again. Returns whether the kernel was waiting
+    /// for the peer.
     ///
-    /// - Parameter willClear: Called before that.
+    /// - Parameter willClear: called before that.
     func takeBack(_ willClear: () -> Void) -> Bool {
         let (socket, registration) = state.withLock { ($0.socket.take(), $0.registration.take()) }
         guard let socket, let registration else { return false }
@@ -102,11 +102,11 @@ final class ConnectAttempt: Sendable {
         let socket: SharedDescriptor
         let isConnected: Bool
         waits()
-        // That it stands at once is no proof: on a busy machine it may have been made during the call.
+        // An immediate connection proves nothing: on a busy machine it may have been made during the call.
         let hadConnection = adapter.isConnected(to: peer) ?? true
         do throws(SystemError) {
             let descriptor = try FileDescriptor.l2capSocket(of: adapter.kernel)
-            // The exact adapter: "any" would be the one that was plugged in last.
+            // This very adapter: "any" would be the one that was plugged in last.
             let source = facts.hasNoPublicAddress ? L2CAPAddress(anyAdapter: .public) : L2CAPAddress(facts.address)
             try descriptor.bind(to: source)
             try descriptor.removeConnectTimeout()
@@ -119,7 +119,7 @@ final class ConnectAttempt: Sendable {
             throw ConnectFailure(adapter: adapter, peer: peer).error(atOnce: error)
         }
         if isConnected {
-            // Where the kernel had kept the connection from before, it stands at once.
+            // If the kernel has kept an earlier connection, it is up immediately.
             succeed(with: socket, isResumed: hadConnection)
         } else {
             try wait(for: socket)
@@ -144,12 +144,12 @@ final class ConnectAttempt: Sendable {
         peers.interruptDiscovery()
     }
 
-    /// The peer is waited for from now on.
+    /// The attempt waits for the peer from now on.
     private func waits() {
         let presence = peers.begin(failures: state.withLock { $0.silences })
         let now = environment.timeline.now
         let superfluous = state.withLock { state in
-            // Cancelled meanwhile, or the last try's.
+            // Cancelled meanwhile, or of the previous try.
             defer { if state.result != nil { (state.presence, state.began) = (presence, now) } }
             return state.result == nil ? presence : state.presence
         }
@@ -160,7 +160,7 @@ final class ConnectAttempt: Sendable {
         let (socket, registration) = state.withLock { ($0.socket.take(), $0.registration.take()) }
         guard let socket, let registration else { return }
         loop.unregister(registration, of: socket.descriptor)
-        // Writable alone proves nothing: it is the error that tells.
+        // Being writable proves nothing; the socket's error decides.
         guard let error = socket.descriptor.takeError() ?? (readiness.isEnd ? .connectionReset : nil) else {
             return succeed(with: socket, isResumed: false)
         }
@@ -199,7 +199,7 @@ final class ConnectAttempt: Sendable {
         if !finish(.success(link)) { link.disconnect() }
     }
 
-    /// Tells the result, once; `false` where nobody waits for it any more.
+    /// Reports the result, once; `false` if nobody waits for it any more.
     @discardableResult
     private func finish(_ outcome: Swift.Result<any ATTLink, BLEError>) -> Bool {
         let (result, presence) = state.withLock { state in
@@ -213,7 +213,7 @@ final class ConnectAttempt: Sendable {
 }
 
 extension FileDescriptor {
-    /// What every socket of a link is given: room for what comes in bursts, the kernel's times, its count of losses.
+    /// The options of every link's socket: room for bursts, the kernel's times, its count of losses.
     func prepareForLink() {
         enlargeReceiveQueue(to: 16 << 20)
         askForReceptionFacts()

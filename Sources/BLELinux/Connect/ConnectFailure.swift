@@ -1,13 +1,13 @@
 internal import BLEProtocol
 
-/// Says what it means that a connection was not made.
+/// Explains why a connection was not made.
 struct ConnectFailure {
     let adapter: LinuxAdapter
     let peer: BluetoothAddress
 
     private var object: String { peer.description }
 
-    /// An error that `connect` or a call before it returned: the kernel has not tried.
+    /// The error for a failure of `connect` or an earlier call: the kernel has not tried.
     func error(atOnce error: SystemError) -> BLEError {
         guard let facts = adapter.facts, facts.isUp else { return adapter.whyUnusable(for: "connect", object: object) }
         var failure: BLEError
@@ -45,7 +45,7 @@ struct ConnectFailure {
         return failure
     }
 
-    /// An error that the kernel told after it had tried.
+    /// The error for a failure that the kernel reported after it had tried.
     func error(later error: SystemError) -> BLEError {
         if !adapter.isUp {
             var failure = adapter.whyUnusable(for: "connect", object: object)
@@ -91,16 +91,16 @@ struct ConnectFailure {
         }
     }
 
-    /// Who is likely to have the channel that the kernel says is taken.
+    /// The program that probably holds the channel that the kernel says is in use.
     private var holder: String {
         let others = "this program or another one is already connected to it"
         return RunningPrograms.include("bluetoothd", on: adapter.kernel) ? "bluetoothd, or " + others : others
     }
 }
 
-/// What else runs on this machine.
+/// The programs that run on this machine.
 enum RunningPrograms {
-    /// Whether a program of this name runs, as far as this user may see.
+    /// Whether a program with this name runs, as far as this user may see.
     static func include(_ name: String, on kernel: Kernel) -> Bool {
         namesInFolder("/proc", of: kernel).contains { entry in
             entry.first?.isNumber == true && textFile("/proc/\(entry)/comm", of: kernel) == name

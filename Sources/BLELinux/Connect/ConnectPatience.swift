@@ -1,18 +1,18 @@
-/// For how long the kernel is to wait for an answer of a peer that it has heard and asks to connect.
+/// How long the kernel should wait for the answer of a peer that it has received and tries to connect to.
 ///
-/// While it waits the controller does nothing else: a peer that was heard once and has left holds up everybody, for 4 s
-/// on Linux 6.1 and for 20 s on 6.12. So the kernel is told to be ``short`` with most of them. A peer answers with its
-/// next advertisement only, and some advertise every ten seconds: who has not been heard for a while may be one of
-/// those, and is given the ``long`` time, until it is more likely to be absent.
+/// While it waits, the controller does nothing else: a peer that was received once and has left holds up everything,
+/// for 4 s on Linux 6.1 and for 20 s on 6.12. So the kernel waits only the ``short`` time for most peers. A peer
+/// answers only with its next advertisement, and some advertise every ten seconds: a peer that has not been received
+/// for a while may be one of those, and gets the ``long`` time, until it is more likely to be absent.
 ///
 /// ```
 ///          began                hesitation                    absence
 ///   (none) ─────► likely near ────────────► perhaps seldom ─────────────► likely absent
 ///                    short                      long                         short
 /// ```
-/// There is one time for an adapter; the longest that any attempt wants is told. A failure shortens the hesitation of
-/// the next try to the same peer, and every third try is given the long time at once: no rhythm of advertising falls
-/// through.
+/// An adapter has one such time; it is set to the longest that any attempt needs. A failure shortens the hesitation of
+/// the next try to the same peer, and every third try gets the long time immediately, so that no advertising interval
+/// is missed.
 struct ConnectPatience {
     /// What the driver is to do.
     struct Output: Equatable {
@@ -21,7 +21,7 @@ struct ConnectPatience {
             var delay: Duration
         }
 
-        /// Tells the kernel to wait for so long.
+        /// Makes the kernel wait for this long.
         var patience: Duration?
         var timer: Timer?
     }
@@ -34,13 +34,13 @@ struct ConnectPatience {
 
     /// Longer than most peripherals are silent between two advertisements.
     static let short = Duration.seconds(3)
-    /// Longer than any is: 10.24 s and a random delay (Core Specification, Vol 6, Part B, 4.4.2.2).
+    /// Longer than any peripheral is silent: 10.24 s and a random delay (Core Specification, Vol 6, Part B, 4.4.2.2).
     static let long = Duration.seconds(11)
-    /// How long a peer may go unheard before it counts as one that advertises seldom.
+    /// How long a peer may go unreceived before it counts as one that advertises rarely.
     static let hesitation = Duration.seconds(2)
-    /// The same, after it was heard and did not answer.
+    /// The hesitation after a peer was received and did not answer.
     static let hesitationAfterFailure = Duration.milliseconds(300)
-    /// How long it may go unheard after that before it counts as absent.
+    /// How long it may then go unreceived before it counts as absent.
     static let absence = Duration.seconds(33)
 
     private var attempts: [Int: Presence] = [:]
@@ -48,9 +48,9 @@ struct ConnectPatience {
 
     /// An attempt begins to wait for its peer.
     ///
-    /// - Parameter failures: how often it has waited before and the peer was heard, but did not answer.
+    /// - Parameter failures: how often it has waited before and the peer was received, but did not answer.
     mutating func began(_ attempt: Int, failures: Int) -> Output {
-        // Another program may have set it while there was nobody here to care.
+        // Another program may have set it while no attempt was waiting.
         if attempts.isEmpty { told = nil }
         switch failures % 3 {
         case 0: return wait(attempt, as: .near, for: Self.hesitation)
@@ -69,7 +69,7 @@ struct ConnectPatience {
         }
     }
 
-    /// It is connected, or was given up.
+    /// An attempt has connected, or was given up.
     mutating func ended(_ attempt: Int) -> Output {
         guard attempts.removeValue(forKey: attempt) != nil else { return Output() }
         return Output(patience: news())
@@ -83,7 +83,7 @@ struct ConnectPatience {
         return Output(patience: news(), timer: Output.Timer(attempt: attempt, delay: delay))
     }
 
-    /// What the kernel has not been told yet.
+    /// The time that the kernel has not been told yet.
     private mutating func news() -> Duration? {
         let wanted = attempts.values.contains(.seldom) ? Self.long : Self.short
         guard wanted != told else { return nil }

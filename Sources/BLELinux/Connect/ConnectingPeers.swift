@@ -2,19 +2,19 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Sees to it that an attempt to connect neither waits for what else the adapter does, nor holds that up for long.
+/// Ensures that an attempt to connect neither waits for the adapter's other work nor holds it up for long.
 ///
-/// All of it takes the management socket; without the permission for that the kernel's own times stay in force.
+/// This requires the management socket; without the permission for it, the kernel's own times stay in force.
 final class ConnectingPeers: Sendable {
     private struct State {
         var patience = ConnectPatience()
         var timers: [Int: RadioActivity] = [:]
         var nextAttempt = 0
-        /// Whether the kernel is known to take no time from this program; asked for once.
+        /// Whether the kernel is known to accept this time from the program; queried once.
         var takesPatience: Bool?
-        /// What it is to be told once it is known to take it.
+        /// The time to set once the kernel is known to accept it.
         var wanted: Duration?
-        /// Whether somebody discovers; `nil` until an event has told.
+        /// Whether a discovery is under way; `nil` until an event has shown it.
         var isDiscovering: Bool?
         var isInterrupting = false
         var observation: RadioActivity?
@@ -35,9 +35,9 @@ final class ConnectingPeers: Sendable {
         state.withLock { $0.observation = observation }
     }
 
-    /// An attempt is about to wait for its peer; the activity ends when it does so no more.
+    /// Begins an attempt's wait for its peer, until the activity is cancelled.
     ///
-    /// - Parameter failures: how often the peer was heard, but did not answer.
+    /// - Parameter failures: how often the peer was received, but did not answer.
     func begin(failures: Int) -> RadioActivity {
         guard management != nil else { return RadioActivity {} }
         let attempt = state.withLock { state in
@@ -48,11 +48,11 @@ final class ConnectingPeers: Sendable {
         return RadioActivity { [weak self] in self?.ended(attempt) }
     }
 
-    /// Ends whatever discovery goes on, of any program: who discovers begins anew then.
+    /// Ends the current discovery, of any program, which then begins again.
     ///
-    /// The kernel connects when an advertisement is reported, and controllers report nobody twice in a discovery: for a
-    /// peer that was found already the attempt would wait until the discovery ends, ten seconds at worst. When the
-    /// connection is made the kernel ends the discovery anyway.
+    /// The kernel connects when an advertisement is reported, and controllers report each device once per discovery:
+    /// for a peer that was already found, the attempt would wait until the discovery ends, up to ten seconds. When the
+    /// connection is made, the kernel ends the discovery anyway.
     func interruptDiscovery() {
         let isDue = state.withLock { state in
             guard state.isDiscovering != false, !state.isInterrupting else { return false }
@@ -63,7 +63,7 @@ final class ConnectingPeers: Sendable {
         management?.submit(ManagementStopDiscovery()) { [weak self] answer in
             self?.state.withLock { state in
                 state.isInterrupting = false
-                // Nobody discovers, or it is not for this program to end it.
+                // No discovery is under way, or this program may not end it.
                 if let status = answer.failure?.status, status == .rejected || status == .permissionDenied {
                     state.isDiscovering = false
                 }
@@ -96,7 +96,7 @@ extension ConnectingPeers {
         if let patience = output.patience { tell(patience) }
     }
 
-    /// Tells the kernel, which has to be asked first: some have no such time, and complain in their log.
+    /// Sets the kernel's time, after a query: some kernels have no such time, and complain in their log.
     private func tell(_ patience: Duration) {
         let takesPatience = state.withLock { state in
             state.wanted = patience
@@ -112,7 +112,7 @@ extension ConnectingPeers {
 
     private func learned(_ answer: Result<ManagementReadDefaultConfiguration.Response, ManagementFailure>) {
         let patience = state.withLock { state -> Duration? in
-            // What was only missed is asked for again next time.
+            // If there was no answer, the next call queries again.
             if case .failure(let failure) = answer, failure.status == nil { return nil }
             state.takesPatience = (try? answer.get())?.connectPatience != nil
             return state.takesPatience == true ? state.wanted : nil

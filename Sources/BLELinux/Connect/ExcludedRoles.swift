@@ -2,16 +2,16 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Whether the controller can be central and peripheral at once, and who is in the way where it can't.
+/// Whether the controller can be central and peripheral at once, and which centrals are in the way if it can't.
 ///
-/// The kernel passes over a peer that it hears while a central is connected to such a controller, without a word, and listens
-/// on; the controller reports that peer once in a scan. So an attempt to connect waits for ever, also when the central has
-/// gone, and has to be made anew then. Source: kernel, net/bluetooth/hci_event.c, `check_pending_le_conn`.
+/// While a central is connected to such a controller, the kernel silently skips a peer that it receives, and keeps
+/// listening; the controller reports that peer once per scan. So an attempt to connect waits for ever, even after the
+/// central has gone, and must then be repeated. Source: kernel, net/bluetooth/hci_event.c, `check_pending_le_conn`.
 ///
-/// Everybody may know all of this: it takes no capability.
+/// This requires no capability.
 final class ExcludedRoles: Sendable {
     private struct State {
-        /// `nil` until the kernel has told; and where it doesn't.
+        /// `nil` until the kernel has reported it, and if it doesn't.
         var areCombined: Bool?
         var isAsked = false
     }
@@ -25,10 +25,10 @@ final class ExcludedRoles: Sendable {
         self.management = management
     }
 
-    /// Whether the kernel has told that the controller can't.
+    /// Whether the kernel has reported that the controller can't.
     var areKnown: Bool { state.withLock { $0.areCombined == false } }
 
-    /// Asks the kernel, of an adapter that is on, unless it has told.
+    /// Asks the kernel about an adapter that is on, unless it has answered.
     func learn() {
         let isDue = state.withLock { state in
             defer { state.isAsked = true }
@@ -38,13 +38,13 @@ final class ExcludedRoles: Sendable {
         management?.submit(ManagementReadExperimentalFeatures()) { [weak self] answer in
             self?.state.withLock { state in
                 state.areCombined = (try? answer.get())?.combinesRoles
-                // What was only missed is asked for again.
+                // If there was no answer, the next call asks again.
                 if case .failure(let failure) = answer { state.isAsked = failure.status != nil }
             }
         }
     }
 
-    /// Why the adapter connects to nobody now; `nil` where it does, or that isn't known.
+    /// Why the adapter can't connect now; `nil` if it can, or if that isn't known.
     var connectObstacle: BLEError? {
         guard areKnown else { return nil }
         let centrals = adapter.peers(asCentral: false)

@@ -2,10 +2,10 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Holds back attempts to connect to a peer while the kernel clears away one that was cancelled.
+/// Holds back attempts to connect to a peer while the kernel cleans up a cancelled one.
 ///
-/// The kernel does that in a worker of its own, some milliseconds after the socket has been closed. An attempt to the
-/// same peer that is made in between is tied to what is about to be cleared away, and fails with it.
+/// The kernel does that in a worker, some milliseconds after the socket was closed. An attempt to the same peer made in
+/// between is tied to the connection that is about to be cleaned up, and fails with it.
 final class SettlingPeers: Sendable {
     private struct Settling {
         var waiting: [@Sendable () -> Void] = []
@@ -17,7 +17,7 @@ final class SettlingPeers: Sendable {
         var observation: RadioActivity?
     }
 
-    /// How long the kernel is given where it doesn't tell that it is done: Linux 6.1 doesn't, and tells nobody without
+    /// How long to wait if the kernel doesn't report that it is done: Linux 6.1 never does, and no kernel does without
     /// the capability.
     private static let patience = Duration.milliseconds(500)
 
@@ -44,7 +44,7 @@ final class SettlingPeers: Sendable {
         state.withLock { $0.peers[peer, default: Settling()].deadline = deadline }
     }
 
-    /// Runs a closure on the loop's thread once nothing of an earlier attempt to this peer is left.
+    /// Runs a closure on the loop's thread once the kernel has cleaned up earlier attempts to this peer.
     func whenSettled(_ peer: BluetoothAddress, _ body: @escaping @Sendable () -> Void) {
         let mustWait = state.withLock { state in
             state.peers[peer]?.waiting.append(body) != nil

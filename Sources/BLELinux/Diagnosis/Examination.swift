@@ -2,16 +2,16 @@ package import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Examines the machine: asks the kernel and bluetoothd what everybody may ask, and changes nothing.
+/// Examines the machine: asks the kernel and bluetoothd only what requires no permission, and changes nothing.
 ///
-/// Each question has its own deadline, so a controller or a bus that hangs is a fact like others.
+/// Each question has its own deadline, so a controller or a bus that hangs is a finding like any other.
 package final class Examination: Sendable {
     private let kernel: Kernel
     private let timeline: any Timeline
     private let bus: SystemBus
     private let facts: Mutex<MachineFacts>
 
-    /// Examines this machine's adapter of that name, or all; the closure is called once, on any thread.
+    /// Examines this machine's adapter with that name, or all; the closure is called once, on any thread.
     package static func run(_ adapter: String?, result: @escaping @Sendable (Diagnosis) -> Void) {
         Examination(adapter, on: .ofThisMachine, bus: .standard, timeline: RealTimeline()).run(result)
     }
@@ -138,7 +138,7 @@ package final class Examination: Sendable {
 }
 
 extension Bluetoothd {
-    /// What it can be asked about an adapter.
+    /// The properties of an adapter that bluetoothd can be asked for.
     fileprivate enum Property: String {
         case discovering = "Discovering"
     }

@@ -1,25 +1,25 @@
 internal import BLEProtocol
 
-/// What the system says of its adapters, of this process, and of bluetoothd, as far as a diagnosis needs it.
+/// What the system reports about its adapters, this process and bluetoothd, as far as a diagnosis needs it.
 struct MachineFacts: Sendable {
     /// One adapter.
     struct Adapter: Sendable {
         var name: String
-        /// What the kernel's list says of it.
+        /// What the kernel's list says about it.
         var kernel: AdapterFacts
         /// Whether it can be used, and why not.
         var state: AdapterInfo.State
-        /// What keeps it silent.
+        /// What blocks it.
         var block: RadioSwitches.Block?
-        /// What the kernel answered about the controller; `nil` where it gave no answer.
+        /// The kernel's answer about the controller; `nil` if it gave none.
         var information: ManagementReadInformation.Response?
-        /// The USB device that it is, if it is one.
+        /// Its USB device, if it is one.
         var device: USBDevice?
-        /// The other adapter that the kernel would connect through, since it has the same address.
+        /// The other adapter with the same address, through which the kernel would connect.
         var rival: String?
-        /// Whom it has links with, as the central.
+        /// The peers that it has links with as the central.
         var peers: [BluetoothAddress] = []
-        /// Whether bluetoothd says that it scans; `nil` where it said nothing.
+        /// Whether bluetoothd says that it is scanning; `nil` if it said nothing.
         var isScannedByBluetoothd: Bool?
     }
 
@@ -30,7 +30,7 @@ struct MachineFacts: Sendable {
     var refusal: SystemError?
     /// The adapter that was asked for; `nil` for all.
     var wanted: String?
-    /// Those that are there, and asked for.
+    /// The adapters that are present and asked for.
     var adapters: [Adapter] = []
     /// The names of those that are not asked for.
     var others: [String] = []
@@ -38,7 +38,7 @@ struct MachineFacts: Sendable {
 }
 
 extension MachineFacts {
-    /// What follows from them.
+    /// The diagnosis that follows from the facts.
     var diagnosis: Diagnosis {
         Diagnosis(
             system: "Linux \(release)",
@@ -86,7 +86,7 @@ extension MachineFacts {
         }
     }
 
-    /// One adapter that works is enough: what keeps the others from it keeps nobody from working then.
+    /// One adapter that works is enough: then the obstacles of the others don't matter.
     private var ofAdapters: [Diagnosis.Finding] {
         let each = adapters.map { $0.findings(besides: bluetoothd) }
         let isOneUsable = each.contains { findings in !findings.contains { $0.severity == .obstacle } }
@@ -111,7 +111,7 @@ extension MachineFacts.Adapter {
         return findings
     }
 
-    /// What keeps it from working, if anything does.
+    /// What prevents it from working, if anything does.
     private var obstacle: Diagnosis.Finding? {
         let (operation, object) = ("use", name)
         func finding(_ kind: Diagnosis.Kind, _ error: BLEError) -> Diagnosis.Finding {
@@ -154,18 +154,18 @@ extension MachineFacts.Adapter {
     }
 }
 
-/// What gives a controller away that claims to be one of Cambridge Silicon Radio.
+/// The signs of a counterfeit controller that claims to be by Cambridge Silicon Radio.
 ///
 /// Source: kernel, `drivers/bluetooth/btusb.c`, `btusb_setup_csr`.
 enum CounterfeitSigns {
-    /// The signs, each in a few words; `nil` where it makes no such claim.
+    /// The signs, each in a few words; `nil` if the controller makes no such claim.
     static func of(_ information: ManagementReadInformation.Response?, _ device: USBDevice?) -> [String]? {
         guard device?.vendor == "0a12", device?.product == "0001" else { return nil }
         var signs: [String] = []
         if let information, information.manufacturer != 10 {
             signs.append("its maker's number is \(information.manufacturer), not 10")
         }
-        // Genuine ones with these numbers end at Bluetooth 4.0.
+        // Genuine controllers with these numbers support at most Bluetooth 4.0.
         if let information, information.bluetoothVersion > 6 { signs.append("it reports a Bluetooth later than 4.0") }
         if let version = device?.version, ["0134", "1915", "2520", "7558"].contains(version) {
             signs.append("its version \(version) is known from copies")

@@ -1,8 +1,8 @@
-/// What the kernel lets this process do, and where the process runs, which is where that is changed.
+/// What the kernel lets this process do, and where the process runs, which is where to change that.
 ///
 /// Source: proc_pid_status(5), capabilities(7), user_namespaces(7).
 struct ProcessRights: Hashable, Sendable {
-    /// What started the process, and so decides what it may do.
+    /// What started the process, and so decides its rights.
     enum Surroundings: Hashable, Sendable {
         case shell
         /// A unit of systemd: `gateway.service`.
@@ -10,9 +10,9 @@ struct ProcessRights: Hashable, Sendable {
         case container
     }
 
-    /// The bits of the capabilities in force; `nil` where the system doesn't tell.
+    /// The bits of the effective capabilities; `nil` if the system doesn't show them.
     var effective: UInt64?
-    /// Whether these are valid for a part of the system only, to which Bluetooth doesn't belong.
+    /// Whether they apply only to a part of the system that excludes Bluetooth.
     var isInUserNamespace: Bool
     var surroundings: Surroundings
     /// The path of the program.
@@ -38,19 +38,19 @@ struct ProcessRights: Hashable, Sendable {
         if let space = destination(ofLink: "/proc/self/ns/pid", of: kernel), space != Bluetoothd.machinesProcesses {
             return .container
         }
-        // A session of a person is a scope, also where sshd or a terminal has begun it.
+        // A user's session is a scope, even if sshd or a terminal has begun it.
         let group = textFile("/proc/self/cgroup", of: kernel)?.split(separator: "/") ?? []
         guard group.contains("system.slice"), let unit = group.last, unit.hasSuffix(".service") else { return .shell }
         return .service(String(unit))
     }
 
-    /// Whether it has a capability for the adapters; `nil` where that is not known.
+    /// Whether it has a capability for the adapters; `nil` if that is not known.
     func has(_ capability: Capability) -> Bool? {
         guard !isInUserNamespace else { return false }
         return effective.map { $0 & 1 << capability.number != 0 }
     }
 
-    /// How the program gets a capability where it runs.
+    /// How to give the program a capability where it runs.
     func remedy(for capability: Capability) -> String {
         let name = capability.rawValue
         switch surroundings {

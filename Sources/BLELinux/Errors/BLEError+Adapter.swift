@@ -163,7 +163,7 @@ extension BLEError {
         )
     }
 
-    /// A system call failed in a way that nothing more can be said about.
+    /// A system call failed for no more specific reason.
     static func system(_ error: SystemError, call: String, operation: String, object: String) -> BLEError {
         var failure = BLEError(
             .systemFailure,
@@ -178,7 +178,7 @@ extension BLEError {
 }
 
 extension SystemError {
-    /// What to do about it, as far as its number tells.
+    /// What to do about it, as far as its number shows.
     fileprivate var remedy: String {
         switch self {
         case .tooManyOpenFiles:

@@ -2,7 +2,7 @@ internal import BLEProtocol
 
 /// Why an adapter was not reset.
 extension BLEError {
-    /// It is no USB device.
+    /// The adapter is not a USB device.
     static func nothingToReset(_ adapter: String, _ bus: USBDevice.OtherBus) -> BLEError {
         let way = bus.name.map { "its bus is \($0)" } ?? "it is a virtual controller made by a program"
         let remedy: String
@@ -26,7 +26,7 @@ extension BLEError {
         )
     }
 
-    /// The system didn't let this program order it, or the device has refused.
+    /// The system didn't let this program reset it, or the device refused.
     static func resetRefused(_ adapter: String, _ device: USBDevice?, _ error: SystemError) -> BLEError {
         let node = device?.node ?? "the USB device"
         var failure: BLEError
@@ -65,7 +65,7 @@ extension BLEError {
         return failure
     }
 
-    /// It went away and is away.
+    /// The adapter went away and did not come back.
     static func neverCameBack(_ adapter: String, after time: Duration) -> BLEError {
         BLEError(
             .adapterNotFound,

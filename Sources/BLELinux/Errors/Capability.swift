@@ -1,6 +1,6 @@
 internal import BLEProtocol
 
-/// What the kernel asks of a program that does more than connect.
+/// The capabilities that the kernel requires of a program that does more than connect.
 enum Capability: String {
     /// For the management socket: scanning, advertising, dropping links.
     case networkAdministration = "cap_net_admin"
@@ -9,7 +9,7 @@ enum Capability: String {
 }
 
 extension BLEError {
-    /// The kernel asks for a capability that this program hasn't.
+    /// The kernel requires a capability that this program lacks.
     static func missingCapability(_ capability: Capability, operation: String, object: String) -> BLEError {
         let program = destination(ofLink: "/proc/self/exe") ?? "PATH-OF-THE-PROGRAM"
         return BLEError(

@@ -2,14 +2,14 @@ internal import BLEProtocol
 internal import Glibc
 
 extension DisconnectReason {
-    /// Why a socket ended, from the error that the kernel made of the HCI status.
+    /// Why a socket ended, derived from the error that the kernel made of the HCI status.
     ///
     /// Several statuses share an error, so the status itself is not known. `nil` is an end without an error: the other
-    /// end closed, or somebody else fetched it. Source: kernel, `net/bluetooth/lib.c`, `bt_to_errno`.
+    /// end closed, or another call fetched the error. Source: kernel, `net/bluetooth/lib.c`, `bt_to_errno`.
     ///
     /// - Parameters:
-    ///   - hasReceived: Whether a PDU had come over the link.
-    ///   - isAdapterUp: An adapter that goes down resets or aborts its connections like a peer does.
+    ///   - hasReceived: whether a PDU had arrived on the link.
+    ///   - isAdapterUp: whether the adapter is on; one that goes down resets or aborts its connections as a peer does.
     init(endOfSocket error: SystemError?, hasReceived: Bool, isAdapterUp: Bool) {
         let kind: Kind =
             switch error {
@@ -18,8 +18,8 @@ extension DisconnectReason {
             case .timedOut: .supervisionTimeout
             case .accessDenied: .authenticationFailed
             case .badExchange: .keyMissing
-            // The kernel has this one for every status that it doesn't know. The commonest by far is 0x3e, which can
-            // only come before anything else has.
+            // The kernel uses this one for every status that it doesn't know. By far the most common is 0x3e, which can
+            // only come before any PDU has arrived.
             case .notImplemented: hasReceived ? .other : .failedToEstablish
             case .hostDown, .hostUnreachable, .networkDown, .noDevice: isAdapterUp ? .other : .adapterOff
             default: .other

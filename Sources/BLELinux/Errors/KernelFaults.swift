@@ -1,12 +1,12 @@
-/// What Linux itself does wrong, where a program can go round it.
+/// Faults of Linux itself that a program can work around.
 enum KernelFaults {
-    /// Linux 6.1.192, Debian 12's kernel of that time, frees a part of a connection twice: when the connection has
-    /// ended and again when the socket that had it is closed. That kills the thread that closes, with a "kernel BUG"
-    /// or a general protection fault in `hci_chan_del`, whether the peer ended the connection or the adapter went off.
-    /// A socket that is closed before its connection ends is safe. Earlier 6.1 kernels and 6.12 don't have the fault.
+    /// Linux 6.1.192, a kernel of Debian 12, frees a part of a connection twice: when the connection ends, and again
+    /// when its socket is closed. That kills the closing thread, with a "kernel BUG" or a general protection fault in
+    /// `hci_chan_del`, whether the peer ended the connection or the adapter went off. Closing a socket before its
+    /// connection ends is safe. Earlier 6.1 kernels and 6.12 don't have the fault.
     static let killsWhoClosesDeadSockets = has(release: kernelRelease())
 
-    /// What is known to be wrong with a kernel, each as part of a sentence.
+    /// The known faults of a kernel, each as part of a sentence.
     static func known(in release: String) -> [String] {
         guard has(release: release) else { return [] }
         return [
@@ -16,11 +16,11 @@ enum KernelFaults {
         ]
     }
 
-    /// ``killsWhoClosesDeadSockets`` of a kernel that a test stands in for.
+    /// ``killsWhoClosesDeadSockets`` for a kernel that a test may replace.
     static func killsWhoClosesDeadSockets(of kernel: Kernel) -> Bool {
         kernel.substitute.map { has(release: $0.release) } ?? killsWhoClosesDeadSockets
     }
 
-    /// Whether a kernel may have the fault. Which of the line have it only Debian knows, so all are taken to.
+    /// Whether a kernel may have the fault. Which releases of the series have it is not known, so all of them count.
     static func has(release: String) -> Bool { release.hasPrefix("6.1.") }
 }

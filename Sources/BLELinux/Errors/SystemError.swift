@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// An `errno`, taken inside the wrapper of the system call that failed; unknown numbers survive.
+/// An `errno`, read inside the wrapper of the system call that failed; unknown numbers are kept.
 package struct SystemError: Error, RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
 
@@ -43,7 +43,7 @@ package struct SystemError: Error, RawRepresentable, Hashable, Sendable {
 }
 
 extension SystemError: CustomStringConvertible {
-    /// What the system calls it, and the number: `Host is down (errno 112)`.
+    /// The system's text for it, and the number: `Host is down (errno 112)`.
     package var description: String {
         var text = [CChar](repeating: 0, count: 128)
         guard strerror_r(rawValue, &text, text.count) == 0 else { return "errno \(rawValue)" }

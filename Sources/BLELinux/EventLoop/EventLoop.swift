@@ -1,17 +1,18 @@
 internal import Synchronization
 
-/// One thread that waits for sockets and runs what others ask of it: the context on which a radio calls its receivers.
+/// One thread that waits for sockets and runs the closures passed to it: the context on which a radio calls its
+/// receivers.
 ///
-/// Each radio has a loop of its own rather than one for the process: the thread ends with the radio and the last of its
-/// links, a slow receiver holds up one adapter and not the others, and a simulated radio beside it needs none.
-/// No lock is held while a handler or a job runs, so these may call back into the loop.
+/// Each radio has its own loop rather than one for the process: the thread ends with the radio and the last of its
+/// links, a slow receiver holds up one adapter and not the others, and a simulated radio needs none. No lock is held
+/// while a handler or a job runs, so they may call back into the loop.
 package final class EventLoop: Sendable {
-    /// What is called when a descriptor is ready; the buffer is the loop's own, for the duration of the call.
+    /// Called when a descriptor is ready; the buffer belongs to the loop, and is lent for the duration of the call.
     package typealias Handler = @Sendable (Readiness, ReceiveBuffer) -> Void
 
     private let core: EventLoopCore
 
-    /// Starts the thread. The name is shown by `ps` and debuggers, 15 octets at most.
+    /// Starts the thread. `ps` and debuggers show the name, 15 octets at most.
     package init(name: String, on kernel: Kernel = .ofThisMachine) throws(SystemError) {
         core = try EventLoopCore(on: kernel)
         try startThread(named: name, on: kernel) { [core] in core.run() }
@@ -19,13 +20,13 @@ package final class EventLoop: Sendable {
 
     deinit { core.stop() }
 
-    /// Runs a closure on the loop's thread, after those that were handed over before.
+    /// Runs a closure on the loop's thread, after those that were added before.
     package func enqueue(_ job: @escaping @Sendable () -> Void) { core.enqueue(.closure(job)) }
 
-    /// The same, for a closure that reads from a socket.
+    /// Runs a closure that reads from a socket on the loop's thread, in the same order.
     func enqueueReceiving(_ job: @escaping @Sendable (ReceiveBuffer) -> Void) { core.enqueue(.receiving(job)) }
 
-    /// Runs a part of a task on the loop's thread; the loop is held until it is done.
+    /// Runs a part of a task on the loop's thread; the loop is retained until it is done.
     func enqueueTask(_ job: UnownedJob) { core.enqueue(.task(job, self)) }
 
     /// Calls the handler on the loop's thread whenever the descriptor is ready, or at its end.
@@ -37,7 +38,7 @@ package final class EventLoop: Sendable {
         try core.register(descriptor, for: interest, handler)
     }
 
-    /// Changes what is waited for.
+    /// Changes what the loop waits for.
     func change(
         _ registration: Registration,
         of descriptor: borrowing FileDescriptor,
@@ -46,16 +47,17 @@ package final class EventLoop: Sendable {
         try core.change(registration, of: descriptor, to: interest)
     }
 
-    /// Stops waiting; on the loop's thread no call comes afterwards, from another one under way may still finish.
+    /// Stops waiting. On the loop's thread no call comes afterwards; when called from another thread, a call already
+    /// under way may still finish.
     func unregister(_ registration: Registration, of descriptor: borrowing FileDescriptor) {
         core.unregister(registration, of: descriptor)
     }
 
-    /// A descriptor's place in the loop; never used twice, so an event that comes late meets nobody.
+    /// A descriptor's registration with the loop; never reused, so a late event finds no handler.
     struct Registration: Hashable, Sendable { fileprivate(set) var token: UInt64 }
 }
 
-/// What is handed over to the loop's thread; cases, since a closure around a closure would be one more block of memory.
+/// Work for the loop's thread; an enumeration, since a closure around a closure would take one more allocation.
 private enum LoopJob: Sendable {
     case closure(@Sendable () -> Void)
     case receiving(@Sendable (ReceiveBuffer) -> Void)
@@ -70,19 +72,19 @@ private enum LoopJob: Sendable {
     }
 }
 
-/// What the loop's thread works on; it outlives the ``EventLoop`` by the turn in which that is let go.
+/// The state of the loop's thread; it outlives the ``EventLoop`` until the end of the turn in which that is released.
 private final class EventLoopCore: Sendable {
     private struct State {
         var handlers: [UInt64: EventLoop.Handler] = [:]
         var nextToken: UInt64 = 1
         var jobs: [LoopJob] = []
         var isStopping = false
-        /// Whether the thread looks at the jobs before it waits again, so that nobody has to wake it.
+        /// Whether the thread will check the jobs before it waits again, so that nobody has to wake it.
         var isAwake = false
     }
 
     private static let wakeToken: UInt64 = 0
-    /// The jobs whose memory is kept for those that follow; a burst is no reason to keep more for ever.
+    /// How many jobs' memory is kept for later ones, so that a burst doesn't keep more for ever.
     private static let keptJobs = 256
 
     private let readiness: FileDescriptor
@@ -140,7 +142,7 @@ private final class EventLoopCore: Sendable {
 
     func unregister(_ registration: EventLoop.Registration, of descriptor: borrowing FileDescriptor) {
         try? readiness.remove(descriptor)
-        // The handler is let go outside the lock: what it holds may end with it, and call back here.
+        // The handler is released outside the lock: what it holds may be deallocated with it, and call back here.
         _ = state.withLock { $0.handlers.removeValue(forKey: registration.token) }
     }
 
@@ -149,7 +151,7 @@ private final class EventLoopCore: Sendable {
         var ready: [(token: UInt64, readiness: Readiness)] = []
         var jobs: [LoopJob] = []
         while true {
-            // `EBADF` and the like can't happen while this object lives; there would be nothing to wait for.
+            // `EBADF` and the like can't happen while this object lives; then there would be nothing to wait for.
             guard (try? readiness.wait(into: &ready)) != nil else { return }
             state.withLock { $0.isAwake = true }
             for event in ready {
@@ -163,9 +165,9 @@ private final class EventLoopCore: Sendable {
         }
     }
 
-    /// Runs what has been handed over; `false` once the loop is to end.
+    /// Runs the added jobs; `false` once the loop must end.
     ///
-    /// - Parameter jobs: none; its memory is that of the jobs that come next.
+    /// - Parameter jobs: empty; its memory is used for the next jobs.
     private func run(_ jobs: inout [LoopJob], _ buffer: ReceiveBuffer) -> Bool {
         let isStopping = state.withLock { state in
             swap(&state.jobs, &jobs)
@@ -175,9 +177,9 @@ private final class EventLoopCore: Sendable {
         guard !jobs.isEmpty else { return !isStopping }
         for job in jobs { job.run(buffer) }
         if jobs.count > Self.keptJobs { jobs = [] }
-        // There mostly is one, for which this takes half of what `removeAll(keepingCapacity:)` does.
+        // Mostly there is one, for which this takes half the time of `removeAll(keepingCapacity:)`.
         while jobs.popLast() != nil {}
-        // What came meanwhile has its turn after the sockets, which may be ready again.
+        // Jobs that came meanwhile run after the sockets, which may be ready again.
         let isMore = state.withLock { state in
             state.isAwake = !state.jobs.isEmpty
             return state.isAwake

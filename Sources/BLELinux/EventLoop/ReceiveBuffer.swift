@@ -1,11 +1,12 @@
 internal import BLEProtocol
 internal import CBluetooth
 
-/// Room for one batch of datagrams, and what the kernel says of each; every loop has one and lends it to its handlers.
+/// Room for one batch of datagrams, and what the kernel reports about each; every loop has one and lends it to its
+/// handlers.
 package final class ReceiveBuffer {
-    /// The octets that a datagram may have. ATT needs 672; management events are the longest that are read.
+    /// The largest datagram, in octets. ATT needs 672; management events are the longest datagrams.
     static let slotSize = 2048
-    /// The datagrams that one system call may bring.
+    /// The largest number of datagrams that one system call returns.
     static let slots = Int(CBLUETOOTH_MAXIMUM_BATCH)
 
     private let octets: UnsafeMutablePointer<UInt8>
@@ -25,7 +26,7 @@ package final class ReceiveBuffer {
         datagrams.deallocate()
     }
 
-    /// Takes what waits at a socket, a batch at most. The corresponding C function is `recvmmsg`.
+    /// Reads what waits at a socket, at most one batch. The corresponding C function is `recvmmsg`.
     fileprivate func fill(from socket: Int32, of kernel: Kernel) throws(SystemError) -> Int {
         guard let batch else { throw .noMemory }
         return Int(
@@ -63,11 +64,11 @@ package final class ReceiveBuffer {
         return [UInt8](UnsafeBufferPointer(start: start, count: Int(datagrams[index].length)))
     }
 
-    /// The octets that datagrams share an array for, at most; one that is longer has its own.
+    /// The largest array that datagrams share, in octets; a longer datagram has its own array.
     static let sharedOctets = 992
 
-    /// The octets of datagrams, from one on and up to the returned one, in one array: for many that are small, this
-    /// spares most of the allocations, and whoever keeps one for long keeps no more than ``sharedOctets``.
+    /// The octets of datagrams, from `first` up to the returned end, in one array: for many small ones this avoids most
+    /// allocations, and whoever keeps one keeps no more than ``sharedOctets``.
     func run(from first: Int, of count: Int) -> (end: Int, octets: [UInt8]) {
         var (end, size) = (first + 1, length(first))
         while end < count, size + length(end) <= Self.sharedOctets {
@@ -90,7 +91,7 @@ package final class ReceiveBuffer {
     /// Whether a datagram was longer than its slot, and the rest of it is lost.
     func isTruncated(_ index: Int) -> Bool { datagrams[index].isTruncated }
 
-    /// When the kernel received a datagram; `nil` where it doesn't say.
+    /// When the kernel received a datagram; `nil` if it doesn't say.
     func kernelTime(_ index: Int) -> ReceptionTime? {
         let datagram = datagrams[index]
         guard datagram.hasTime else { return nil }
@@ -101,13 +102,13 @@ package final class ReceiveBuffer {
         return ReceptionTime(sinceEpoch: sinceEpoch, source: .kernel)
     }
 
-    /// How many datagrams the socket had dropped when it took this one; `nil` where the kernel doesn't say.
+    /// How many datagrams the socket had dropped when it received this one; `nil` if the kernel doesn't say.
     func dropped(_ index: Int) -> UInt32? {
         datagrams[index].hasDropped ? datagrams[index].dropped : nil
     }
 }
 
 extension FileDescriptor {
-    /// Takes what waits, a batch at most, without waiting. The corresponding C function is `recvmmsg`.
+    /// Reads what has arrived, at most one batch, without waiting. The corresponding C function is `recvmmsg`.
     func receive(into buffer: ReceiveBuffer) throws(SystemError) -> Int { try buffer.fill(from: rawValue, of: kernel) }
 }

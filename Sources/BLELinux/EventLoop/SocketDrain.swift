@@ -1,24 +1,24 @@
-/// Empties a socket, in batches, and finds out whether that was the end of it.
+/// Empties a socket, in batches, and finds out whether it has ended.
 ///
-/// A dead Bluetooth socket tells its error once; behind the error may lie datagrams that came before it, and behind
-/// these it says `EAGAIN` for ever. So an error is remembered, the queue is emptied, and only then the end is told.
+/// A dead Bluetooth socket reports its error once; then it may still return datagrams that came before the error, and
+/// after these `EAGAIN` for ever. So an error is remembered, the queue is emptied, and only then the end is reported.
 struct SocketDrain {
     /// How a socket was left.
     enum Outcome: Equatable {
         /// It is open; more may come.
         case open
-        /// It is over, with the error that said why, where there was one.
+        /// It is over, with the error that said why, if there was one.
         case ended(SystemError?)
     }
 
-    /// Batches after which other sockets have their turn; the loop comes back at once.
+    /// The batches after which other sockets have their turn; the loop comes back immediately.
     static let fairShare = 4
-    /// Batches that are more than any queue holds, and so end only a flood that never does.
+    /// More batches than any queue holds: ends only an endless flood.
     static let everything = 4096
-    /// A socket whose error doesn't go away is given up after as many.
+    /// The errors in a row after which a socket is given up.
     private static let patience = 8
 
-    /// Calls `batch` with the number of datagrams that lie in the buffer, as often as it takes.
+    /// Calls `batch` with the number of datagrams in the buffer, as often as necessary.
     static func empty(
         _ socket: borrowing FileDescriptor,
         readiness: Readiness,
@@ -45,7 +45,7 @@ struct SocketDrain {
             }
             batch(count)
             batches += 1
-            // An empty datagram is either a peer's empty frame or, where the other end has closed, the end.
+            // An empty datagram is either a peer's empty frame or, if the other end has closed, the end.
             if (0..<count).contains(where: buffer.isEmpty),
                 !socket.readinessNow(for: .peerClosed).isDisjoint(with: [.peerClosed, .hangUp])
             {

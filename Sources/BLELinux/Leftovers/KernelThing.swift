@@ -1,23 +1,23 @@
 internal import BLEProtocol
 
-/// Something that the kernel keeps though the program that asked for it has ended, however it did.
+/// Something that the kernel keeps after the program that requested it has ended, however it ended.
 struct KernelThing: Hashable {
     enum Kind: String {
         case advertisement
         case monitor
-        // Settings of the adapter, which are on.
+        // Settings of the adapter that were switched on.
         case bondable
         case secureConnections
-        /// What this machine can do for a person who pairs.
+        /// The pairing capability that this machine claims.
         case capability
-        /// That the adapter is off for a moment: it was on, and is to be on again.
+        /// The adapter is off briefly: it was on, and must be switched on again.
         case off
     }
 
     var kind: Kind
     /// The instance of an advertisement, the handle of a monitor; 0 for a setting.
     var number: UInt16
-    /// The adapter's address, or its name where it has none of its own.
+    /// The adapter's address, or its name if it has no address of its own.
     var adapter: String
 
     init(_ kind: Kind, _ number: UInt16, of adapter: AdapterFacts) {
@@ -26,7 +26,7 @@ struct KernelThing: Hashable {
         self.adapter = Self.name(of: adapter)
     }
 
-    /// Reads the name of a note; `nil` for what is none.
+    /// Reads the name of a note; `nil` if it is not one.
     init?(noteName name: String) {
         let parts = name.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 3, let kind = Kind(rawValue: String(parts[0])), let number = UInt16(parts[2]) else {
@@ -37,7 +37,7 @@ struct KernelThing: Hashable {
         adapter = String(parts[1])
     }
 
-    /// By which it is found among the notes.
+    /// The name of its note.
     var noteName: String { "\(kind.rawValue)-\(adapter)-\(number)" }
 
     static func name(of adapter: AdapterFacts) -> String {

@@ -1,16 +1,16 @@
-/// The note of one thing in the kernel, held by the one program that answers for it.
+/// The note of one thing in the kernel, held by the program that is responsible for it.
 ///
-/// Who holds it has a socket by its name, which the kernel takes back when the program ends: so no number of a process that
-/// another one has got since, and no other container's processes, lead astray. Let go without ``forget()`` it stays, to
-/// be found by the next program.
+/// The holder has a socket with its name, which the kernel frees when the program ends: so neither reused process
+/// numbers nor the processes of other containers mislead. If it is released without ``forget()``, it stays, and the
+/// next program finds it.
 final class LeftoverNote: Sendable {
     let thing: KernelThing
-    /// `nil` where there is no place for notes.
+    /// `nil` if there is no place for notes.
     private let folder: NoteFolder?
-    /// `nil` where the system lets the program open no more sockets.
+    /// `nil` if the system doesn't let the program open more sockets.
     private let claim: SharedDescriptor?
 
-    /// Takes a note, whether it is written or not; `nil` where another program has it, which runs.
+    /// Takes a note, whether or not it is written; `nil` if another running program holds it.
     init?(_ thing: KernelThing, in folder: NoteFolder?, of kernel: Kernel) {
         do throws(SystemError) {
             claim = SharedDescriptor(try .namedSocket("blestreams/\(thing.noteName)", of: kernel))
@@ -27,6 +27,6 @@ final class LeftoverNote: Sendable {
 
     func write(_ text: String) { folder?.write(text, as: thing.noteName) }
 
-    /// Strikes it out: the kernel hasn't got the thing any more.
+    /// Removes it: the kernel no longer has the thing.
     func forget() { folder?.remove(thing.noteName) }
 }

@@ -1,19 +1,18 @@
 internal import BLEProtocol
 
-/// Remembers, beyond the end of the program, what it has put into the kernel.
+/// Remembers, beyond the end of the program, what it has left in the kernel.
 ///
-/// The kernel removes neither an advertising instance nor an advertisement monitor when the program that made it is killed,
-/// and an adapter's settings stay as they are.
-/// So each is written down before it is made, as a ``LeftoverNote``, and what an ended program has noted is taken away
-/// before the next one makes its own.
+/// The kernel removes neither an advertising instance nor an advertisement monitor when the program that made it is
+/// killed, and an adapter's settings stay as they are. So each is noted before it is made, as a ``LeftoverNote``, and
+/// what an ended program has noted is removed before the next one makes its own.
 ///
-/// The kernel could also end an instance by itself, after a time that the program keeps on extending. But an extension
-/// stops and starts the advertising, gives one without connections another address, fails for as long as a central holds
-/// some controllers, and where there are several instances reaches another one; and monitors have no such time.
+/// The kernel could also end an instance by itself, after a time that the program keeps extending. But an extension
+/// stops and restarts the advertising, gives a non-connectable one another address, fails on some controllers while a
+/// central is connected, and affects another instance if there are several; and monitors have no such time.
 struct Leftovers: Sendable {
-    /// `nil` where there is no place for notes: then nothing is remembered.
+    /// `nil` if there is no place for notes: then nothing is remembered.
     private let folder: NoteFolder?
-    /// Another one after each start of the machine.
+    /// The identifier of this boot of the machine.
     private let boot: String
     private let kernel: Kernel
 
@@ -23,19 +22,19 @@ struct Leftovers: Sendable {
         self.kernel = kernel
     }
 
-    /// What this user's programs remember on a machine.
+    /// The leftovers of this user's programs on a machine.
     static func ofThisUser(of kernel: Kernel) -> Leftovers {
         Leftovers(folder: .ofThisUser(of: kernel), boot: .currentBoot(of: kernel), of: kernel)
     }
 
-    /// Writes something down that is about to be made; `nil` where another program of this library has it, which runs.
+    /// Notes something that is about to be made; `nil` if another running program of this library has it.
     func note(_ thing: KernelThing) -> LeftoverNote? {
         guard let note = LeftoverNote(thing, in: folder, of: kernel) else { return nil }
         note.write(boot)
         return note
     }
 
-    /// What programs have left on an adapter that have ended; as long as a note is held, no other program takes it up.
+    /// What ended programs have left on an adapter; while a note is held, no other program takes it.
     func left(on adapter: AdapterFacts) -> [LeftoverNote] {
         guard let folder else { return [] }
         let name = KernelThing.name(of: adapter)
@@ -44,7 +43,7 @@ struct Leftovers: Sendable {
             guard let thing = KernelThing(noteName: entry), thing.adapter == name,
                 let note = LeftoverNote(thing, in: folder, of: kernel)
             else { continue }
-            // What was noted before the machine was started again has gone with its kernel.
+            // What was noted before the machine's last boot has gone with its kernel.
             if note.text == boot { left.append(note) } else { note.forget() }
         }
         return left
@@ -52,25 +51,25 @@ struct Leftovers: Sendable {
 }
 
 extension String {
-    /// Another one after each start of the machine.
+    /// The identifier of this boot of the machine.
     static func currentBoot(of kernel: Kernel) -> String {
         textFile("/proc/sys/kernel/random/boot_id", of: kernel) ?? "unknown"
     }
 }
 
 extension Leftovers {
-    /// What programs of this library have put into the kernel for an adapter that run still.
+    /// What running programs of this library have in the kernel for an adapter.
     func held(on adapter: AdapterFacts) -> [KernelThing] {
         let name = KernelThing.name(of: adapter)
         return (folder?.names ?? []).compactMap { KernelThing(noteName: $0) }
             .filter { $0.adapter == name && LeftoverNote($0, in: folder, of: kernel) == nil }
     }
 
-    /// Takes away what ended programs have left on an adapter, then goes on; at once where they have left nothing.
+    /// Removes what ended programs have left on an adapter, then continues; immediately if there is nothing.
     ///
-    /// Settings stay as they are where bluetoothd runs, or may run: by now they may be as it wants them.
+    /// Settings stay as they are if bluetoothd runs, or may run: it may have set them meanwhile.
     ///
-    /// - Parameter bluetoothd: whether it runs; asked only where a setting was left.
+    /// - Parameter bluetoothd: whether it runs; called only if a setting was left.
     func clear(
         of adapter: AdapterFacts,
         through management: ManagementSocket,
@@ -85,8 +84,8 @@ extension Leftovers {
         Self.clear(notes[...], through: management, then: proceed)
     }
 
-    /// Switches an adapter on again that a program has switched off for a moment and was killed in; where it is on by now, or
-    /// is bluetoothd's to switch, that is forgotten.
+    /// Switches an adapter on that a program had switched off briefly when it was killed. If the adapter is on by now,
+    /// or bluetoothd controls it, only the note is removed.
     func restorePower(
         of adapter: AdapterFacts,
         through management: ManagementSocket,
@@ -101,7 +100,7 @@ extension Leftovers {
         told?() ?? Bluetoothd.presenceByProcesses(on: kernel)
     }
 
-    /// Forgets that an adapter is to be on again: whoever says now what it is to be counts.
+    /// Forgets that an adapter must be switched on again: a newer request for its power counts.
     func forgetPower(of adapter: AdapterFacts) {
         for note in left(on: adapter) where note.thing.kind == .off { note.forget() }
     }
@@ -144,6 +143,6 @@ extension KernelThing.Kind {
 }
 
 extension ManagementFailure {
-    /// Whether what was to be removed isn't there.
+    /// Whether the thing to remove isn't there.
     fileprivate var meansAbsence: Bool { status == .invalidParameters || status == .invalidIndex }
 }

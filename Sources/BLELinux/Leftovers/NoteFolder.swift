@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Short texts with names, which outlive the program and end with the machine's run.
+/// Short named texts, which outlive the program and end when the machine is restarted.
 ///
-/// A text is what a symbolic link points to: it is there whole or not at all, and takes one system call.
+/// A text is the target of a symbolic link: it exists whole or not at all, and takes one system call.
 struct NoteFolder: Sendable {
     let path: String
     let kernel: Kernel
@@ -12,8 +12,8 @@ struct NoteFolder: Sendable {
         self.kernel = kernel
     }
 
-    /// The first place that there is for this user: of the whole machine, of the service, of the session, or the one that
-    /// everybody has. systemd's folder for run-time files is none of them: it is gone when the service ends.
+    /// The first place that this user has: of the whole machine, of the service, of the session, or the one for
+    /// everybody. systemd's folder for run-time files isn't among them: it is gone when the service ends.
     static func ofThisUser(of kernel: Kernel) -> NoteFolder? {
         let places = [
             "/run/blestreams",
@@ -28,15 +28,15 @@ struct NoteFolder: Sendable {
         getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
 
-    /// Whether it is there, made now or before, and nobody else writes into it. What is in its place and isn't a folder,
-    /// a link for one, is not followed.
+    /// Whether it exists, made now or before, and nobody else can write into it. Something else in its place, such as a
+    /// link, is not followed.
     var isOurs: Bool { makeOwnFolder(path, of: kernel) }
 
     var names: [String] { namesInFolder(path, of: kernel) }
 
     func read(_ name: String) -> String? { destination(ofLink: "\(path)/\(name)", of: kernel) }
 
-    /// Writes a text in place of the one that there is.
+    /// Writes a text, replacing any existing one.
     func write(_ text: String, as name: String) {
         removeName("\(path)/\(name)", of: kernel)
         makeLink(to: text, at: "\(path)/\(name)", of: kernel)
