@@ -32,7 +32,7 @@ extension LinuxRadio {
         }
         loop.enqueue { [adapter] in
             do throws(BLEError) {
-                // What is wrong with the adapter comes first: it can be mended without rights.
+                // The adapter's own obstacles come first: they can be removed without permissions.
                 _ = try adapter.usable(for: "pair", object: object)
                 try pairing.get().begin()
             } catch {
@@ -45,7 +45,7 @@ extension LinuxRadio {
         }
     }
 
-    /// Has the kernel make the data for LE Secure Connections, through the management socket, which requires the
+    /// Makes the data for LE Secure Connections in the kernel, through the management socket, which requires the
     /// capability `CAP_NET_ADMIN`; the kernel doesn't support data for legacy pairing. Source: kernel,
     /// `net/bluetooth/mgmt.c`, `read_local_oob_ext_data`, `add_remote_oob_data`.
     public func makeOutOfBandData(
@@ -136,7 +136,7 @@ extension LinuxRadio {
                 Bluetoothd.findOnBus(bus, loop: loop, timeline: timeline) { load($0) }
             }
         }
-        // Files are read, which is not for the radio's thread.
+        // Files are read, which must not happen on the radio's thread.
         do throws(SystemError) {
             try startThread(named: "ble-keys", on: adapter.kernel) { begin() }
         } catch {

@@ -9,17 +9,17 @@ extension LinuxRadio {
         watch.observe(events)
     }
 
-    /// Scans through the management socket, or without permission for that, through raw HCI packets.
+    /// Scans through the management socket or, without permission for that, through raw HCI packets.
     ///
     /// A scan that requests scan responses reveals an address. Through the management socket the kernel chooses it.
     /// With raw HCI packets it is the public one, unless the adapter uses privacy or a static random address: then it
-    /// is the random address that the kernel has set last, and if it has set none, the scan is passive.
+    /// is the random address that the kernel set last, and if it has set none, the scan is passive.
     ///
     /// While another program such as bluetoothd discovers, its discovery is shared: its results are reported here, as
     /// far as that program's own filter passes them, and discovery continues when it stops. A passive scan, and an
     /// active one for every advertisement, register an advertisement monitor while they run. While bluetoothd runs,
-    /// discovery rests 6.5 seconds after each of its rounds of ten, so that bluetoothd's has a turn; a monitor listens
-    /// meanwhile, if the controller doesn't match patterns itself.
+    /// discovery rests for 6.5 seconds after each ten seconds, so that bluetoothd has a turn; meanwhile a monitor
+    /// listens, unless the controller matches patterns itself.
     public func scan(
         _ request: ScanRequest,
         events: @escaping @Sendable (ScanEvent) -> Void
@@ -74,7 +74,7 @@ extension LinuxRadio {
             result: result
         )
         settling.whenSettled(peer) { attempt.begin() }
-        // Whose link it was isn't told, nor, to a program without rights, that there was one before.
+        // The report doesn't say whose link it was, and a program without permissions never learned that there was one.
         let ends = monitor.observeEnds { [excludedRoles, settling] in
             guard excludedRoles.areKnown, attempt.takeBack({ settling.noteCancellation(of: peer) }) else { return }
             settling.whenSettled(peer) { attempt.begin() }
@@ -85,12 +85,12 @@ extension LinuxRadio {
         }
     }
 
-    /// Asks the kernel, which needs no permission; it compares only the octets.
+    /// Whether the kernel has a link to a device. It needs no permission, and compares only the octets.
     public func hasLink(to peer: BluetoothAddress) -> Bool { adapter.isConnected(to: peer) ?? false }
 
-    /// Accepts links on the attribute channel. Of several listening programs the one that began last gets the link: if
-    /// it is this one, bluetoothd's own server gets none, and if another one began later, this one begins again as soon
-    /// as the management socket shows it. A second program of this library on the same adapter fails with
+    /// Accepts links on the attribute channel. Of several listening programs, the one that began last gets the link. If
+    /// it is this one, bluetoothd's own server gets none; if another began later, this one begins again as soon as the
+    /// management socket shows it. A second program of this library on the same adapter fails with
     /// ``BLEError/Code/busy``.
     public func listen(events: @escaping @Sendable (ListenEvent) -> Void) -> RadioActivity {
         let listener = LinkListener(on: self, sink: EventSink(events))
@@ -122,7 +122,7 @@ extension LinuxRadio: LinkEnvironment {
     func drop(_ peer: BluetoothAddress, _ result: @escaping @Sendable (Bool) -> Void) {
         guard let management else { return result(false) }
         management.submit(ManagementDisconnect(ManagementAddress(peer))) { [security] answer in
-            // For 0.2 s after a peer told its identity the socket has the old name, and the connection the new one
+            // For 0.2 s after a peer sent its identity, the socket has the old address, and the connection the new one
             // (net/bluetooth/smp.c, ID_ADDR_TIMEOUT).
             guard answer.failure != nil, let identity = security.identity(of: peer) else {
                 return result(answer.failure == nil)
@@ -165,7 +165,7 @@ extension LinuxRadio: LinkEnvironment {
         _ result: @escaping @Sendable (ManagementDisconnectReason?) -> Void
     ) {
         guard let management else { return result(nil) }
-        // Its answer comes behind the events of what happened before.
+        // Its answer comes after the events of what happened before.
         management.submit(ManagementGetConnections()) { [security] _ in result(security.end(ofLinkTo: peer)) }
     }
 

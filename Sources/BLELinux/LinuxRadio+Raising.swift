@@ -4,25 +4,25 @@ internal import Synchronization
 
 /// Pairing for better keys than a link has.
 extension LinuxRadio {
-    /// Claims the capability while the link is being made: the kernel uses the adapter's setting at that moment, and no
-    /// later one.
+    /// Claims the capability while the link is being made: the kernel uses the adapter's setting at that moment, and
+    /// ignores later ones.
     ///
     /// If bluetoothd runs, the adapter's setting stays as it is: it is the agent's, and can't be read back. The same
     /// applies if this program answers the pairings of centrals.
     public func expectPairing(with peer: BluetoothAddress, as capability: PairingCapability) {
-        // Files are read, so not when the link is made.
+        // This reads files, so it isn't done when the link is made.
         let isAlone = Bluetoothd.presenceByProcesses(on: adapter.kernel) == .absent
         capabilities.withLock { capabilities in
-            // Far more than have bonds that could be better.
+            // Far more than there are bonds to improve.
             if capabilities.count >= 256 { capabilities = [:] }
             capabilities[peer] = isAlone ? capability : nil
         }
     }
 
-    /// Sets the adapter to what was claimed for a peer; what is returned takes it back.
+    /// Sets the adapter to the capability claimed for a peer; the returned closure undoes it.
     ///
-    /// By a socket of its own, on which the kernel carries out each command before it returns: nobody else's link is made in
-    /// between by this program.
+    /// It uses its own socket, on which the kernel carries out each command before it returns: this program makes no
+    /// other link in between.
     func showCapability(to peer: BluetoothAddress) -> () -> Void {
         guard let capability = capabilities.withLock({ $0[peer] }), !receivesPairings.withLock({ $0 }),
             let number = adapter.facts?.number, let socket = try? FileDescriptor.hciSocket(of: adapter.kernel),
@@ -66,8 +66,8 @@ extension LinuxRadio {
 }
 
 extension LinuxAdapter {
-    /// Demands a level of the connection with a peer, by a short-lived socket of its own: a demand that is refused blocks the
-    /// socket that it was made on.
+    /// Requests a level for the connection with a peer, on a short-lived socket of its own: a refused request blocks
+    /// its socket.
     fileprivate func demand(_ level: LinkSecurity.Level, of peer: BluetoothAddress) throws(BLEError) {
         let object = "with \(peer)"
         let facts = try linkable(for: "pair", object: object)

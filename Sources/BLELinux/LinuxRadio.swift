@@ -20,33 +20,34 @@ public final class LinuxRadio: Radio {
 
     let adapter: LinuxAdapter
     let loop: EventLoop
-    /// Absent where the system gives no management socket at all: then there is no more than connecting.
+    /// Absent if the system gives no management socket at all: then the radio can only connect.
     let management: ManagementSocket?
     let watch: AdapterWatch
     let settling: SettlingPeers
     let connecting: ConnectingPeers
     let excludedRoles: ExcludedRoles
     let keys: KernelKeys
-    /// Absent where the system gives no management socket.
+    /// Absent if the system gives no management socket.
     let pairingSettings: PairingSettings?
     let security: SecurityWatch
     let monitor: LinkMonitor
     let symptoms: SymptomWatch
-    /// What links were made with.
+    /// The parameters that links were made with.
     let made = Mutex<[BluetoothAddress: ConnectionParameters]>([:])
-    /// What the program can do for the person who pairs, on the next links to peers.
+    /// The pairing capabilities to claim on the next links to peers.
     let capabilities = Mutex<[BluetoothAddress: PairingCapability]>([:])
-    /// Where bluetoothd is met.
+    /// The bus on which bluetoothd is reached.
     let bus: SystemBus
     let leftovers: Leftovers
-    /// Whether somebody answers the pairings of centrals.
+    /// Whether the program answers the pairings of centrals.
     let receivesPairings = Mutex(false)
-    /// Whether somebody scans.
+    /// Whether the program scans.
     let isScanning = Mutex(false)
 
-    /// Opens an adapter by its name; an adapter that is not plugged in can be opened too, and is watched until it is.
+    /// Opens an adapter by its name; an adapter that is not plugged in can be opened too, and is watched until it is
+    /// plugged in.
     ///
-    /// - Parameter adapter: The system's name, `hci0`; `nil` for the first adapter that is switched on, otherwise the
+    /// - Parameter adapter: the system's name, `hci0`; `nil` for the first adapter that is switched on, otherwise the
     ///   first one present.
     /// - Throws: ``BLEError/Code/invalidArgument`` for an invalid name, ``BLEError/Code/adapterNotFound`` if no name is
     ///   given and there is no adapter, ``BLEError/Code/unsupportedSystem`` if the kernel has no Bluetooth.
@@ -63,7 +64,8 @@ public final class LinuxRadio: Radio {
         try self.init(on: LinuxAdapter(name, mayBeMissing: true, of: .ofThisMachine), timeline: RealTimeline())
     }
 
-    /// Opens the adapter with this address, under any name; if it is not plugged in, it is watched until it is.
+    /// Opens the adapter with this address, under any name; if it is not plugged in, it is watched until it is plugged
+    /// in.
     ///
     /// - Throws: ``BLEError/Code/unsupportedSystem`` if the kernel has no Bluetooth, ``BLEError/Code/permissionDenied``
     ///   if the system doesn't let this program open Bluetooth sockets.
@@ -71,7 +73,7 @@ public final class LinuxRadio: Radio {
         try self.init(on: LinuxAdapter(at: address, of: .ofThisMachine), timeline: RealTimeline())
     }
 
-    /// Opens an adapter of a kernel that may be another than this machine's; time is as the timeline has it.
+    /// Opens an adapter of a given kernel, which a test may replace, on a given timeline.
     convenience init(adapter name: String?, on kernel: Kernel, timeline: any Timeline) throws(BLEError) {
         try self.init(on: LinuxAdapter(name, of: kernel), timeline: timeline)
     }

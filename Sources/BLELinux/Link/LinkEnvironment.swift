@@ -1,28 +1,28 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// What a link asks of the radio that made it: all that its socket can't do.
+/// What a link needs from the radio that made it: everything that its socket can't do.
 protocol LinkEnvironment: Sendable {
     /// Times and deadlines.
     var timeline: any Timeline { get }
 
-    /// Tells the controller to drop the connection to a peer at once; the closure says whether it did. `false` where
-    /// that is not permitted: the kernel then drops it two seconds after the socket has been closed.
+    /// Makes the controller drop the connection to a peer immediately; the closure gets whether it did. `false` if that
+    /// is not permitted: the kernel then drops it two seconds after the socket was closed.
     func drop(_ peer: BluetoothAddress, _ result: @escaping @Sendable (Bool) -> Void)
 
-    /// Asks for the signal strength of the connection to a peer, in dBm.
+    /// Reads the signal strength of the connection to a peer, in dBm.
     func readRSSI(of peer: BluetoothAddress, _ result: @escaping @Sendable (Int8?) -> Void)
 
-    /// What the controller and the kernel tell of the connection to a peer, as far as this program may know.
+    /// Reads what the controller and the kernel report about the connection to a peer, as far as this program may know.
     ///
-    /// - Parameter handle: the controller's number of the connection; `nil` where it isn't known.
+    /// - Parameter handle: the controller's number of the connection; `nil` if it isn't known.
     func readConditions(
         of peer: BluetoothAddress,
         handle: UInt16?,
         _ result: @escaping @Sendable (LinkConditions) -> Void
     )
 
-    /// Tells when the controller says that the connection is another now, until the activity is cancelled.
+    /// Reports each change of the connection that the controller announces, until the activity is cancelled.
     func observeConditions(handle: UInt16, _ changed: @escaping @Sendable () -> Void) -> RadioActivity
 
     /// Asks the kernel to change the connection to a peer.
@@ -33,13 +33,13 @@ protocol LinkEnvironment: Sendable {
         _ result: @escaping @Sendable (Result<Void, BLEError>) -> Void
     )
 
-    /// Tells when the peer wanted to pair or encrypt and that failed, until the activity is cancelled.
+    /// Reports each failure of a pairing or encryption that the peer requested, until the activity is cancelled.
     func watchSecurity(
         of peer: BluetoothAddress,
         _ failed: @escaping @Sendable (BLEError) -> Void
     ) -> RadioActivity
 
-    /// Tells when keys were made with the peer, by whomsoever, until the activity is cancelled.
+    /// Reports when any program has made keys with the peer, until the activity is cancelled.
     func observeKeys(of peer: BluetoothAddress, _ made: @escaping @Sendable () -> Void) -> RadioActivity
 
     /// Pairs with a peer whose link is encrypted, for better keys.
@@ -53,24 +53,24 @@ protocol LinkEnvironment: Sendable {
     /// Whether the kernel has a key of a bond with the peer, as far as this program has seen.
     func hasKey(of peer: BluetoothAddress) -> Bool
 
-    /// How good the key of a bond with the peer is that the kernel has for certain; `nil` where that isn't known.
+    /// The level of the bond's key that the kernel certainly has for the peer; `nil` if that isn't known.
     func keyLevel(of peer: BluetoothAddress) -> LinkSecurity.Level?
 
-    /// Whether the kernel has other keys for the peer than this program's bond with it, so far as can be known.
+    /// Whether the kernel has other keys for the peer than this program's bond with it, as far as is known.
     func hasForeignKey(of peer: BluetoothAddress) -> Bool
 
-    /// Tells what the kernel has said of the end of the connection to a peer, behind all that it has said by now; `nil` where
-    /// it has said nothing to this program.
+    /// Reads the kernel's reason for the end of the connection to a peer, once everything that it has sent by now is
+    /// processed; `nil` if it has given this program none.
     func readEnd(
         ofLinkTo peer: BluetoothAddress,
         _ result: @escaping @Sendable (ManagementDisconnectReason?) -> Void
     )
 
-    /// Whether the adapter is on at this moment.
+    /// Whether the adapter is on now.
     var isAdapterUp: Bool { get }
 }
 
-// What is known where there is no controller.
+// What is known if there is no controller.
 extension LinkEnvironment {
     func readConditions(
         of peer: BluetoothAddress,

@@ -13,9 +13,9 @@ extension LinkSecurity {
         )
     }
 
-    /// What the kernel says of a link, believed up to what the link was before a pairing for better keys that has failed.
+    /// The security that the kernel reports for a link, limited to what it was before a failed pairing for better keys.
     ///
-    /// - Parameter ceiling: what it was; `nil` where none has failed.
+    /// - Parameter ceiling: what it was; `nil` if none has failed.
     init(level: UInt8, keySize: UInt8, upTo ceiling: LinkSecurity?) {
         self.init(level: level, keySize: keySize)
         if let ceiling, let level = self.level, level > ceiling.level ?? .encrypted { self = ceiling }
@@ -23,7 +23,7 @@ extension LinkSecurity {
 }
 
 extension LinkSecurity.Level {
-    /// The kernel's number for it.
+    /// The kernel's number for this security.
     var kernelLevel: UInt8 {
         switch self {
         case .encrypted: 2

@@ -28,10 +28,10 @@ extension SocketLink {
 }
 
 extension LinkConditions {
-    /// Adds what a socket says of the PHYs, where nothing better is known.
+    /// Adds the PHYs that a socket reports, if nothing better is known.
     ///
-    /// A socket that names several says which ones the kernel would like, or that it is the coded one: kernels up to 6.18
-    /// mix up numbers and bits. It is taken at its word where it names one. Source: kernel, `hci_conn_get_phy`.
+    /// If a socket names several, they are the ones that the kernel would like, or it is the coded one: kernels up to
+    /// 6.18 confuse numbers and bits. Only a single PHY is trusted. Source: kernel, `hci_conn_get_phy`.
     mutating func addPHYs(ofSocket bits: UInt32) {
         sendingPHY = sendingPHY ?? Self.phy(bits, le1M: 1 << 9, le2M: 1 << 11, leCoded: 1 << 13)
         receivingPHY = receivingPHY ?? Self.phy(bits, le1M: 1 << 10, le2M: 1 << 12, leCoded: 1 << 14)

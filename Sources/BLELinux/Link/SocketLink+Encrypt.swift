@@ -3,18 +3,18 @@ internal import BLERadio
 internal import Synchronization
 
 extension SocketLink {
-    /// The kernel encrypts when it is asked for a security level, and makes the socket writable again when it has. A
-    /// refusal is told nowhere, but for the end of the link: whoever asks sets a limit of time.
+    /// The kernel encrypts when a security level is requested, and makes the socket writable again when it has. A
+    /// refusal shows only as the end of the link: the caller must set a time limit.
     ///
-    /// What it takes the link for is what was asked for, so it is asked for what the key is good for. It must not be more: for
-    /// that the kernel would pair. Where it has no key it pairs anew by itself, on kernels before 6.12 without asking anybody;
-    /// the level of a bond that somebody made sure of is one that Just Works doesn't reach, so that no weaker key takes its
-    /// place unseen. Source: kernel, `net/bluetooth/smp.c`, `smp_conn_security`, `smp_ltk_encrypt`, `smp_cmd_pairing_rsp`.
+    /// The kernel then reports the requested level, so the key's own level is requested. It must not be higher: for
+    /// that the kernel would pair. If it has no key, it pairs again by itself, on kernels before 6.12 without asking.
+    /// Just Works doesn't reach the level of an authenticated bond, so no weaker key replaces it unnoticed. Source:
+    /// kernel, `net/bluetooth/smp.c`, `smp_conn_security`, `smp_ltk_encrypt`, `smp_cmd_pairing_rsp`.
     func encrypt(_ result: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
         let level = environment.keyLevel(of: kernelPeer) ?? .encrypted
         let outcome: Result<Void, BLEError>? = state.withLock { state in
             guard let socket = state.socket, !state.phase.isOver else { return .failure(.encryptionFailed(peer)) }
-            // Asking for what is there already is an error.
+            // Requesting the existing level is an error.
             if Self.isEncrypted(socket) { return .success(()) }
             do throws(SystemError) {
                 if state.encryptions.isEmpty { try socket.descriptor.requireSecurity(level.kernelLevel) }
@@ -28,7 +28,7 @@ extension SocketLink {
         if let outcome { result(outcome) }
     }
 
-    /// The socket is writable: the encryption that was asked for is there, or will not come.
+    /// The socket is writable: the requested encryption is in force, or will not come.
     func encryptionEnded(_ socket: SharedDescriptor) {
         let isEncrypted = Self.isEncrypted(socket)
         let waiting = state.withLock { state in
@@ -102,8 +102,8 @@ extension BLEError {
 }
 
 extension SocketLink.State {
-    /// Whether the end has to wait until it is known why the link could not be encrypted, and what is no longer listened to
-    /// meanwhile; `nil` where it is waited for already.
+    /// Whether the end must wait until it is known why the link could not be encrypted, and the socket to unregister
+    /// meanwhile; `nil` if that wait is already under way.
     mutating func beginEnding() -> (isForReason: Bool, socket: (SharedDescriptor, EventLoop.Registration)?)? {
         guard !isEnding else { return nil }
         guard !encryptions.isEmpty else { return (false, nil) }
@@ -114,18 +114,19 @@ extension SocketLink.State {
 }
 
 extension DisconnectReason {
-    /// Why a link ended that was being encrypted.
+    /// Why a link ended while it was being encrypted.
     ///
-    /// The kernel tells a peer without the key (HCI 0x06) from all else. With another key the first packet can't be read, and the
-    /// link ends with HCI 0x3D, which it sums up as no reason, and as an error that it has for what it doesn't know.
-    /// Source: kernel, `net/bluetooth/hci_event.c`, `hci_encrypt_change_evt`, `hci_disconn_complete_evt`.
+    /// The kernel distinguishes a peer without the key (HCI 0x06) from everything else. With a different key, the first
+    /// packet can't be read, and the link ends with HCI 0x3D, which the kernel reports as no reason, and as its error
+    /// for unknown statuses. Source: kernel, `net/bluetooth/hci_event.c`, `hci_encrypt_change_evt`,
+    /// `hci_disconn_complete_evt`.
     ///
-    /// - Parameter told: what the kernel has said on the management socket.
+    /// - Parameter told: the reason that the kernel has reported on the management socket.
     func whileEncrypting(_ told: ManagementDisconnectReason?) -> DisconnectReason {
         if told == .authenticationFailure { return DisconnectReason(.keyMissing, systemError: systemError) }
         switch kind {
         case .other, .failedToEstablish: return DisconnectReason(.authenticationFailed, systemError: systemError)
-        // This host has dropped it since the encryption was refused.
+        // This host has dropped the link since the encryption was refused.
         case .closedLocally where told != nil: return DisconnectReason(.authenticationFailed, systemError: systemError)
         default: return self
         }

@@ -7,14 +7,14 @@ extension SocketLink {
         environment.readRSSI(of: kernelPeer, result)
     }
 
-    /// The name under which the kernel has the connection now: a peer with a private address that has told its identity
-    /// in a pairing has that from then on, and commands under the old name miss.
+    /// The address by which the kernel knows the connection now: once a peer with a private address has sent its
+    /// identity in a pairing, the kernel uses that, and commands with the old address fail.
     var kernelPeer: BluetoothAddress {
         let socket = state.withLock { $0.socket }
         return (try? socket?.descriptor.peerAddress())?.device ?? peer
     }
 
-    /// Of a socket whose connection is gone the kernel still tells the level, which is then the last one.
+    /// For a socket whose connection is gone, the kernel still reports the last level.
     var security: LinkSecurity {
         let (socket, last, ceiling) = state.withLock { ($0.socket, $0.lastSecurity, $0.securityCeiling) }
         guard let socket, let now = try? socket.descriptor.security() else { return last }

@@ -4,7 +4,7 @@ package import BLERadio
 extension EventLoop {
     /// A link over one end of a socket pair, for programs that measure or test without a controller.
     ///
-    /// - Parameter rawDescriptor: A connected, non-blocking `SOCK_SEQPACKET` socket; the link closes it.
+    /// - Parameter rawDescriptor: a connected, non-blocking `SOCK_SEQPACKET` socket; the link closes it.
     package func link(
         takingOver rawDescriptor: Int32,
         peer: BluetoothAddress,
@@ -23,7 +23,7 @@ extension EventLoop {
     }
 }
 
-/// Nothing can be asked of a controller that isn't there.
+/// The environment without a controller: it knows nothing.
 private struct NoController: LinkEnvironment {
     let timeline: any Timeline
     let isAdapterUp = true

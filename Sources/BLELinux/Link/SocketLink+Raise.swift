@@ -3,7 +3,7 @@ internal import BLERadio
 internal import Synchronization
 
 extension SocketLink {
-    /// The kernel makes better keys for who demands a level that the present ones don't have.
+    /// The kernel makes better keys when a level is requested that the current keys don't reach.
     func raise(
         to level: LinkSecurity.Level,
         asking interview: PairingInterview,

@@ -7,7 +7,7 @@ extension SocketLink {
         // The kernel would put an empty frame on air.
         precondition(!pdu.isEmpty, "an ATT PDU has at least its opcode")
         precondition(pdu.count <= maximumPDUSize, "a PDU is at most maximumPDUSize octets long")
-        // Not under the lock: whoever receives would wait for the system call.
+        // Not under the lock: the receiving thread would wait for the system call.
         guard let socket = state.withLock({ $0.writableSocket }) else { return .ended }
         var failure: SystemError?
         for _ in 0..<Self.patience {
@@ -17,13 +17,14 @@ extension SocketLink {
             } catch {
                 failure = error
             }
-            // While the kernel raises the security a socket is not connected, and not writable. Where it is, that has just ended.
+            // While the kernel raises the security, a socket is neither connected nor writable. If it is writable, that
+            // has just ended.
             guard failure == .notConnected, socket.descriptor.readinessNow(for: .writable) == .writable else { break }
         }
         return state.withLock { refused(with: failure, by: socket, &$0) }
     }
 
-    /// A socket that takes nothing and says that it has room is given up after as many tries.
+    /// The tries after which a socket is given up that accepts nothing but claims to have room.
     private static let patience = 3
 
     /// What a failed `send` means.
@@ -33,20 +34,21 @@ extension SocketLink {
         case .wouldBlock: break
         case .notConnected where readiness.isEmpty: break
         default:
-            // Why a connection is over is told where its end is read; of another failure this may be all that is ever told.
+            // The reason for a connection's end is reported where the end is read; another failure may be reported only
+            // here.
             if error != .brokenPipe, !readiness.isEnd { state.errorOfSending = error }
             state.hasFailedToSend = true
             loop.enqueueReceiving { self.endAfterFailure($0) }
             return .ended
         }
-        // Closed since the socket was taken.
+        // Closed since the socket was read from the state.
         guard state.writableSocket != nil else { return .ended }
         waitUntilWritable(&state)
         return .full
     }
 
-    /// Ends a link that was told so by `send`, on the loop's thread and once it is started: not every error is the end of the
-    /// socket, and behind one that isn't nobody would ever hear that the link is of no use.
+    /// Ends a link after `send` failed, on the loop's thread and once the link is started: not every error is the end
+    /// of the socket, and without this the receiver would never learn that the link is useless.
     func endAfterFailure(_ buffer: ReceiveBuffer) {
         if state.withLock({ $0.hasFailedToSend && $0.registration != nil }) { dropPromptly(buffer) }
     }
@@ -57,7 +59,7 @@ extension SocketLink {
         do throws(SystemError) {
             try loop.change(registration, of: socket.descriptor, to: [.readable, .peerClosed, .writable])
         } catch {
-            // Nobody would ever hear that there is room again.
+            // Otherwise the sender would never learn that there is room again.
             loop.enqueue { self.end(DisconnectReason(.other, systemError: error.rawValue)) }
         }
     }

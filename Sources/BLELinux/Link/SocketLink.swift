@@ -5,19 +5,19 @@ internal import Synchronization
 /// A link whose PDUs are the datagrams of a socket.
 ///
 /// Receiving and all calls to the receiver happen on the loop's thread; sending happens on the caller's, one PDU after
-/// the other where their order matters. Nothing is read before ``start(_:)``: until then the kernel keeps what comes.
+/// another if their order matters. Nothing is read before ``start(_:)``: until then the kernel keeps what arrives.
 final class SocketLink: ATTLink {
     enum Phase {
         /// Not started.
         case idle
         /// Delivering.
         case open
-        /// ``disconnect()`` was called; PDUs that come still are delivered.
+        /// ``disconnect()`` was called; PDUs that still arrive are delivered.
         case closing
-        /// Over; the reason waits for a receiver, if none was there.
+        /// Over; the reason waits for a receiver if there was none.
         case ended(DisconnectReason)
 
-        /// Whether nothing is sent any more.
+        /// Whether sending has ended.
         var isOver: Bool {
             switch self {
             case .idle, .open: false
@@ -33,33 +33,34 @@ final class SocketLink: ATTLink {
         var receiver: (any ATTLinkReceiver)?
         var isWaitingToWrite = false
         var hasReceived = false
-        /// Why the link is over, where `send` was told: the kernel tells it once.
+        /// Why the link is over, if `send` got the error: the kernel reports it once.
         var errorOfSending: SystemError?
-        /// Whether `send` has failed, so that the link has to end.
+        /// Whether `send` has failed, so that the link must end.
         var hasFailedToSend = false
-        /// Who waits for the link to be encrypted.
+        /// The callers that wait for the link to be encrypted.
         var encryptions: [@Sendable (Result<Void, BLEError>) -> Void] = []
-        /// Tells when the peer's wish to encrypt the link comes to nothing.
+        /// Reports when an encryption that the peer requested fails.
         var securityWatch: RadioActivity?
-        /// What the kernel says of the link's security is believed up to this: after a pairing for better keys that has failed
-        /// it takes the link for as good as was wanted, once the peer has had the old keys put into force again
+        /// The limit up to which the kernel's report of the link's security is trusted: after a failed pairing for
+        /// better keys, it reports the requested level once the peer has put the old keys into force again
         /// (`hci_key_refresh_complete_evt`, which takes over `pending_sec_level`).
         var securityCeiling: LinkSecurity?
-        /// Whether this side pairs for better keys.
+        /// Whether this side is pairing for better keys.
         var isRaising = false
-        /// Whether it is being found out why the link has ended.
+        /// Whether the reason for the link's end is being determined.
         var isEnding = false
-        /// How the link was secured when its socket was let go.
+        /// The link's security when its socket was released.
         var lastSecurity = LinkSecurity.none
-        /// Ends a prompt drop that the controller does not complete.
+        /// Ends an immediate drop that the controller does not complete.
         var deadline: RadioActivity?
 
         /// The socket, while PDUs may be sent.
         var writableSocket: SharedDescriptor? { phase.isOver ? nil : socket }
     }
 
-    /// The longest that the kernel may take to drop a connection: behind an attempt to connect to a peer that fell silent
-    /// it has to wait for up to 20 s. What ends sooner than the connection would be found again by the next attempt.
+    /// The longest that the kernel may take to drop a connection: it may have to wait up to 20 s behind an attempt to
+    /// connect to a peer that fell silent. If the link ended before the connection, the next attempt would find that
+    /// connection again.
     static let dropDeadline = Duration.seconds(25)
 
     let peer: BluetoothAddress
@@ -112,10 +113,10 @@ extension SocketLink {
         }
     }
 
-    /// On the loop's thread, so that it isn't missed, nor told after the end.
+    /// On the loop's thread, so that no failure is missed, nor reported after the end.
     private func watchSecurity() {
         let watch = environment.watchSecurity(of: kernelPeer) { [weak self] error in
-            // What this side has begun has somebody else who hears of its failure.
+            // A failure of a pairing that this side has begun is reported elsewhere.
             self?.state.withLock { $0.isRaising ? nil : $0.receiver }?.linkEncryptionFailed(error)
         }
         state.withLock { state in
@@ -129,7 +130,7 @@ extension SocketLink {
             var interest: Readiness = [.readable, .peerClosed]
             if state.isWaitingToWrite { interest.insert(.writable) }
             do throws(SystemError) {
-                // The loop keeps the link alive for as long as it is open.
+                // The loop keeps the link alive as long as it is open.
                 state.registration = try loop.register(socket.descriptor, for: interest) { readiness, buffer in
                     self.socketIsReady(readiness, buffer)
                 }
@@ -156,8 +157,8 @@ extension SocketLink {
         if isFirst { loop.enqueueReceiving { self.dropPromptly($0) } }
     }
 
-    /// Takes what has come, closes the socket and has the connection dropped, in this order: a socket whose connection
-    /// is gone is dangerous to close on some kernels, see ``KernelFaults``.
+    /// Reads what has arrived, closes the socket and drops the connection, in this order: on some kernels it is
+    /// dangerous to close a socket whose connection is gone, see ``KernelFaults``.
     func dropPromptly(_ buffer: ReceiveBuffer) {
         guard
             let (socket, registration, receiver) = state.withLock({ state in
@@ -173,7 +174,7 @@ extension SocketLink {
             ) { count in
                 deliver(count, of: buffer, to: receiver)
             }
-            // It has ended by itself meanwhile: nothing is left to drop.
+            // The connection has ended meanwhile: nothing is left to drop.
             if case .ended(let error) = outcome { return end(reasonForEnd(error)) }
             reportLoss(of: socket, to: receiver)
         }
@@ -188,7 +189,7 @@ extension SocketLink {
             state.registration = nil
             state.deadline = deadline
         }
-        // Outlives the socket, which is closed when this function has returned.
+        // Runs after the socket, which is closed when this function has returned.
         loop.enqueue { self.environment.drop(kernelPeer) { _ in self.endDropped() } }
     }
 
@@ -196,7 +197,7 @@ extension SocketLink {
         loop.enqueue { self.end(self.reasonForEnd(nil)) }
     }
 
-    /// Ends the link, on the loop's thread; where it was being encrypted, once it is known why.
+    /// Ends the link, on the loop's thread; if it was being encrypted, once the reason is known.
     func end(_ reason: DisconnectReason) {
         guard let wait = state.withLock({ $0.beginEnding() }) else { return }
         guard wait.isForReason else { return close(reason) }
@@ -206,7 +207,7 @@ extension SocketLink {
         }
     }
 
-    /// The socket is closed, then the receiver is told and let go.
+    /// Closes the socket, then tells the receiver and releases it.
     private func close(_ reason: DisconnectReason) {
         let security = security
         let (last, encryptions, watch) = state.withLock { state in
@@ -233,12 +234,12 @@ extension SocketLink {
             if let registration { loop.unregister(registration, of: socket.descriptor) }
             if let receiver { reportLoss(of: socket, to: receiver) }
         }
-        // Not before whoever called this has let go of the socket, too: then it is closed, or another thread is there for that.
-        // The link holds the loop until it has told.
+        // Not before the caller has released the socket too: then it is closed, or another thread will close it. The
+        // link retains the loop until the receiver is told.
         if let receiver { loop.enqueue { withExtendedLifetime(self) { receiver.linkEnded(reason) } } }
     }
 
-    /// Tells of what was lost behind the last PDU that came.
+    /// Reports what was lost after the last PDU that arrived.
     private func reportLoss(of socket: SharedDescriptor, to receiver: any ATTLinkReceiver) {
         let lost = dropped.withLock { $0.lost(upTo: socket.descriptor.droppedSinceOpening()) }
         if lost > 0 { receiver.linkDropped(lost) }
@@ -258,7 +259,7 @@ extension SocketLink {
         switch outcome {
         case .ended(let error):
             end(reasonForEnd(error))
-        // Asked once more: since the event the kernel may have been told to encrypt.
+        // Checked again: since the event, encryption may have been requested.
         case .open where readiness.contains(.writable) && socket.descriptor.readinessNow(for: .writable) == .writable:
             let (wasWaiting, failure) = state.withLock { state -> (Bool, SystemError?) in
                 guard state.isWaitingToWrite, let registration = state.registration else { return (false, nil) }
@@ -270,7 +271,7 @@ extension SocketLink {
                     return (false, error)
                 }
             }
-            // The loop would tell for ever that it is writable.
+            // Otherwise the loop would report for ever that it is writable.
             if let failure { return end(DisconnectReason(.other, systemError: failure.rawValue)) }
             guard wasWaiting else { return }
             encryptionEnded(socket)
@@ -280,7 +281,7 @@ extension SocketLink {
         }
     }
 
-    /// Hands over a batch, split where the kernel says that PDUs are missing.
+    /// Delivers a batch, split where the kernel says that PDUs are missing.
     private func deliver(_ count: Int, of buffer: ReceiveBuffer, to receiver: any ATTLinkReceiver) {
         var pdus = ReceivedPDUs()
         pdus.reserveCapacity(count)
@@ -305,7 +306,7 @@ extension SocketLink {
             pdus.append(range, ofArray: array, time: buffer.kernelTime(index) ?? environment.timeline.wallTime)
         }
         guard !pdus.isEmpty else { return }
-        // Not held while others handle them.
+        // Not retained while others handle them.
         octets = []
         state.withLock { $0.hasReceived = true }
         receiver.linkReceived(pdus)

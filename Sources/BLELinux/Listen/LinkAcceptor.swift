@@ -2,21 +2,22 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Takes the connections that come in on one listening socket.
+/// Accepts the connections that come in on one listening socket.
 ///
-/// Where the system lets the program open nothing more, a connection can't be taken, and the socket stays readable: it is
-/// left alone for a while then, in place of being asked in vain for ever. What waits meanwhile is the kernel's backlog.
+/// If the system doesn't let the program open another descriptor, a connection can't be accepted, and the socket stays
+/// readable: then it is left alone for a while, instead of being polled in vain. Meanwhile connections wait in the
+/// kernel's backlog.
 final class LinkAcceptor: Sendable {
-    /// What comes of it.
+    /// The outcome of accepting.
     enum Event: Sendable {
         case accepted(AcceptedSocket)
-        /// No connection can be taken for now; told once, until one can be again.
+        /// No connection can be accepted for now; reported once, until one can be accepted again.
         case interrupted(SystemError)
-        /// The socket is of no use any more.
+        /// The socket is no longer usable.
         case failed(SystemError)
     }
 
-    /// After how long it is tried again.
+    /// After how long accepting is tried again.
     static let pause = Duration.seconds(1)
 
     private struct State {
@@ -33,7 +34,7 @@ final class LinkAcceptor: Sendable {
     private let events: @Sendable (Event) -> Void
     private let state = Mutex(State())
 
-    /// - Parameter take: the system call; a test puts another one in its place.
+    /// - Parameter take: the system call, which a test may replace.
     init(
         _ socket: SharedDescriptor,
         loop: EventLoop,
@@ -56,7 +57,7 @@ final class LinkAcceptor: Sendable {
         state.withLock { $0.registration = registration }
     }
 
-    /// Ends; on the loop's thread no event comes afterwards.
+    /// Ends it; on the loop's thread, no event comes afterwards.
     func cancel() {
         let (registration, timer) = state.withLock { state in
             state.isOver = true
@@ -66,7 +67,7 @@ final class LinkAcceptor: Sendable {
         if let registration { loop.unregister(registration, of: socket.descriptor) }
     }
 
-    /// Takes what waits, then ends; on the loop's thread.
+    /// Accepts what waits, then ends; on the loop's thread.
     func retire() {
         accept()
         cancel()
@@ -86,7 +87,7 @@ final class LinkAcceptor: Sendable {
 
     private func refused(_ error: SystemError) {
         switch error {
-        // Nobody is there any more; or who was there has left before it was its turn, and the next is told by the loop.
+        // Nothing is waiting any more; or the one that waited has left, and the loop reports the next.
         case .wouldBlock, .connectionAborted, .connectionReset: break
         case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .noBufferSpace: pause(error)
         default:

@@ -10,7 +10,7 @@ final class LinkListener: Sendable {
         var acceptors: [LinkAcceptor] = []
         var watch: RadioActivity?
         var place = ListeningPlace()
-        /// The kernel's word of what other programs do; none without the permission for it.
+        /// The kernel's events about other programs; none without the permission for them.
         var observation: RadioActivity?
         var timers: [Int: RadioActivity] = [:]
         var isOver = false
@@ -42,7 +42,7 @@ final class LinkListener: Sendable {
             lost: { [weak self] _ in self?.perform { $0.missedEvents() } }
         )
         state.withLock { if !$0.isOver { $0.observation = observation } }
-        // A listening socket is not told that its adapter is gone.
+        // A listening socket doesn't show that its adapter is gone.
         let watch = radio.watch.observe { [weak self] info in self?.adapterChanged(info) }
         state.withLock { if !$0.isOver { $0.watch = watch } }
     }
@@ -53,7 +53,8 @@ final class LinkListener: Sendable {
     }
 
     /// A connection is offered to the socket whose address has the kind of the adapter's own. A controller without a
-    /// public address uses a static random one, which only the one who set it knows: then every adapter's is taken.
+    /// public address uses a static random one, known only to the program that set it: then the sockets listen on any
+    /// adapter.
     static func addresses(of facts: AdapterFacts) -> [L2CAPAddress] {
         facts.hasNoPublicAddress
             ? [L2CAPAddress(anyAdapter: .random), L2CAPAddress(anyAdapter: .public)]
@@ -68,7 +69,7 @@ final class LinkListener: Sendable {
         } catch .addressInUse {
             throw .alreadyServed(radio.adapter.name)
         } catch {
-            // Without it nothing is lost but the word about a second one.
+            // Without the claim, only the error for a second listener is lost.
         }
     }
 
@@ -97,7 +98,7 @@ final class LinkListener: Sendable {
         case .accepted(let accepted): received(accepted)
         case .interrupted(let error): sink.send(.interrupted(.noRoomForLinks(error, radio.adapter.name)))
         case .failed(let error):
-            // The kernel may close it because the adapter goes, which says more.
+            // The kernel may close it because the adapter goes away, which is the better reason.
             fail(
                 radio.adapter.isUp
                     ? .system(error, call: "accept", operation: "listen", object: radio.adapter.name)
@@ -107,7 +108,7 @@ final class LinkListener: Sendable {
     }
 
     private func received(_ accepted: AcceptedSocket) {
-        // Not a Low Energy device: nothing to talk about.
+        // Not a Low Energy device.
         guard let peer = accepted.peer else { return }
         state.withLock { $0.place.accepted(peer) }
         accepted.socket.descriptor.prepareForLink()
@@ -148,7 +149,7 @@ final class LinkListener: Sendable {
         }
         for activity in activities { activity.cancel() }
         for acceptor in acceptors { acceptor.cancel() }
-        // Given up last: the next program finds that nothing is listening.
+        // Released last, so that the next program finds no listening socket.
         _ = claim
     }
 }
@@ -162,7 +163,7 @@ extension LinkListener {
             if let central = connected.address.lowEnergy { perform { $0.centralCame(central) } }
         case .deviceDisconnected(let address, _):
             if let central = address.lowEnergy { state.withLock { $0.place.centralLeft(central) } }
-        // The kernel doesn't tell a program what it has changed itself.
+        // The kernel doesn't send a program the events of its own changes.
         case .newSettings(let settings) where settings.contains(.powered): perform { $0.othersActed() }
         case .advertisingRemoved where radio.adapter.isUp: perform { $0.othersActed() }
         default: break
@@ -187,7 +188,7 @@ extension LinkListener {
         perform { $0.timerFired(id) }
     }
 
-    /// Listens anew, and no more where it did; what has come there is let in.
+    /// Listens again with new sockets instead of the old ones; connections waiting there are accepted.
     private func renew() {
         let former = state.withLock { state in
             defer { state.acceptors = [] }
@@ -197,7 +198,7 @@ extension LinkListener {
             let facts = try radio.adapter.usable(for: "listen", object: radio.adapter.name)
             for address in Self.addresses(of: facts) { try listen(at: address) }
         } catch {
-            // Better the former place than none; an adapter that goes is told in another way.
+            // The old sockets are better than none; an adapter that goes away is reported elsewhere.
             return state.withLock { if !$0.isOver { $0.acceptors += former } }
         }
         for acceptor in former { acceptor.retire() }
@@ -205,7 +206,7 @@ extension LinkListener {
 }
 
 extension BLEError {
-    /// A central that another program has let in.
+    /// The error for a central that another program has accepted.
     fileprivate static func taken(_ central: BluetoothAddress, _ adapter: LinuxAdapter) -> BLEError {
         let holder = RunningPrograms.include("bluetoothd", on: adapter.kernel) ? "bluetoothd" : "another program"
         return BLEError(

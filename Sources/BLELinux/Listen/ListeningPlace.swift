@@ -1,14 +1,15 @@
 internal import BLEProtocol
 
-/// Whether the adapter's centrals still come to this program.
+/// Decides whether the adapter's centrals still reach this program.
 ///
-/// Of several programs that listen on an adapter the kernel gives a link to the one that began last, and tells the others
-/// nothing: a bluetoothd that is started takes the place of a program that listened before, for its own server. So the
-/// program begins anew where there is a sign of one, and at the latest when a central has come that nobody has offered it.
+/// Of several programs that listen on an adapter, the kernel gives a link to the one that began last, and tells the
+/// others nothing: a bluetoothd that starts takes the place of a program that listened before, for its own server. So
+/// the program begins again if there is a sign of one, and at the latest when a central has connected that was not
+/// offered to it.
 ///
-/// - A bluetoothd that starts removes advertisements and switches settings; the kernel tells of that when it listens
-///   already. It tells of nothing where it finds nothing to change.
-/// - The kernel tells of a central's link to all programs, shortly before or after one of them is offered it.
+/// - A bluetoothd that starts removes advertisements and changes settings; when the kernel reports that, bluetoothd
+///   already listens. If it finds nothing to change, there is no report.
+/// - The kernel reports a central's link to all programs, shortly before or after it is offered to one of them.
 struct ListeningPlace {
     /// What the driver is to do.
     struct Output: Equatable {
@@ -17,26 +18,26 @@ struct ListeningPlace {
             var delay: Duration
         }
 
-        /// Listens anew, so as to be the last again.
+        /// Listens again, so as to be the last one.
         var renews = false
         var timer: Timer?
-        /// Tells of a central that another program got.
+        /// Reports a central that another program got.
         var lost: BluetoothAddress?
     }
 
-    /// How long a link may take from the kernel's word of it to the program; an emulated machine needs a tenth of it.
+    /// How long a link may take from the kernel's report to the program; an emulated machine needs a tenth of it.
     static let patience = Duration.seconds(1)
 
-    /// Centrals of which the kernel has told and that have not been offered, by the timers that wait for them.
+    /// Centrals that the kernel has reported and that were not offered yet, by the timers that wait for them.
     private var awaited: [Int: BluetoothAddress] = [:]
-    /// Centrals that were offered and of which the kernel has not told.
+    /// Centrals that were offered and that the kernel has not reported yet.
     private var early: Set<BluetoothAddress> = []
     private var nextID = 0
 
     /// Another program has changed something of the adapter.
     mutating func othersActed() -> Output { Output(renews: true) }
 
-    /// The kernel tells of a central's link.
+    /// The kernel reports a central's link.
     mutating func centralCame(_ central: BluetoothAddress) -> Output {
         guard early.remove(central) == nil else { return Output() }
         nextID &+= 1
@@ -64,7 +65,7 @@ struct ListeningPlace {
         return Output(renews: true, lost: central)
     }
 
-    /// Events of the kernel were lost: what was to come may have come.
+    /// Events of the kernel were lost: the awaited ones may have been among them.
     mutating func missedEvents() -> Output {
         (awaited, early) = ([:], [])
         return Output(renews: true)

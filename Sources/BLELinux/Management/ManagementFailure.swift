@@ -2,19 +2,19 @@ internal import BLEProtocol
 
 /// Why a management command had no effect.
 enum ManagementFailure: Error, Hashable {
-    /// The kernel said no.
+    /// The kernel refused.
     case status(ManagementStatus, ManagementOpcode)
     /// The kernel did not answer in time.
     case timedOut(ManagementOpcode)
     /// The command did not reach the kernel, or its answer made no sense.
     case broken(ManagementOpcode, String)
 
-    /// The kernel's status; `nil` where it gave none.
+    /// The kernel's status; `nil` if it gave none.
     var status: ManagementStatus? {
         if case .status(let status, _) = self { status } else { nil }
     }
 
-    /// What became of a command, in the terms of its type.
+    /// The result of a command, as its own type.
     static func result<Command: ManagementCommand>(
         of command: Command.Type,
         _ outcome: ManagementClient.Outcome
@@ -67,7 +67,7 @@ enum ManagementFailure: Error, Hashable {
 }
 
 extension ManagementStatus {
-    /// Most statuses tell no more than that the kernel or the controller would not.
+    /// Most statuses say only that the kernel or the controller refused.
     fileprivate func remediedError(for opcode: ManagementOpcode, operation: String, object: String) -> BLEError {
         var error = error(for: opcode, operation: operation, object: object)
         if error.remedy.isEmpty {

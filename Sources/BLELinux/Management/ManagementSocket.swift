@@ -4,9 +4,8 @@ internal import Synchronization
 
 /// The kernel's management socket, for one adapter: commands with their answers, and every event.
 ///
-/// A command leaves on the thread that submits it, so that what a program asks for last is asked before it exits.
-/// Answers and events come on the loop's thread, in the order of the socket; no event is passed over while an answer
-/// is awaited.
+/// A command is sent on the thread that submits it, so that a program's last request is sent before it exits. Answers
+/// and events come on the loop's thread, in the order of the socket; no event is skipped while an answer is awaited.
 final class ManagementSocket: Sendable {
     /// What happened, and when.
     struct Event: Sendable {
@@ -21,11 +20,11 @@ final class ManagementSocket: Sendable {
     private struct State: ~Copyable {
         var client = ManagementClient()
         var answers: [ManagementClient.RequestID: (opcode: ManagementOpcode, call: Answer)] = [:]
-        /// Hears of commands that the controller leaves unanswered.
+        /// Called for commands that the controller leaves unanswered.
         var unanswered: (@Sendable (ManagementOpcode) -> Void)?
         var timers: [ManagementClient.RequestID: RadioActivity] = [:]
         var observers = Observers<(call: Observer, lost: LossObserver)>()
-        /// Hear when no answer is owed any more.
+        /// Called when no answer is outstanding any more.
         var idle = Observers<@Sendable () -> Void>()
         var registration: EventLoop.Registration?
         var drops = DropCounter()
@@ -40,7 +39,7 @@ final class ManagementSocket: Sendable {
 
     private var index: ManagementIndex { currentIndex() }
 
-    /// Opens the socket. What it may do is decided here: by the capabilities that the program has at this moment.
+    /// Opens the socket. The capabilities that the program has at this moment decide what it may do.
     convenience init(adapter: LinuxAdapter, loop: EventLoop, timeline: any Timeline) throws(SystemError) {
         let socket = try FileDescriptor.hciSocket(of: adapter.kernel)
         try socket.bind(to: .control)
@@ -49,7 +48,7 @@ final class ManagementSocket: Sendable {
         try self.init(over: socket, loop: loop, timeline: timeline) { ManagementIndex(rawValue: adapter.number) }
     }
 
-    /// Uses a socket that is open already.
+    /// Uses a socket that is already open.
     init(
         over socket: consuming FileDescriptor,
         loop: EventLoop,
@@ -70,9 +69,9 @@ final class ManagementSocket: Sendable {
         if let registration = state.withLock({ $0.registration }) { loop.unregister(registration, of: socket) }
     }
 
-    /// Sends a command when its turn has come; the closure is called once, on the loop's thread.
+    /// Sends a command in its turn; the closure is called once, on the loop's thread.
     ///
-    /// - Parameter index: whom it is for; `nil`: the adapter.
+    /// - Parameter index: the adapter that it is for; `nil`: this one.
     func submit<Command: ManagementCommand>(
         _ command: Command,
         index: ManagementIndex? = nil,
@@ -80,7 +79,7 @@ final class ManagementSocket: Sendable {
     ) {
         let actions = state.withLock { state in
             let (id, output) = state.client.submit(command, index: index ?? self.index)
-            // The socket stays open until it has its answers: a command that waits for its turn is still sent.
+            // The socket stays open until it has its answers: a command that is waiting its turn is still sent.
             let call: Answer = { [self] outcome in
                 withExtendedLifetime(self) { answer(ManagementFailure.result(of: Command.self, outcome)) }
             }
@@ -89,26 +88,28 @@ final class ManagementSocket: Sendable {
             perform(output, &state, &actions)
             return actions
         }
-        // Not here: the caller may hold what the closure needs.
+        // Not here: the caller may hold a lock that the closure needs.
         if !actions.isEmpty { loop.enqueue { self.carryOut(actions) } }
     }
 
-    /// Calls the closure, on the loop's thread, once every command has been answered, and those that followed from the answers.
+    /// Calls the closure, on the loop's thread, once every command is answered, including those that follow from the
+    /// answers.
     func whenIdle(_ action: @escaping @Sendable () -> Void) -> RadioActivity {
         let id = state.withLock { $0.idle.add(action) }
         loop.enqueue { self.tellIfIdle() }
         return RadioActivity { [weak self] in _ = self?.state.withLock { $0.idle.remove(id) } }
     }
 
-    /// Sets who is told, on the loop's thread, of each command that the controller has left unanswered, before the command's
-    /// own answer.
+    /// Sets the observer that is called, on the loop's thread, for each command that the controller has left
+    /// unanswered, before the command's own answer.
     func tellOfUnanswered(_ observer: @escaping @Sendable (ManagementOpcode) -> Void) {
         state.withLock { $0.unanswered = observer }
     }
 
     /// Calls the closure with the adapter's events, on the loop's thread, until the activity is cancelled.
     ///
-    /// - Parameter lost: Called with the number of packets that the kernel had no room for, where they are missing.
+    /// - Parameter lost: called with the number of packets that the kernel had no room for, at the place where they are
+    ///   missing.
     func observe(_ observer: @escaping Observer, lost: @escaping LossObserver = { _ in }) -> RadioActivity {
         let id = state.withLock { $0.observers.add((observer, lost)) }
         return RadioActivity { [weak self] in _ = self?.state.withLock { $0.observers.remove(id) } }
@@ -118,7 +119,7 @@ final class ManagementSocket: Sendable {
 // MARK: - On the loop's thread
 
 extension ManagementSocket {
-    /// What is left to do once the lock is released.
+    /// What remains to do once the lock is released.
     private enum Action: Sendable {
         case answer(Answer, ManagementClient.Outcome)
         case event(ManagementEvent, ReceptionTime)
@@ -154,14 +155,14 @@ extension ManagementSocket {
         carryOut(actions)
     }
 
-    /// Sends and sets timers; adds what calls others. Answers stay in their place among the events.
+    /// Sends, and sets timers; appends the calls to others. Answers keep their place among the events.
     private func perform(
         _ output: ManagementClient.Output,
         _ state: inout State,
         _ actions: inout [Action],
         time: ReceptionTime? = nil
     ) {
-        // One that is plugged in under another number may be this one.
+        // An adapter that is plugged in under another number may be this one.
         if let event = output.event, event.index == index || event.event.tellsOfNewAdapter, let time {
             actions.append(.event(event.event, time))
         }
@@ -198,7 +199,7 @@ extension ManagementSocket {
         }
     }
 
-    /// Calls who waits; events that follow each other go out together.
+    /// Calls the waiting closures; consecutive events are delivered together.
     private func carryOut(_ actions: [Action]) {
         var events: [Event] = []
         for action in actions {

@@ -2,7 +2,7 @@ public import BLEProtocol
 public import BLERadio
 
 extension LinuxRadio {
-    /// Asks the kernel through the management socket, which needs no permission.
+    /// Reads the setting from the kernel through the management socket, which needs no permission.
     public func readPrivacy(result: @escaping @Sendable (Result<Bool, BLEError>) -> Void) -> RadioActivity {
         let sink = EventSink(result)
         let (operation, name) = ("read privacy", adapter.name)

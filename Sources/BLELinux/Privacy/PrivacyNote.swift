@@ -1,9 +1,9 @@
 internal import BLEProtocol
 
-/// Remembers, until the machine is started again, with which key this user's programs have made an adapter private: the
-/// kernel tells nobody but root. The key itself isn't in it.
+/// Remembers, until the machine is restarted, with which key this user's programs have made an adapter private: the
+/// kernel shows it only to root. The note doesn't contain the key itself.
 struct PrivacyNote: Sendable {
-    /// `nil` where there is no place for notes: then nothing is remembered.
+    /// `nil` if there is no place for notes: then nothing is remembered.
     private let folder: NoteFolder?
     private let boot: String
     private let name: String
@@ -24,12 +24,12 @@ struct PrivacyNote: Sendable {
         return text == self.text(key)
     }
 
-    /// Notes a key; `nil`: that there is none.
+    /// Notes a key, or that there is none.
     func write(_ key: SecretKey?) {
         if let key { folder?.write(text(key), as: name) } else { folder?.remove(name) }
     }
 
-    /// Of a key nobody can guess a hash tells nothing.
+    /// The hash of a key that can't be guessed reveals nothing.
     private func text(_ key: SecretKey) -> String {
         var hash = SHA256()
         hash.update(key.octets)

@@ -1,7 +1,7 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// Has the kernel hide an adapter behind resolvable private addresses, or no longer; the adapter is off meanwhile.
+/// Switches an adapter's resolvable private addresses on or off in the kernel; the adapter is off meanwhile.
 final class PrivacySwitch: Sendable {
     private let privacy: AdapterPrivacy
     private let facts: AdapterFacts
@@ -37,7 +37,7 @@ final class PrivacySwitch: Sendable {
         self.sink = sink
     }
 
-    /// Starts, on the loop's thread; goes on to its end, whoever waits for it.
+    /// Starts, on the loop's thread; runs to its end even if nobody waits for it.
     func begin() {
         guard !privacy.isOn || key != nil else {
             return sink.finish(.failure(adapter.whyUnusable(for: "set privacy", object: adapter.name)))
@@ -57,7 +57,7 @@ final class PrivacySwitch: Sendable {
             return sink.finish(.failure(.hasNoPrivacy(adapter.name, operation: "set privacy")))
         }
         let isAsWished = information.current.contains(.privacy) == privacy.isOn
-        // With whose key bluetoothd's is on is bluetoothd's affair; without it a key that isn't ours is a stranger's.
+        // If bluetoothd runs, the key is its own affair; otherwise a key that isn't ours belongs to another program.
         if isAsWished, !privacy.isOn || bluetoothd == .here || note.tells(of: key) { return sink.finish(.success(())) }
         guard bluetoothd != .here else {
             return sink.finish(.failure(.privacyIsBluetoothds(adapter.name, isOn: privacy.isOn)))
@@ -67,7 +67,7 @@ final class PrivacySwitch: Sendable {
         leftovers.clear(of: facts, through: management) { [self] in lookForUse() }
     }
 
-    /// Switches off where nobody uses the adapter, as far as the kernel tells.
+    /// Switches the adapter off if nothing uses it, as far as the kernel shows.
     private func lookForUse() {
         management.submit(ManagementGetConnections()) { [self] answer in
             if case .failure(let failure) = answer { return fail(failure) }
@@ -76,7 +76,7 @@ final class PrivacySwitch: Sendable {
                 let what = peers.count == 1 ? "the link with" : "the links with"
                 return isUsed(for: "\(what) \(peers.sorted().joined(separator: ", "))")
             }
-            // The kernel doesn't list an instance whose number is higher than how many there are: ours are.
+            // The kernel doesn't list instances with numbers higher than their count, as ours are.
             let held = leftovers.held(on: facts).map(\.kind)
             management.submit(ManagementReadAdvertisingFeatures()) { [self] answer in
                 let isListed = (try? answer.get())?.instances.isEmpty == false
@@ -106,7 +106,7 @@ final class PrivacySwitch: Sendable {
         off.begin(doing: { [self] done in set(then: done) }, { [self] outcome in sink.finish(outcome) })
     }
 
-    /// The kernel forgets a key with the privacy that it was for.
+    /// The kernel forgets the key when privacy is switched off.
     private func set(then proceed: @escaping @Sendable (Result<Void, BLEError>) -> Void) {
         let key = privacy.isOn ? key : nil
         let zero = [UInt8](repeating: 0, count: 16)
@@ -125,7 +125,7 @@ final class PrivacySwitch: Sendable {
 }
 
 extension BLEError {
-    /// bluetoothd sets it by its own configuration, whenever it is started and the adapter is off.
+    /// bluetoothd sets privacy from its own configuration, whenever it starts and the adapter is off.
     static func privacyIsBluetoothds(_ adapter: String, isOn: Bool) -> BLEError {
         BLEError(
             .notSupported,

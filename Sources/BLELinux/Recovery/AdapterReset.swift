@@ -2,18 +2,18 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Resets an adapter that is a USB device, as if it was pulled out and plugged in, and switches it on again where it was on. It
-/// goes on to its end, whoever waits for it.
+/// Resets an adapter that is a USB device, as if it were unplugged and plugged in, and switches it on again if it was
+/// on. It runs to its end even if nobody waits for it.
 final class AdapterReset: Sendable {
     typealias Outcome = Result<Void, BLEError>
 
-    /// What it asks of the system; each answer may come on another thread.
+    /// What it needs from the system; each answer may come on another thread.
     struct System: Sendable {
-        /// Which USB device the adapter of this name is.
+        /// Finds the USB device of the adapter with this name.
         var find: @Sendable (String) throws(USBDevice.OtherBus) -> USBDevice
-        /// Orders the reset, and blocks until it is carried out.
+        /// Requests the reset, and blocks until it is done.
         var order: @Sendable (USBDevice) throws(SystemError) -> Void
-        /// Runs what blocks.
+        /// Runs a blocking closure on its own thread.
         var runApart: @Sendable (@escaping @Sendable () -> Void) throws(SystemError) -> Void
 
         /// This machine's.
@@ -36,7 +36,7 @@ final class AdapterReset: Sendable {
         var device: USBDevice?
         var timers: [AdapterResetMachine.TimerID: RadioActivity] = [:]
         var adapter: RadioActivity?
-        /// That it was on: held until it is again, or its device has gone.
+        /// The note that it was on: held until it is on again, or its device has gone.
         var note: LeftoverNote?
         /// Why it could not be switched on.
         var failure: BLEError?
@@ -51,8 +51,8 @@ final class AdapterReset: Sendable {
 
     /// - Parameters:
     ///   - radio: the adapter's; it is watched and switched.
-    ///   - note: writes down that it is to be on again, for the case that the program is killed.
-    ///   - result: is called once.
+    ///   - note: notes that it must be switched on again, in case the program is killed.
+    ///   - result: called once.
     init(
         _ radio: any Radio,
         system: System = .standard,
@@ -76,7 +76,7 @@ final class AdapterReset: Sendable {
             return finish(.failure(.nothingToReset(name, error)))
         }
         state.withLock { $0.device = device }
-        // Who may not switch it on again is not to reset it; one that is on stays so.
+        // A program that may not switch it on again must not reset it; an adapter that is on stays on.
         guard state.withLock({ $0.machine.wasOn }) else { return order(device) }
         switchOn { [self] failure in
             if let failure, failure.code == .permissionDenied { return finish(.failure(failure)) }
@@ -103,7 +103,7 @@ final class AdapterReset: Sendable {
     }
 
     private func ordered(_ error: SystemError?) {
-        // What it is now, and not what it was.
+        // The current state, not the earlier one.
         let now = radio.adapterInfo.state
         _ = state.withLock { $0.machine.adapterIs(now) }
         perform { $0.ordered(error) }
@@ -165,7 +165,7 @@ final class AdapterReset: Sendable {
             (state.result, state.adapter, state.timers, state.note) = (nil, nil, [:], nil)
             return over
         }
-        // What is off still the next program may switch on.
+        // The next program may switch on an adapter that is still off.
         if case .success = outcome { over.note?.forget() }
         if radio.adapterInfo.state == .poweredOn { over.note?.forget() }
         over.adapter?.cancel()
@@ -175,7 +175,7 @@ final class AdapterReset: Sendable {
 }
 
 extension BLEError {
-    /// Whether an adapter that has just come back may agree a moment later.
+    /// Whether an adapter that has just come back may accept it a moment later.
     fileprivate var isPassing: Bool {
         [.adapterNotFound, .adapterNotReady, .adapterPoweredOff, .timedOut, .busy].contains(code)
     }

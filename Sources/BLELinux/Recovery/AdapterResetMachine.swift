@@ -1,6 +1,7 @@
 internal import BLEProtocol
 
-/// What comes after the order to reset an adapter: it goes away, and comes back, and is switched on again. A value without I/O.
+/// The steps after a reset was requested: the adapter goes away, comes back, and is switched on again. A value without
+/// I/O.
 ///
 /// ```
 ///               done                   there, and off               on
@@ -11,9 +12,9 @@ internal import BLEProtocol
 /// ```
 struct AdapterResetMachine {
     enum TimerID: Hashable {
-        /// Runs out where the adapter has not come back.
+        /// Fires if the adapter has not come back.
         case absence
-        /// Runs out when it is to be switched on once more.
+        /// Fires when it must be switched on once more.
         case pause
     }
 
@@ -23,13 +24,13 @@ struct AdapterResetMachine {
     }
 
     enum End: Hashable {
-        /// It is there, and as it was.
+        /// It is back, on or off as before.
         case back
-        /// The system refused the order.
+        /// The system refused the reset.
         case refused(SystemError)
-        /// It went away and is away; after how long.
+        /// It went away and did not come back within this time.
         case gone(Duration)
-        /// It is there, and can't be used, or not be switched on.
+        /// It is back, but can't be used or can't be switched on.
         case unusable
     }
 
@@ -42,19 +43,19 @@ struct AdapterResetMachine {
 
     private enum State {
         case ordered
-        /// - Parameter mustGo: whether it is still the old one that is seen.
+        /// - Parameter mustGo: whether the adapter seen now is still the old one.
         case awaiting(mustGo: Bool)
         case switching
         case pausing
         case over
     }
 
-    /// A controller whose firmware is loaded anew takes some seconds.
+    /// A controller whose firmware is loaded again takes some seconds.
     static let patience = Duration.seconds(20)
-    /// The kernel shows an adapter a moment before it takes commands for it.
+    /// The kernel shows an adapter a moment before it accepts commands for it.
     static let pause = Duration.milliseconds(500)
 
-    /// Whether it was on, and is to be so again.
+    /// Whether it was on, and must be switched on again.
     let wasOn: Bool
     private var state = State.ordered
     private var adapter: AdapterInfo.State
@@ -64,10 +65,10 @@ struct AdapterResetMachine {
         wasOn = adapter == .poweredOn
     }
 
-    /// The order is carried out, or refused.
+    /// The reset is done, or refused.
     ///
-    /// - Parameter error: ``SystemError/noDevice`` is no refusal: the device came out of the reset as another one, and is
-    ///   looked for anew, a moment later.
+    /// - Parameter error: ``SystemError/noDevice`` is not a refusal: the device came out of the reset as another one,
+    ///   and is looked up again a moment later.
     mutating func ordered(_ error: SystemError?) -> Output {
         guard case .ordered = state else { return Output() }
         if let error, error != .noDevice { return end(.refused(error)) }
@@ -77,15 +78,15 @@ struct AdapterResetMachine {
         return output
     }
 
-    /// What the adapter is now.
+    /// Takes the adapter's new state.
     mutating func adapterIs(_ now: AdapterInfo.State) -> Output {
         adapter = now
         return look()
     }
 
-    /// It was told to switch on.
+    /// The command to switch it on has ended.
     ///
-    /// - Parameter isPassing: whether it may do so a moment later.
+    /// - Parameter isPassing: whether it may succeed a moment later.
     mutating func switched(on isOn: Bool, isPassing: Bool) -> Output {
         guard case .switching = state else { return Output() }
         if isOn { return end(.back) }

@@ -1,11 +1,11 @@
 internal import BLEProtocol
 
-// How the kernel tells that a controller doesn't answer. It waits two seconds for each command, and answers what a program
-// has asked for with the status of a failed authentication, since that is what it makes of ETIMEDOUT.
-// Source: kernel, `net/bluetooth/mgmt.c`, `mgmt_errno_status`.
+// How the kernel reports that a controller doesn't answer. It waits two seconds for each command, and answers a
+// program's request with the status of a failed authentication, since it maps ETIMEDOUT to that. Source: kernel,
+// `net/bluetooth/mgmt.c`, `mgmt_errno_status`.
 
 extension ManagementClient.Outcome {
-    /// Whether it means that nobody answers.
+    /// Whether it means that nothing answers.
     func isSilence(of opcode: ManagementOpcode) -> Bool {
         switch self {
         case .timedOut: true
@@ -16,7 +16,7 @@ extension ManagementClient.Outcome {
 }
 
 extension ManagementStatus {
-    /// Whether it means that the controller didn't answer the kernel.
+    /// Whether it means that the controller did not answer the kernel.
     func isSilence(of opcode: ManagementOpcode) -> Bool {
         (self == .authenticationFailed || self == .timeout) && Self.needsNoAuthentication.contains(opcode)
     }

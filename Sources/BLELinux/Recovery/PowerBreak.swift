@@ -2,8 +2,8 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Switches an adapter off for a moment and on again, and has that noted meanwhile: whoever comes behind a program that was
-/// killed in between switches it on, ``Leftovers/restorePower(of:through:bluetoothd:)``.
+/// Switches an adapter off briefly and on again, and notes that meanwhile: if the program is killed in between, the
+/// next one switches it on, ``Leftovers/restorePower(of:through:bluetoothd:)``.
 struct PowerBreak: Sendable {
     typealias Outcome = Result<Void, BLEError>
 
@@ -14,17 +14,17 @@ struct PowerBreak: Sendable {
     let loop: EventLoop
     let timeline: any Timeline
 
-    /// Starts, on the loop's thread; goes on to its end, whoever waits for it.
+    /// Starts, on the loop's thread; runs to its end even if nobody waits for it.
     ///
     /// - Parameters:
-    ///   - work: is done while it is off; it is switched on afterwards in any case.
-    ///   - result: what failed first. An adapter that could not be switched on stays noted.
+    ///   - work: done while it is off; it is switched on afterwards in any case.
+    ///   - result: called with the first failure, if any. An adapter that could not be switched on stays noted.
     func begin(
         doing work: @escaping @Sendable (_ done: @escaping @Sendable (Outcome) -> Void) -> Void,
         _ result: @escaping @Sendable (Outcome) -> Void
     ) {
         let note = Mutex(leftovers.note(KernelThing(.off, 0, of: facts)))
-        // Let go before anybody is told.
+        // Released before the result is reported.
         let end: @Sendable (Bool, Outcome) -> Void = { isToBeOn, outcome in
             do {
                 let last = note.withLock { $0.take() }

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Switches an adapter on, ready for Low Energy, or off, through the management socket.
 final class PowerSwitch: Sendable {
-    /// How often a kernel is told to switch off that is busy with something else, or on that has not done it.
+    /// How often the kernel is told to switch off while it is busy, or to switch on if it has not done it.
     private static let attempts = 3
     private static let pause = Duration.seconds(1)
 
@@ -32,11 +32,11 @@ final class PowerSwitch: Sendable {
         self.sink = sink
     }
 
-    /// Starts, on the loop's thread; goes on to its end, whoever waits for it.
+    /// Starts, on the loop's thread; runs to its end even if nobody waits for it.
     func begin() {
         if !isOn { SwitchedHere.insert(adapter.name) }
         if isOn {
-            // An adapter for both transports may have Low Energy off; one that is for Low Energy alone says that it is on.
+            // A dual-mode adapter may have Low Energy off; a Low Energy-only one reports that it is on.
             management.submit(ManagementSetLowEnergy(true)) { [self] _ in
                 switchOn(attempt: 1)
             }
@@ -45,10 +45,10 @@ final class PowerSwitch: Sendable {
         }
     }
 
-    /// An adapter that was just switched off is still being closed when the kernel says that it is off. A kernel that is told
-    /// then to switch it on takes the end of the closing for the answer to that: it says that it is done, with settings in
-    /// which the adapter is off (6.12, measured; `mgmt_set_powered_complete` in `net/bluetooth/mgmt.c` knows a command by
-    /// its place in memory, which is the former one's).
+    /// An adapter that was just switched off is still being closed when the kernel reports that it is off. If told then
+    /// to switch it on, the kernel mistakes the end of the closing for the answer to that: it reports success, with
+    /// settings in which the adapter is off (6.12, measured; `mgmt_set_powered_complete` in `net/bluetooth/mgmt.c`
+    /// identifies a command by its memory address, which is that of the previous one).
     private func switchOn(attempt: Int) {
         management.submit(ManagementSetPowered(true)) { [self] answer in
             guard case .success(let answer) = answer, !answer.settings.contains(.powered) else {
@@ -71,8 +71,8 @@ final class PowerSwitch: Sendable {
         }
     }
 
-    /// Has the kernel close the adapter without asking the controller: it refuses to switch one off whose scan it can't
-    /// end. That may take seconds, so it is done on a thread of its own.
+    /// Makes the kernel close the adapter without asking the controller: it refuses to switch an adapter off whose scan
+    /// it can't end. That may take seconds, so it is done on its own thread.
     private func close(otherwise failure: ManagementFailure) {
         let close: @Sendable () -> Void = { [self] in
             let isClosed = (try? adapter.close()) != nil
@@ -88,7 +88,7 @@ final class PowerSwitch: Sendable {
     private func finish(_ outcome: Result<Void, ManagementFailure>) {
         switch outcome {
         case .success where isOn:
-            // What ended with the adapter is told a moment later.
+            // Activities that ended with the adapter are reported a moment later.
             let timer = timeline.schedule(after: Self.pause) { [self] in SwitchedHere.remove(adapter.name) }
             self.timer.withLock { $0 = timer }
         case .failure where !isOn: SwitchedHere.remove(adapter.name)
@@ -99,7 +99,8 @@ final class PowerSwitch: Sendable {
     }
 }
 
-/// The adapters that this program has switched off itself, by whichever of its radios: what ends by that says so.
+/// The adapters that this program has switched off itself, through any of its radios: the errors of activities that end
+/// say so.
 enum SwitchedHere {
     private static let adapters = Mutex<Set<String>>([])
 
@@ -111,7 +112,7 @@ enum SwitchedHere {
 }
 
 extension ManagementFailure {
-    /// Whether the kernel may agree a moment later.
+    /// Whether the kernel may accept it a moment later.
     fileprivate var isPassing: Bool {
         switch self {
         case .status(.failed, _), .status(.busy, _): true

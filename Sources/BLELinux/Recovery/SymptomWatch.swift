@@ -2,8 +2,8 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Sees by the management socket that an adapter which is on doesn't do its work: commands without an answer, and a
-/// discovery that the kernel should have ended.
+/// Detects on the management socket that an adapter that is on doesn't work: unanswered commands, and a discovery that
+/// the kernel should have ended.
 final class SymptomWatch: Sendable {
     private struct State {
         var observers = Observers<EventSink<AdapterInfo.Symptom>>()
@@ -11,7 +11,7 @@ final class SymptomWatch: Sendable {
         var events: RadioActivity?
     }
 
-    /// Far more than the kernel's 10.24 s, and than that with a connection attempt in its way.
+    /// Far more than the kernel's 10.24 s, even with a connection attempt in its way.
     static let longestDiscovery = Duration.seconds(60)
 
     private let timeline: any Timeline
@@ -29,7 +29,7 @@ final class SymptomWatch: Sendable {
         state.withLock { $0.events = events }
     }
 
-    /// Tells of symptoms, on the loop's thread, until the activity is cancelled.
+    /// Reports symptoms, on the loop's thread, until the activity is cancelled.
     func observe(_ events: @escaping @Sendable (AdapterInfo.Symptom) -> Void) -> RadioActivity {
         let sink = EventSink(events)
         let id = state.withLock { $0.observers.add(sink) }

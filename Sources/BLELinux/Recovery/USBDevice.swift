@@ -1,22 +1,22 @@
-/// The USB device that a controller is, as sysfs shows it to everybody.
+/// The USB device of a controller, as sysfs shows it to every program.
 ///
 /// Source: kernel, `Documentation/ABI/stable/sysfs-bus-usb`; `drivers/bluetooth/btusb.c`, which makes the adapter a child of the
 /// device's interface.
 struct USBDevice: Hashable {
-    /// Its bus, and its number there; another one each time that it is plugged in.
+    /// Its bus, and its number there; the number changes each time it is plugged in.
     var bus: Int
     var number: Int
-    /// What it is, in hexadecimal: `0a12` and `0001`.
+    /// Its vendor and product, in hexadecimal: `0a12` and `0001`.
     var vendor: String?
     var product: String?
-    /// The number that its maker gives to the version, as in `25.20`: `2520`.
+    /// The maker's version number: `2520` for `25.20`.
     var version: String?
 
-    /// How a controller is connected that is no USB device.
+    /// How a controller that is not a USB device is connected.
     struct OtherBus: Error, Hashable {
-        /// `serial`, `sdio`, `pci`; `nil` for one that a program has made (a virtual one).
+        /// `serial`, `sdio`, `pci`; `nil` for a virtual controller, which a program has made.
         var name: String?
-        /// What sysfs calls it on that bus, and its driver.
+        /// Its name in sysfs on that bus, and its driver.
         var device: String?
         var driver: String?
     }
@@ -26,7 +26,7 @@ struct USBDevice: Hashable {
 
     /// The device of the adapter with this name.
     ///
-    /// - Parameter sysfs: where that is.
+    /// - Parameter sysfs: the path of sysfs.
     static func find(
         _ adapter: String,
         sysfs: String = "/sys",
@@ -34,7 +34,7 @@ struct USBDevice: Hashable {
     ) throws(OtherBus) -> USBDevice {
         let interface = "\(sysfs)/class/bluetooth/\(adapter)/device"
         let bus = lastPart(ofLink: "\(interface)/subsystem", kernel)
-        // A serial line may be behind USB too: that is not the controller's own.
+        // A serial line may also be connected by USB, but that USB device is not the controller.
         guard bus == "usb", let busNumber = number("\(interface)/../busnum", kernel),
             let deviceNumber = number("\(interface)/../devnum", kernel)
         else {
