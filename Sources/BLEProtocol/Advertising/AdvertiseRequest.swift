@@ -1,4 +1,4 @@
-/// What to advertise, and how: a declaration, as a value.
+/// What to advertise, and how.
 ///
 /// ```swift
 /// let declaration = AdvertiseRequest(

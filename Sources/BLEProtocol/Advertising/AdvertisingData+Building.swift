@@ -1,5 +1,5 @@
 extension AdvertisingData {
-    /// How many octets an advertisement of version 4 holds, and so does its scan response.
+    /// The largest legacy advertisement, in octets; the scan response has the same size again.
     public static let legacyLimit = 31
 
     /// The largest extended advertisement, in octets, that Linux delivers in one report.

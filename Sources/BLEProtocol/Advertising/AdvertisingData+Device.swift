@@ -1,5 +1,5 @@
 extension AdvertisingData {
-    /// The power that the advertisement was sent with, in dBm; with the received strength it gives the path loss.
+    /// The transmit power of the advertisement, in dBm; together with the received strength it gives the path loss.
     public var txPower: Int8? {
         first(.txPower, atLeast: 1)?.first.map { Int8(bitPattern: $0) }
     }

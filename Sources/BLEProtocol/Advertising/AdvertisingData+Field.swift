@@ -27,17 +27,17 @@ extension AdvertisingData {
 }
 
 extension AdvertisingData.Field {
-    /// Whether the device can be discovered. Linux adds these itself when it is asked to be discoverable.
+    /// Whether the device can be discovered. Linux adds these itself when it is set to be discoverable.
     public static func flags(_ flags: AdvertisingData.Flags) -> Self {
         Self("flags", .flags, [flags.rawValue])
     }
 
-    /// The device's whole name, or with `isComplete: false` its beginning.
+    /// The device's complete name or, with `isComplete: false`, its beginning.
     public static func localName(_ name: String, isComplete: Bool = true) -> Self {
         Self("local name \"\(name)\"", isComplete ? .completeLocalName : .shortenedLocalName, Array(name.utf8))
     }
 
-    /// The device's services; UUIDs of each width make a list of their own. `isComplete: false` says there are more.
+    /// The device's services; UUIDs of each width form their own list. `isComplete: false` says that there are more.
     public static func services(_ services: [BluetoothUUID], isComplete: Bool = true) -> Self {
         Self(
             "services",
@@ -50,7 +50,7 @@ extension AdvertisingData.Field {
         )
     }
 
-    /// Services that the device looks for on others; UUIDs of each width make a list of their own.
+    /// Services that the device looks for on others; UUIDs of each width form their own list.
     public static func solicitedServices(_ services: [BluetoothUUID]) -> Self {
         Self("solicited services", lists(services, .solicitedServices16, .solicitedServices32, .solicitedServices128))
     }
@@ -72,7 +72,7 @@ extension AdvertisingData.Field {
         Self("manufacturer data", .manufacturerData, littleEndian(UInt64(company), 2) + data)
     }
 
-    /// The power that the advertisement is sent with, in dBm, −127 to 127.
+    /// The transmit power of the advertisement, in dBm, −127 to 127.
     public static func txPower(_ decibels: Int8) -> Self {
         Self("TX power", .txPower, [UInt8(bitPattern: decibels)])
     }
@@ -82,7 +82,7 @@ extension AdvertisingData.Field {
         Self("appearance", .appearance, littleEndian(UInt64(appearance), 2))
     }
 
-    /// A URI; a scheme that the Bluetooth SIG gave a number is sent as that number.
+    /// A URI; a scheme to which the Bluetooth SIG has assigned a number is sent as that number.
     public static func uri(_ uri: String) -> Self {
         let (code, length) = URIScheme.code(for: uri)
         // The codes are 1 to 0xBA, all of them scalars.

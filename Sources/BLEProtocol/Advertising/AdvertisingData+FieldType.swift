@@ -1,5 +1,5 @@
 extension AdvertisingData {
-    /// What an AD structure of an advertisement holds; every octet is allowed, unknown ones survive.
+    /// The type of an AD structure; every octet is allowed, and unknown ones are kept.
     ///
     /// Source: Bluetooth Assigned Numbers, 2.3, Common Data Types.
     public struct FieldType: RawRepresentable, ExpressibleByIntegerLiteral, Hashable, Sendable {

@@ -1,5 +1,5 @@
 extension AdvertisingData {
-    /// Whether a device can be discovered, and which transports it has; unknown bits survive.
+    /// Whether a device can be discovered, and which transports it has; unknown bits are kept.
     ///
     /// Source: Core Specification Supplement, Part A, 1.3.
     public struct Flags: OptionSet, Hashable, Sendable {
@@ -17,7 +17,7 @@ extension AdvertisingData {
         public static let classicNotSupported = Flags(rawValue: 1 << 2)
         /// Its controller can use classic Bluetooth and Low Energy with one device at the same time.
         public static let simultaneousController = Flags(rawValue: 1 << 3)
-        /// Reserved since version 5.3; before, the same as the bit before for the host.
+        /// Reserved since version 5.3; before that, the same as `simultaneousController` for the host.
         public static let simultaneousHost = Flags(rawValue: 1 << 4)
     }
 

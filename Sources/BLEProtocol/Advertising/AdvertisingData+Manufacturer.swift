@@ -1,7 +1,7 @@
 extension AdvertisingData {
     /// Data in a company's own format.
     public struct ManufacturerData: Hashable, Sendable {
-        /// The company's number, from the list of company identifiers that the Bluetooth SIG keeps: 0x004C Apple.
+        /// The company's number, from the Bluetooth SIG's list of company identifiers: 0x004C is Apple.
         public let company: UInt16
         /// The octets after the company's number, in the company's own format.
         public let data: ArraySlice<UInt8>
@@ -12,7 +12,7 @@ extension AdvertisingData {
         compactMap { type, data in Self.manufacturerData(type, data) }
     }
 
-    /// The data of one company: the first such structure; allocates nothing.
+    /// The data of one company, from its first structure; allocates nothing.
     public func manufacturerData(for company: UInt16) -> ArraySlice<UInt8>? {
         for (type, data) in self {
             if let found = Self.manufacturerData(type, data), found.company == company { return found.data }

@@ -7,7 +7,7 @@ extension AdvertisingData {
         (completeLocalNameOctets ?? shortenedLocalNameOctets).map(Self.text)
     }
 
-    /// Whether ``localName`` is all of the name.
+    /// Whether ``localName`` is the complete name.
     public var isLocalNameComplete: Bool { completeLocalNameOctets != nil }
 
     /// The octets of the complete name, as they were received.

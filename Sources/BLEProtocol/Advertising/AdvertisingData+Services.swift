@@ -9,8 +9,8 @@ extension AdvertisingData {
 
     /// The services that the device lists, each once, in the order of the advertisement.
     ///
-    /// Lists of all widths are combined, complete and incomplete ones. Octets at the end of a list that are too few for
-    /// a UUID are ignored.
+    /// Complete and incomplete lists of all widths are combined. Octets at the end of a list that are too few for a
+    /// UUID are ignored.
     public var serviceUUIDs: [BluetoothUUID] {
         uuids { $0.listedServiceWidth }
     }
@@ -42,7 +42,7 @@ extension AdvertisingData {
         compactMap { type, data in Self.serviceData(type, data) }
     }
 
-    /// The data of one service: the first such structure; allocates nothing.
+    /// The data of one service, from its first structure; allocates nothing.
     public func serviceData(for service: BluetoothUUID) -> ArraySlice<UInt8>? {
         for (type, data) in self {
             if let found = Self.serviceData(type, data), found.service == service { return found.data }

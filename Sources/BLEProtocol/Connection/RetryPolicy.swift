@@ -40,13 +40,13 @@ public struct RetryPolicy: Hashable, Sendable {
         self.stableAfter = stableAfter
     }
 
-    /// Growing pauses: by default 250 ms, 500 ms, 1 s … up to 30 s, each randomly up to 20 % longer or shorter, without
-    /// limit.
+    /// Growing pauses: by default 250 ms, 500 ms, 1 s … up to 30 s, each randomly up to 20 % longer or shorter, for an
+    /// unlimited number of retries.
     ///
     /// - Parameters:
     ///   - firstDelay: the pause before the first retry.
     ///   - longestDelay: the longest pause, without jitter.
-    ///   - factor: the factor from each pause to the next; 1 or more.
+    ///   - factor: the ratio of each pause to the previous one; 1 or more.
     ///   - jitter: the random deviation of a pause, as a fraction of it, 0 to 1, so that many devices don't reconnect
     ///     at the same time.
     ///   - attempts: the number of retries in a row; `nil`: unlimited.

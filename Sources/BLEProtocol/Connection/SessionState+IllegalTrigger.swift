@@ -1,7 +1,7 @@
 extension SessionState {
-    /// The error of a call that the session's present state doesn't accept; the state stays as it is.
+    /// The error of a call that the session's current state doesn't accept; the state stays as it is.
     public struct IllegalTrigger: Error, Sendable, CustomStringConvertible {
-        /// The present state.
+        /// The current state.
         public let state: SessionState
 
         /// The rejected trigger.

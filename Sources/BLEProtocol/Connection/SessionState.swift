@@ -1,4 +1,4 @@
-/// Where the connection to one peripheral stands: one state of the hierarchy that <doc:ConnectionStates> shows.
+/// The state of the connection to one peripheral: one state of the hierarchy that <doc:ConnectionStates> shows.
 public enum SessionState: Sendable {
     /// There is no link.
     case disconnected(Disconnected)
@@ -13,11 +13,11 @@ public enum SessionState: Sendable {
         case initial
         /// The peripheral is being searched for.
         case scanning
-        /// The peripheral was found, and is not connected yet.
+        /// The peripheral was found but is not connected yet.
         case discovered
         /// A link is being made; the attempts since the session was last stable are counted from 1.
         case connecting(attempt: Int)
-        /// The next attempt follows later; this many in a row have failed, or were ready too briefly.
+        /// The next attempt follows later; this many attempts in a row have failed, or were ready too briefly.
         case waitingToReconnect(attempt: Int, until: Resumption)
     }
 
@@ -81,7 +81,7 @@ extension SessionState {
         case disconnected
         /// With a link.
         case connected
-        /// Given up.
+        /// The session has failed.
         case failed
     }
 

@@ -1,4 +1,4 @@
-/// The error code of an ATT Error Response; unknown codes survive.
+/// The error code of an ATT Error Response; unknown codes are kept.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.1.1, and the Core Specification Supplement, Part B.
 public struct ATTError: Error, RawRepresentable, Hashable, Sendable {
@@ -46,9 +46,9 @@ public struct ATTError: Error, RawRepresentable, Hashable, Sendable {
     package static let databaseOutOfSync = ATTError(rawValue: 0x12)
     /// The server doesn't allow this value.
     public static let valueNotAllowed = ATTError(rawValue: 0x13)
-    /// The write was refused, by a profile's rule.
+    /// The write was refused by a profile's rule.
     public static let writeRequestRejected = ATTError(rawValue: 0xFC)
-    /// The Client Characteristic Configuration is not as a profile asks.
+    /// The Client Characteristic Configuration is not set as a profile requires.
     public static let cccdImproperlyConfigured = ATTError(rawValue: 0xFD)
     /// A procedure of the profile is already under way.
     public static let procedureAlreadyInProgress = ATTError(rawValue: 0xFE)

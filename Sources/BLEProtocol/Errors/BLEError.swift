@@ -39,7 +39,7 @@ public struct BLEError: Error, Sendable {
         public static let attributeError = Code("attributeError")
         /// Pairing failed, or the link could not be encrypted.
         public static let securityFailed = Code("securityFailed", isFinal: true)
-        /// The peer sent what the protocol doesn't allow.
+        /// The peer sent something that the protocol doesn't allow.
         public static let protocolViolation = Code("protocolViolation")
         /// The peer has no such service, characteristic or descriptor.
         public static let notFound = Code("notFound", isFinal: true)
@@ -102,7 +102,7 @@ public struct BLEError: Error, Sendable {
     /// Initially it depends on the code; a stream of a link that has ended sets it too.
     public var isFinal: Bool
 
-    /// Creates an error; `remedy` is one sentence that says what to do.
+    /// Makes an error; `remedy` is one sentence that says what to do.
     public init(
         _ code: Code,
         operation: String,

@@ -1,6 +1,6 @@
-/// The reason why a pairing failed, as far as it is known, for a program to switch on in addition to the error's text.
+/// Why a pairing failed, as far as it is known, for a program to switch on in addition to the error's text.
 ///
-/// On Linux the radio reports that the peer had a reason, but not which.
+/// On Linux, the radio reports that the peer had a reason, but not which one.
 public struct PairingFailure: Hashable, Sendable {
     private let name: String
 
@@ -17,7 +17,7 @@ public struct PairingFailure: Hashable, Sendable {
     public static let refused = PairingFailure("refused")
     /// The value entered here is not a passkey, which has six digits, 0 to 999,999.
     public static let invalidPasskey = PairingFailure("invalidPasskey")
-    /// Whoever was asked here did not answer in time.
+    /// This device's user or program did not answer in time.
     public static let unanswered = PairingFailure("unanswered")
     /// The other device or its user did not continue in time: each step may take 30 s. Linux then ends the link, and
     /// doesn't distinguish that from a link dropped by a program on this machine.
@@ -29,11 +29,11 @@ public struct PairingFailure: Hashable, Sendable {
     /// The other device tried to replace a bond by a weaker one, such as an authenticated bond by an unauthenticated
     /// one, as any device that claims its address could. It can pair again once that bond is removed here.
     public static let wouldWeakenBond = PairingFailure("wouldWeakenBond")
-    /// bluetoothd, which is asked about every pairing on this machine, said no, or what its agent can do counted and
-    /// not what this program's answers can.
+    /// bluetoothd, which is asked about every pairing on this machine, refused; or the capability of its agent was used
+    /// instead of that of this program's answers.
     public static let refusedByBluetoothd = PairingFailure("refusedByBluetoothd")
-    /// The two devices have paired, and the link is as secure as it was to be; but the bond could not be written to the
-    /// `PeerStore`: it ends with the program, while the other device keeps its part.
+    /// The two devices have paired, and the link is as secure as requested, but the bond could not be written to the
+    /// `PeerStore`: it ends with the program, while the other device keeps its keys.
     public static let bondNotKept = PairingFailure("bondNotKept")
 }
 

@@ -17,11 +17,11 @@ extension Characteristic {
         public static let writeWithoutResponse = Characteristic.Properties(rawValue: 0x04)
         /// The value can be written, and the write is answered.
         public static let write = Characteristic.Properties(rawValue: 0x08)
-        /// The server can send the value unasked, without a confirmation.
+        /// The server can send the value as a notification, without a confirmation.
         public static let notify = Characteristic.Properties(rawValue: 0x10)
-        /// The server can send the value unasked, and the client confirms it.
+        /// The server can send the value as an indication, which the client confirms.
         public static let indicate = Characteristic.Properties(rawValue: 0x20)
-        /// The value can be written without an answer, signed with a key that was exchanged while bonding.
+        /// The value can be written without an answer, signed with a key that was exchanged during bonding.
         public static let authenticatedSignedWrites = Characteristic.Properties(rawValue: 0x40)
         /// More properties are in the Characteristic Extended Properties descriptor.
         public static let extendedProperties = Characteristic.Properties(rawValue: 0x80)

@@ -34,7 +34,7 @@ public struct LinkSecurity: Hashable, Sendable {
 }
 
 extension LinkSecurity {
-    /// A level of protection that can be demanded of a link; each level includes those before it.
+    /// A level of protection that can be required of a link; each level includes those before it.
     ///
     /// Source: Core Specification, Vol 3, Part C, 10.2.1, LE security mode 1, levels 2 to 4.
     public enum Level: String, Hashable, Sendable, CaseIterable {

@@ -1,13 +1,13 @@
 /// The key with which a client signs unencrypted writes: the Connection Signature Resolving Key that was exchanged
-/// while bonding.
+/// during bonding.
 ///
 /// Printing, interpolating or dumping it shows no octet of it.
 /// Source: Core Specification, Vol 3, Part H, 2.4.5, and Part C, 10.4.
 public struct SigningKey: Hashable, Sendable {
     private let key: SecretKey
 
-    /// Takes the sixteen octets of the key, least significant first: as the Security Manager and the kernel hand them
-    /// over; `nil` for another number.
+    /// Takes the sixteen octets of the key, least significant first: as the Security Manager and the kernel deliver
+    /// them; `nil` for another number.
     public init?(octets: some Collection<UInt8>) {
         guard let key = SecretKey(octets: octets) else { return nil }
         self.key = key
@@ -28,10 +28,10 @@ public struct SigningKey: Hashable, Sendable {
 }
 
 extension SigningKey: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Without the key.
+    /// Shows nothing of the key.
     public var description: String { "<key>" }
-    /// Without the key.
+    /// Shows nothing of the key.
     public var debugDescription: String { description }
-    /// Without the key.
+    /// Shows nothing of the key.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

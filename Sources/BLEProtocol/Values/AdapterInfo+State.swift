@@ -8,9 +8,9 @@ extension AdapterInfo {
         /// The system doesn't let this program open Bluetooth sockets. A program that may connect but not scan is a
         /// different case: the scan reports what is missing.
         case unauthorized
-        /// It can't do Bluetooth Low Energy.
+        /// It doesn't support Bluetooth Low Energy.
         case unsupported
-        /// It is there, and switched off.
+        /// It is present but switched off.
         case poweredOff
         /// A switch on the machine or rfkill blocks it.
         case blocked
@@ -25,7 +25,7 @@ extension AdapterInfo.State {
     /// Whether waiting can't help: the adapter never leaves this state by itself.
     public var isFinal: Bool { self == .unauthorized || self == .unsupported }
 
-    /// The state in words, to be said of an adapter: `switched off`.
+    /// The state in words, as a predicate of an adapter: `switched off`.
     public var words: String {
         switch self {
         case .unknown: "not known yet"

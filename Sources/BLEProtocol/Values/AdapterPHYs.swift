@@ -1,19 +1,19 @@
 extension AdapterPHYs {
-    /// Modulations for the two directions of a link, as seen from this side.
+    /// PHYs for the two directions of a link, as seen from this side.
     public struct Selection: Hashable, Sendable {
-        /// How this side's signal may be modulated.
+        /// The PHYs on which this side may send.
         public var sending: Set<LinkConditions.PHY>
 
-        /// How the other side's signal may be modulated.
+        /// The PHYs on which the other side may send.
         public var receiving: Set<LinkConditions.PHY>
 
-        /// A selection for each direction.
+        /// Makes a selection for each direction.
         public init(sending: Set<LinkConditions.PHY>, receiving: Set<LinkConditions.PHY>) {
             self.sending = sending
             self.receiving = receiving
         }
 
-        /// The same for both directions.
+        /// Makes the same selection for both directions.
         public init(_ phys: Set<LinkConditions.PHY>) { self.init(sending: phys, receiving: phys) }
 
         /// What both have.
@@ -57,16 +57,16 @@ extension AdapterPHYs.Selection: CustomStringConvertible {
 /// They apply to the adapter, not to a link: the two controllers of a link agree on one that both have selected.
 /// ``LinkConditions/sendingPHY`` and ``LinkConditions/receivingPHY`` report the result.
 public struct AdapterPHYs: Hashable, Sendable {
-    /// What the controller can do.
+    /// The PHYs that the controller supports.
     public var supported: AdapterPHYs.Selection
 
-    /// What of that may be chosen or left out; 1M can't be left out.
+    /// The supported PHYs that can be selected or left out; 1M can't be left out.
     public var configurable: AdapterPHYs.Selection
 
-    /// Those that it uses if the other side supports them.
+    /// The PHYs that it uses if the other side supports them.
     public var selected: AdapterPHYs.Selection
 
-    /// Describes an adapter's modulations.
+    /// Describes an adapter's PHYs.
     public init(supported: AdapterPHYs.Selection, configurable: AdapterPHYs.Selection, selected: AdapterPHYs.Selection)
     {
         self.supported = supported

@@ -5,7 +5,7 @@
 public struct BluetoothAddress: Hashable, Sendable {
     /// How the address was assigned, as the link layer carries it (one bit on air).
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// Registered with the IEEE and burnt in, or an identity address of that kind.
+        /// Registered with the IEEE and fixed in the device, or an identity address of that kind.
         case `public`
         /// Chosen by the device; ``BluetoothAddress/subkind-swift.property`` says how.
         case random
@@ -15,13 +15,13 @@ public struct BluetoothAddress: Hashable, Sendable {
     public enum Subkind: Hashable, Sendable {
         /// A public address: identifies the device permanently.
         case `public`
-        /// Random, and the same at least until the device restarts.
+        /// Random; it stays the same at least until the device restarts.
         case randomStatic
         /// Changes every few minutes; a bonded peer resolves it with the Identity Resolving Key.
         case resolvablePrivate
         /// Changes every few minutes, and can't be resolved.
         case nonResolvablePrivate
-        /// The two top bits have the one value that the specification reserves.
+        /// The two top bits have the value that the specification reserves.
         case reserved
     }
 
@@ -37,7 +37,7 @@ public struct BluetoothAddress: Hashable, Sendable {
         self.kind = kind
     }
 
-    /// Makes an address from six octets in wire order, least significant first; `nil` when there are not six.
+    /// Makes an address from six octets in wire order, least significant first; `nil` for any other number.
     public init?(littleEndian octets: some Collection<UInt8>, kind: Kind) {
         guard octets.count == 6 else { return nil }
         var value: UInt64 = 0

@@ -1,8 +1,8 @@
 extension BluetoothUUID {
     /// Characteristics that the Bluetooth SIG assigned (Assigned Numbers, 3.8), as bare UUIDs.
     ///
-    /// They have a namespace of their own, so that `.heartRateMeasurement` can stand for the characteristic with its
-    /// type where a type is asked for.
+    /// They have their own namespace, so that `.heartRateMeasurement` can stand for the typed characteristic where a
+    /// type is expected.
     public enum Characteristics {
         /// Device Name, 0x2A00.
         public static let deviceName = BluetoothUUID(0x2A00)

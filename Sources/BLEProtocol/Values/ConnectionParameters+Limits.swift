@@ -11,10 +11,10 @@ extension ConnectionParameters {
     /// ``corrections`` times in a row; then the link stays as the peripheral wants it. ``LinkConditions/breach`` reports
     /// both. Source: kernel, `net/bluetooth/l2cap_core.c`, `l2cap_conn_param_update_req`.
     public struct Limits: Hashable, Sendable {
-        /// The time between two meetings.
+        /// The time between two connection events.
         public let interval: ClosedRange<Duration>
 
-        /// The most meetings that the peripheral may miss in a row.
+        /// The most connection events that the peripheral may skip in a row.
         public let latency: Int
 
         /// The silence after which the link is lost.

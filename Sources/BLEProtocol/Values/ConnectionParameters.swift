@@ -9,7 +9,7 @@
 /// chooses an interval within the range, and the peripheral may request others later. Source: Core Specification, Vol
 /// 6, Part B, 4.5.1 and 4.5.2.
 public struct ConnectionParameters: Hashable, Sendable {
-    /// The time between two meetings; in steps of 1.25 ms, rounded up.
+    /// The time between two connection events; in steps of 1.25 ms, rounded up.
     public let interval: ClosedRange<Duration>
 
     /// How many connection events in a row the peripheral may skip while it has nothing to send.
@@ -18,7 +18,7 @@ public struct ConnectionParameters: Hashable, Sendable {
     /// The silence after which the link is lost; in steps of 10 ms, rounded up.
     public let supervisionTimeout: Duration
 
-    /// What the peripheral may make of them; `nil`: whatever a link can have. ``limited(to:)`` sets it.
+    /// The limits for the peripheral's requests; `nil`: none. ``limited(to:)`` sets them.
     public let limits: ConnectionParameters.Limits?
 
     /// Makes parameters.
@@ -27,8 +27,8 @@ public struct ConnectionParameters: Hashable, Sendable {
     ///   - interval: from 7.5 ms to 4 s.
     ///   - latency: from 0 to 499.
     ///   - supervisionTimeout: from 100 ms to 32 s, and longer than twice the longest interval times (1 + `latency`): a
-    ///     peripheral that misses as many meetings as it may is heard at least twice.
-    /// - Throws: ``BLEError/Code/invalidArgument`` that says which of them is out of bounds, and what the bounds are.
+    ///     peripheral that skips as many connection events as it may is heard at least twice.
+    /// - Throws: ``BLEError/Code/invalidArgument`` that states which of them is out of bounds, and the bounds.
     public init(interval: ClosedRange<Duration>, latency: Int = 0, supervisionTimeout: Duration) throws(BLEError) {
         guard Self.possibleIntervals.contains(interval) else {
             throw .badParameters("an interval of \(interval)", remedy: "Choose an interval from 7.5 ms to 4 s.")
@@ -68,7 +68,7 @@ public struct ConnectionParameters: Hashable, Sendable {
 
     /// The intervals that a link can have: 7.5 ms to 4 s.
     public static let possibleIntervals: ClosedRange<Duration> = .microseconds(7500) ... .seconds(4)
-    /// The numbers of meetings that a peripheral can be allowed to miss: 0 to 499.
+    /// The numbers of connection events that a peripheral can be allowed to skip: 0 to 499.
     public static let possibleLatencies = 0...499
     /// The silences after which a link can be lost: 100 ms to 32 s.
     public static let possibleTimeouts: ClosedRange<Duration> = .milliseconds(100) ... .seconds(32)
@@ -101,8 +101,8 @@ extension ConnectionParameters {
         .seconds(5)
     )
 
-    /// For sensors that live on a coin cell: an interval of 100 to 125 ms, of which the peripheral may miss two in a row; the
-    /// link is lost after 6 s of silence.
+    /// For sensors that run on a coin cell: an interval of 100 to 125 ms, and the peripheral may skip two connection
+    /// events in a row; the link is lost after 6 s of silence.
     public static let lowPower = ConnectionParameters(
         unchecked: .milliseconds(100) ... .milliseconds(125),
         2,

@@ -1,4 +1,4 @@
-/// The result of examining this machine: its adapters, and what keeps the library from working with them.
+/// The result of examining this machine: its adapters, and what prevents the library from working with them.
 public struct Diagnosis: Hashable, Sendable {
     /// The operating system and its release: `Linux 6.12.41`.
     public let system: String
@@ -17,7 +17,7 @@ public struct Diagnosis: Hashable, Sendable {
         for finding in findings { add(finding) }
     }
 
-    /// Whether nothing keeps the library from working: no finding is an ``Severity/obstacle``.
+    /// Whether nothing prevents the library from working: no finding is an ``Severity/obstacle``.
     public var isUsable: Bool { !findings.contains { $0.severity == .obstacle } }
 
     /// Adds a finding behind those that are as severe.
@@ -28,15 +28,15 @@ public struct Diagnosis: Hashable, Sendable {
 }
 
 extension Diagnosis {
-    /// Something that was found, and what to do about it.
+    /// One finding, and what to do about it.
     public struct Finding: Hashable, Sendable {
-        /// What it is.
+        /// The kind of finding.
         public let kind: Kind
         /// What it prevents.
         public let severity: Severity
-        /// What it was found at: an adapter, a folder, a program; may be empty.
+        /// Where it was found: an adapter, a folder, a program; may be empty.
         public let object: String
-        /// What is the matter, as a part of a sentence.
+        /// The cause, as a part of a sentence.
         public let cause: String
         /// What to do about it, as a sentence.
         public let remedy: String
@@ -66,7 +66,7 @@ extension Diagnosis {
         case obstacle
         /// The library works, with less speed, information or reliability.
         case limitation
-        /// Nothing is wrong, but it explains what may be observed.
+        /// Nothing is wrong, but it may explain what is observed.
         case note
 
         /// Whether the first one is more severe.
@@ -81,7 +81,7 @@ extension Diagnosis {
         }
     }
 
-    /// What can be found.
+    /// The kinds of findings.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         /// The system, or the container, has no Bluetooth sockets.
         case noBluetooth
@@ -89,19 +89,19 @@ extension Diagnosis {
         case socketsRefused
         /// There is no adapter, or not the one that was named.
         case noAdapter
-        /// rfkill or a switch on the machine keeps an adapter off.
+        /// rfkill or a switch on the machine blocks an adapter.
         case blocked
         /// An adapter is switched off.
         case poweredOff
         /// An adapter is starting, or has no address yet.
         case notReady
-        /// An adapter's controller can't do Bluetooth Low Energy.
+        /// An adapter's controller doesn't support Bluetooth Low Energy.
         case noLowEnergy
-        /// Low Energy is switched off on an adapter that can do it.
+        /// Low Energy is switched off on an adapter that supports it.
         case lowEnergyOff
-        /// Two adapters have one address.
+        /// Two adapters have the same address.
         case sharedAddress
-        /// A controller claims to be another maker's.
+        /// A controller claims to be by another maker.
         case counterfeit
         /// The program lacks a capability.
         case missingCapability

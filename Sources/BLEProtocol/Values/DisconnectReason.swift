@@ -1,7 +1,7 @@
 /// Why a link ended.
 ///
-/// Known reasons are static members; what a radio or kernel reports beyond them survives in ``hciStatus`` and
-/// ``systemError``. Two reasons are equal when their ``kind`` is.
+/// Known reasons are static members; what a radio or kernel reports beyond them is kept in ``hciStatus`` and
+/// ``systemError``. Two reasons are equal if their ``kind`` is.
 public struct DisconnectReason: Sendable {
     /// The reasons that a program can act upon.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
@@ -11,7 +11,7 @@ public struct DisconnectReason: Sendable {
         case closedLocally = "closed by this host"
         /// Nothing was heard from the peer for the supervision timeout: out of range, or switched off.
         case supervisionTimeout = "supervision timeout: the peer is out of range or switched off"
-        /// The link was lost before its sixth connection event, the commonest failure on air: try again.
+        /// The link was lost before its sixth connection event, the most common failure on air: try again.
         case failedToEstablish = "the connection failed to be established"
         /// The peer, or this host, refused to authenticate.
         case authenticationFailed = "authentication failed"
@@ -19,15 +19,15 @@ public struct DisconnectReason: Sendable {
         case keyMissing = "the peer has lost the bond"
         /// The adapter was switched off, reset or unplugged.
         case adapterOff = "the adapter was switched off or removed"
-        /// A request stayed unanswered for 30 seconds; the specification then forbids further use of the bearer.
+        /// A request was unanswered for 30 seconds; the specification then forbids further use of the bearer.
         case transactionTimeout = "the peer left a request unanswered for 30 s"
-        /// The peer broke the Attribute Protocol in a way that can't be gone on from.
+        /// The peer violated the Attribute Protocol so that the link can't continue.
         case protocolViolation = "the peer broke the Attribute Protocol"
         /// Another cause; see ``DisconnectReason/hciStatus`` and ``DisconnectReason/systemError``.
         case other = "another cause"
     }
 
-    /// What happened.
+    /// The kind of reason.
     public var kind: Kind
 
     /// The HCI status octet, if the radio reports it (Core Specification, Vol 1, Part F).

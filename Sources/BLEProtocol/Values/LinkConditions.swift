@@ -1,4 +1,4 @@
-/// The present conditions of a link: its timing, its PHYs, its signal strength.
+/// The current conditions of a link: its timing, its PHYs, its signal strength.
 ///
 /// A value is `nil` if this program can't know it; ``whyIncomplete`` then says why. On Linux the signal strength and
 /// the power require the capability `CAP_NET_ADMIN`, the others `CAP_NET_RAW` and a link made while this radio was in
@@ -14,35 +14,35 @@ public struct LinkConditions: Hashable, Sendable {
         case leCoded = "Coded"
     }
 
-    /// The time between two meetings of the two sides.
+    /// The time between two connection events.
     public var interval: Duration?
 
-    /// How many meetings the peripheral may miss in a row.
+    /// How many connection events in a row the peripheral may skip.
     public var latency: Int?
 
     /// The silence after which the link is lost.
     public var supervisionTimeout: Duration?
 
-    /// How this side's signal is modulated.
+    /// The PHY on which this side sends.
     public var sendingPHY: PHY?
 
-    /// How the other side's signal is modulated.
+    /// The PHY on which the other side sends.
     public var receivingPHY: PHY?
 
-    /// The most octets that one packet of the link layer carries from this side: 27 to 251.
+    /// The largest payload of a link layer packet from this side, in octets: 27 to 251.
     public var sendingDataLength: Int?
 
-    /// The most octets that one packet of the link layer carries from the other side: 27 to 251.
+    /// The largest payload of a link layer packet from the other side, in octets: 27 to 251.
     public var receivingDataLength: Int?
 
-    /// How strongly the other side is received, in dBm.
+    /// The received signal strength of the other side, in dBm.
     public var rssi: Int?
 
-    /// The power that this side sends with, in dBm.
+    /// The transmit power of this side, in dBm.
     public var sendingPower: Int?
 
-    /// What the peripheral has made of the link beyond the program's limits; `nil` where it is within them, or there
-    /// are none.
+    /// How the peripheral's requests have taken the link beyond the program's limits; `nil` if it is within them, or
+    /// there are none.
     public var breach: ConnectionParameters.LimitBreach?
 
     /// Why some of the values are `nil`, with a remedy; `nil` if the radio has no more to report.
@@ -51,7 +51,7 @@ public struct LinkConditions: Hashable, Sendable {
     /// Makes conditions without any known value.
     public init() {}
 
-    /// Whether the values are the same; the words about those that aren't known don't count.
+    /// Whether the values are the same; `whyIncomplete` is not compared.
     public static func == (left: LinkConditions, right: LinkConditions) -> Bool { left.values == right.values }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(values) }
@@ -76,14 +76,14 @@ public struct LinkConditions: Hashable, Sendable {
 extension ConnectionParameters {
     /// A link is beyond the ``ConnectionParameters/Limits`` of the program, with the corrections so far.
     public struct LimitBreach: Hashable, Sendable {
-        /// How often the program's own parameters have been asked for again, since the link was last within the limits
+        /// How often the program's own parameters have been requested again since the link was last within the limits
         /// for a minute.
         public var corrections: Int
 
-        /// Whether it is no longer corrected.
+        /// Whether no further correction follows.
         public var isFinal: Bool
 
-        /// Why the parameters couldn't be asked for; `nil` where they were.
+        /// Why the parameters could not be requested; `nil` if they were.
         public var error: BLEError?
 
         /// Describes a breach.
@@ -93,7 +93,7 @@ extension ConnectionParameters {
             self.error = error
         }
 
-        /// Whether the same is done; the words about what can't be done don't count.
+        /// Whether the corrections are the same; `error` is not compared.
         public static func == (left: ConnectionParameters.LimitBreach, right: ConnectionParameters.LimitBreach) -> Bool
         {
             left.corrections == right.corrections && left.isFinal == right.isFinal

@@ -1,7 +1,7 @@
 extension ReceptionTime {
-    /// Date and time as ISO 8601 and RFC 3339 have it, in UTC, to the microsecond: `2024-01-01T00:00:00.000000Z`.
+    /// Date and time in the format of ISO 8601 and RFC 3339, in UTC, to the microsecond: `2024-01-01T00:00:00.000000Z`.
     ///
-    /// What is less than a microsecond is left out. Years beyond 9999 have more digits, those before 0000 a minus sign.
+    /// Fractions of a microsecond are cut off. Years beyond 9999 have more digits, those before 0000 a minus sign.
     public var isoText: String {
         var (seconds, attoseconds) = sinceEpoch.components
         if attoseconds < 0 {

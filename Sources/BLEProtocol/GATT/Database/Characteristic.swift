@@ -3,7 +3,7 @@
 /// A service may have several characteristics with the same UUID; the handle distinguishes them. Source: Core
 /// Specification, Vol 3, Part G, 3.3.
 public struct Characteristic: Hashable, Sendable {
-    /// What kind of value it is.
+    /// The type of the value.
     public var uuid: BluetoothUUID
 
     /// What can be done with the value.

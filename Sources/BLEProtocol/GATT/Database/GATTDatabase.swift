@@ -19,7 +19,7 @@ public struct GATTDatabase: Hashable, Sendable {
         return nil
     }
 
-    /// All characteristics of this UUID, ascending by handle, in the services of a UUID where one is given.
+    /// All characteristics with this UUID, ascending by handle, only in services with the other UUID if given.
     public func characteristics(_ uuid: BluetoothUUID, in service: BluetoothUUID? = nil) -> [Characteristic] {
         services.filter { service == nil || $0.uuid == service }
             .flatMap { $0.characteristics.filter { $0.uuid == uuid } }

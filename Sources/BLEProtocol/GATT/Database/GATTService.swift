@@ -3,10 +3,10 @@
 /// A peer may have several services with the same UUID; the handle distinguishes them. Source: Core Specification, Vol
 /// 3, Part G, 3.1.
 public struct GATTService: Hashable, Sendable {
-    /// What kind of service it is.
+    /// The type of the service.
     public var uuid: BluetoothUUID
 
-    /// Whether the service stands for itself; a secondary one is there to be included.
+    /// Whether the service is primary; a secondary service exists only to be included by others.
     public var isPrimary: Bool
 
     /// The handle of the declaration, the first of the service: 0x0001 to 0xFFFF.

@@ -3,10 +3,10 @@ extension Descriptor {
     ///
     /// Source: Core Specification, Vol 3, Part G, 3.3.3.5; numbers from the Bluetooth SIG, Assigned Numbers, 2.4.
     public struct PresentationFormat: Hashable, Sendable {
-        /// What kind of value it is.
+        /// The format of the value.
         public var format: Format
 
-        /// A number x is meant as x · 10^`exponent`.
+        /// A number x means x · 10^`exponent`.
         public var exponent: Int8
 
         /// The unit of the number, 2700 to 27FF; 2700 is "without a unit".
@@ -49,7 +49,7 @@ extension Descriptor {
             )
         }
 
-        /// The descriptor's seven octets; the unit of a UUID that is not short is written as "without a unit".
+        /// The descriptor's seven octets; a unit without a 16-bit UUID is written as "without a unit".
         public var octets: [UInt8] {
             var writer = ByteWriter(capacity: 7)
             writer.uint8(format.rawValue)
@@ -63,7 +63,7 @@ extension Descriptor {
 }
 
 extension Descriptor.PresentationFormat {
-    /// The kind of a value; unknown numbers survive.
+    /// The format of a value; unknown numbers are kept.
     public struct Format: RawRepresentable, Hashable, Sendable {
         /// The octet in the descriptor.
         public let rawValue: UInt8
@@ -73,17 +73,17 @@ extension Descriptor.PresentationFormat {
 
         /// 0 or 1.
         public static let boolean = Format(rawValue: 0x01)
-        /// A whole number of 8 bits without a sign.
+        /// An unsigned integer of 8 bits.
         public static let uint8 = Format(rawValue: 0x04)
-        /// A whole number of 16 bits without a sign.
+        /// An unsigned integer of 16 bits.
         public static let uint16 = Format(rawValue: 0x06)
-        /// A whole number of 32 bits without a sign.
+        /// An unsigned integer of 32 bits.
         public static let uint32 = Format(rawValue: 0x08)
-        /// A whole number of 8 bits with a sign.
+        /// A signed integer of 8 bits.
         public static let sint8 = Format(rawValue: 0x0C)
-        /// A whole number of 16 bits with a sign.
+        /// A signed integer of 16 bits.
         public static let sint16 = Format(rawValue: 0x0E)
-        /// A whole number of 32 bits with a sign.
+        /// A signed integer of 32 bits.
         public static let sint32 = Format(rawValue: 0x10)
         /// A floating-point number of 32 bits (IEEE 754).
         public static let float32 = Format(rawValue: 0x14)

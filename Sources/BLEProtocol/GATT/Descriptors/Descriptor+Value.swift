@@ -1,5 +1,5 @@
 extension Descriptor {
-    /// What a descriptor says, decoded where its type is one of the Generic Attribute Profile's.
+    /// The value of a descriptor, decoded if its type is one of the Generic Attribute Profile's.
     ///
     /// Source: Core Specification, Vol 3, Part G, 3.3.3.
     public enum Value: Hashable, Sendable {
@@ -7,7 +7,7 @@ extension Descriptor {
         case extendedProperties(Characteristic.ExtendedProperties)
         /// Characteristic User Description (2901): what the characteristic is, for a person to read.
         case userDescription(String)
-        /// Client Characteristic Configuration (2902): what this client is sent.
+        /// Client Characteristic Configuration (2902): what the server sends to this client.
         case clientConfiguration(Characteristic.Configuration)
         /// Server Characteristic Configuration (2903): whether the value is broadcast.
         case serverConfiguration(Characteristic.Configuration)
@@ -18,7 +18,7 @@ extension Descriptor {
         /// Another descriptor, or one of these with octets in an invalid format.
         case octets([UInt8])
 
-        /// Decodes the octets of a descriptor of the given type; what doesn't fit the type stays octets.
+        /// Decodes the octets of a descriptor of the given type; a value that doesn't fit the type stays as octets.
         public init(_ uuid: BluetoothUUID, octets: some Collection<UInt8>) {
             let octets = Array(octets)
             self = Self.decoded(uuid, octets) ?? .octets(octets)

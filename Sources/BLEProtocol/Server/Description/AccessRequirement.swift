@@ -1,4 +1,4 @@
-/// What a client must bring before it may read or write an attribute.
+/// What an attribute requires of a client before it may read or write it.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.2.5, and Part C, 10.3.
 public struct AccessRequirement: Hashable, Sendable {
@@ -10,7 +10,8 @@ public struct AccessRequirement: Hashable, Sendable {
     /// gets Insufficient Authentication.
     public var needsAuthentication: Bool
 
-    /// The shortest encryption key that will do, 7 to 16 octets; a shorter one gets Encryption Key Size Too Short.
+    /// The shortest permitted encryption key, 7 to 16 octets; a client with a shorter one gets Encryption Key Size Too
+    /// Short.
     public var minimumKeySize: Int
 
     /// Whether the program must have authorized the client; else it gets Insufficient Authorization.
@@ -23,7 +24,7 @@ public struct AccessRequirement: Hashable, Sendable {
         needsAuthorization = false
     }
 
-    /// Every client may.
+    /// No requirement: every client may.
     public static let open = AccessRequirement(
         needsEncryption: false,
         needsAuthentication: false,
@@ -36,17 +37,18 @@ public struct AccessRequirement: Hashable, Sendable {
     /// The link must be encrypted, with keys that were made with protection against a man in the middle.
     public static let authenticated = authenticated(keySize: shortestKey)
 
-    /// The link must be encrypted with a key of at least so many octets, 7 to 16.
+    /// The link must be encrypted with a key of at least this many octets, 7 to 16.
     public static func encrypted(keySize: Int) -> AccessRequirement {
         AccessRequirement(needsEncryption: true, needsAuthentication: false, minimumKeySize: keySize)
     }
 
-    /// The link must be encrypted and authenticated, with a key of at least so many octets, 7 to 16.
+    /// The link must be encrypted and authenticated, with a key of at least this many octets, 7 to 16.
     public static func authenticated(keySize: Int) -> AccessRequirement {
         AccessRequirement(needsEncryption: true, needsAuthentication: true, minimumKeySize: keySize)
     }
 
-    /// The same, and the program must have authorized the client; otherwise the client gets Insufficient Authorization.
+    /// The same requirement, and the program must have authorized the client; otherwise the client gets Insufficient
+    /// Authorization.
     public var authorized: AccessRequirement {
         var requirement = self
         requirement.needsAuthorization = true
@@ -57,7 +59,7 @@ public struct AccessRequirement: Hashable, Sendable {
     private static let shortestKey = 7
 }
 
-/// Whether an attribute can be read and written, and what a client must bring for each.
+/// Whether an attribute can be read and written, and what each requires of the client.
 public struct AttributePermissions: Hashable, Sendable {
     /// The requirement for reading; `nil`: the attribute can't be read.
     public var read: AccessRequirement?
@@ -71,16 +73,16 @@ public struct AttributePermissions: Hashable, Sendable {
         self.write = write
     }
 
-    /// Every client may read, none may write.
+    /// Every client may read; none may write.
     public static let readOnly = AttributePermissions(read: .open)
     /// Every client may write, none may read.
     package static let writeOnly = AttributePermissions(write: .open)
     /// Every client may read and write.
     package static let readWrite = AttributePermissions(read: .open, write: .open)
 
-    /// The permissions that a characteristic's properties promise, each with the same requirement.
+    /// Makes the permissions that a characteristic's properties promise, each with the same requirement.
     ///
-    /// Signed writes alone permit no writing: a write without a signature is none.
+    /// If signed writes are the only kind of write among them, `write` is `nil`: unsigned writes are not permitted.
     public init(_ properties: Characteristic.Properties, access: AccessRequirement = .open) {
         let writes: Characteristic.Properties = [.write, .writeWithoutResponse]
         read = properties.contains(.read) ? access : nil

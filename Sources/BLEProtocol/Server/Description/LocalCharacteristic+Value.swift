@@ -1,5 +1,5 @@
 extension LocalCharacteristic {
-    /// Where the value of a characteristic or descriptor of ours comes from.
+    /// Where the value of a local characteristic or descriptor comes from.
     public enum Value: Hashable, Sendable {
         /// The server stores the value: it answers reads from it, writes change it, and the program is informed of them.
         case stored([UInt8])

@@ -13,7 +13,7 @@ public struct LocalCharacteristic: Hashable, Sendable, Identifiable {
     /// Set it if the same UUID occurs more than once. Clients never see it.
     public var id: String
 
-    /// What the characteristic is.
+    /// The characteristic's type.
     public var uuid: BluetoothUUID
 
     /// The operations that clients may use.
@@ -25,10 +25,10 @@ public struct LocalCharacteristic: Hashable, Sendable, Identifiable {
     /// Who may read and write the value.
     public var permissions: AttributePermissions
 
-    /// What a client must bring to subscribe, and to be sent anything.
+    /// What is required of a client to subscribe, and to receive values.
     public var subscribing: AccessRequirement
 
-    /// Its value, or that the program is asked for it.
+    /// Its value, or `.dynamic` if the program supplies it.
     public var value: LocalCharacteristic.Value
 
     /// The longest value in octets, 0 to 512; a longer write gets Invalid Attribute Value Length.

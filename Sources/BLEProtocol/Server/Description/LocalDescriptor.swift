@@ -3,13 +3,13 @@
 /// The Client Characteristic Configuration and the Characteristic Extended Properties are added automatically if the
 /// characteristic needs them; they can't be declared here.
 public struct LocalDescriptor: Hashable, Sendable {
-    /// What the descriptor is.
+    /// The descriptor's type.
     public var uuid: BluetoothUUID
 
     /// Who may read and write it.
     public var permissions: AttributePermissions
 
-    /// Its value, or that the program is asked for it.
+    /// Its value, or `.dynamic` if the program supplies it.
     public var value: LocalCharacteristic.Value
 
     /// The longest value in octets, 0 to 512.

@@ -1,12 +1,12 @@
 extension LocalService {
-    /// Collects services, characteristics or descriptors that are written one below the other; `if` and `for` work too.
+    /// Collects the services, characteristics or descriptors of a builder block; `if` and `for` work too.
     @resultBuilder
     public enum ListBuilder<Element> {
-        /// One of them.
+        /// A single element.
         public static func buildExpression(_ element: Element) -> [Element] { [element] }
-        /// Several that were made elsewhere.
+        /// Several elements that were made elsewhere.
         public static func buildExpression(_ elements: [Element]) -> [Element] { elements }
-        /// All of a block.
+        /// All elements of a block.
         public static func buildBlock(_ parts: [Element]...) -> [Element] { parts.flatMap { $0 } }
         /// An `if` without `else`.
         public static func buildOptional(_ part: [Element]?) -> [Element] { part ?? [] }

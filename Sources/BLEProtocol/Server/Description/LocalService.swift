@@ -14,7 +14,7 @@ public struct LocalService: Hashable, Sendable, Identifiable {
     /// Set it if the same UUID occurs more than once. Clients never see it.
     public var id: String
 
-    /// What the service is.
+    /// The service's type.
     public var uuid: BluetoothUUID
 
     /// Whether clients find the service directly, or only through a service that includes it.
@@ -44,7 +44,7 @@ public struct LocalService: Hashable, Sendable, Identifiable {
         self.init(uuid, isPrimary: isPrimary, includes: includes, id: id, characteristics: characteristics())
     }
 
-    /// Describes a service, with its characteristics in an array.
+    /// Declares a service, with its characteristics in an array.
     public init(
         _ uuid: BluetoothUUID,
         isPrimary: Bool = true,
