@@ -1,6 +1,6 @@
 internal import BLEProtocol
 
-/// Keeps the kernel's discovery going for as long as somebody scans.
+/// Keeps the kernel's discovery going as long as the program scans.
 ///
 /// ```
 ///            begin            success                     ended by itself, by a connection, by another program
@@ -16,11 +16,11 @@ internal import BLEProtocol
 ///      └──── a round is, and others may wait ─► yielding ────────────────▲
 /// ```
 /// The kernel ends each discovery after about ten seconds, and whenever a connection is made. While another program
-/// discovers, the kernel answers Busy and reports to everybody: then its reports are used.
+/// discovers, the kernel answers Busy and sends its reports to every program: then these are used.
 ///
-/// A controller that filters duplicates reports each device once in a discovery. What of that goes astray is missing for
-/// the rest of it: Linux 6.1 drops reports while a discovery starts, and no kernel connects to a device that was reported
-/// before somebody wanted to. So a discovery is ended and begun anew after a short round, the first one soonest.
+/// A controller that filters duplicates reports each device once per discovery. A lost report is missing for the rest
+/// of it: Linux 6.1 drops reports while a discovery starts, and no kernel connects to a device that was reported before
+/// the attempt began. So a discovery is ended and restarted after a short round; the first round is the shortest.
 struct DiscoveryMachine {
     /// What the driver is to do.
     struct Output: Equatable {
@@ -33,9 +33,9 @@ struct DiscoveryMachine {
             case cancel
         }
         enum Report: Equatable {
-            /// The radio listens, or does so again.
+            /// The radio listens, or listens again.
             case listening
-            /// It is over; the failure says why.
+            /// The scan is over; the failure says why.
             case failed(ManagementFailure)
         }
 
@@ -50,42 +50,43 @@ struct DiscoveryMachine {
         /// Cancelled while the answer to a start is awaited.
         case startingInVain
         case running
-        /// Being ended, to begin anew.
+        /// It is being ended, to begin again.
         case stopping
         case sharing
         case waiting
-        /// Others that wait for the end of a discovery go first.
+        /// Other programs that wait for the end of a discovery go first.
         case yielding
-        /// Others have their turn.
+        /// Other programs have their turn.
         case resting
         case over
     }
 
-    /// How long after a start that failed for a passing reason the next one is tried.
+    /// How long after a start that failed for a temporary reason the next one is tried.
     static let retryDelay = Duration.seconds(1)
-    /// How many such starts in a row are too many.
+    /// The number of such starts in a row after which it gives up.
     static let patience = 5
-    /// Longer than another program's discovery can last, so that a missed event does not end the scan in silence.
+    /// Longer than another program's discovery can last, so that a missed event does not end the scan silently.
     static let sharingDeadline = Duration.seconds(30)
 
-    /// The first round: what was lost at the start is looked for again soon.
+    /// The first round: reports lost at the start are retried soon.
     static let firstRound = Duration.seconds(1)
-    /// All others.
+    /// All other rounds.
     static let round = Duration.seconds(3)
-    /// Longer than the kernel may take to end a discovery, so that a missed event does not end the scan in silence.
+    /// Longer than the kernel may take to end a discovery, so that a missed event does not end the scan silently.
     static let stopDeadline = Duration.seconds(30)
-    /// How many rounds make a turn, ten seconds or twelve, after which others have theirs. A discovery that is left to the
-    /// kernel to end is a turn by itself.
+    /// How many rounds make a turn, ten or twelve seconds, after which others have theirs. A discovery that the kernel
+    /// ends is a turn by itself.
     static let roundsOfTurn = 4
-    /// How long others have their turn. bluetoothd begins its discovery five seconds after the end of another's, and asks
-    /// the kernel, which refuses it while one goes on, no sooner again than ten seconds later.
-    /// Source: BlueZ, src/adapter.c, `IDLE_DISCOV_TIMEOUT`.
+    /// How long others have their turn. bluetoothd begins its discovery five seconds after another one ends; if the
+    /// kernel refuses, because one is under way, it asks again ten seconds later at the earliest. Source: BlueZ,
+    /// src/adapter.c, `IDLE_DISCOV_TIMEOUT`.
     static let rest = Duration.milliseconds(6500)
-    /// How long others may take to begin after each discovery. A bluetoothd that is asked to discover while one goes on begins
-    /// when that ends; the kernel would refuse it, and it would tell its client so, where this one was quicker.
+    /// How long others may take to begin after each discovery. A bluetoothd that is asked to discover while one is
+    /// under way begins when that ends; if this program were quicker, the kernel would refuse bluetoothd, which would
+    /// report that to its client.
     static let courtesy = Duration.milliseconds(250)
 
-    /// Whether the controller reports every advertisement: then there is no use in rounds.
+    /// Whether the controller reports every advertisement: then rounds are useless.
     private var isUnfiltered = false
     /// The rounds since others had their turn.
     private var rounds = 0
@@ -96,10 +97,10 @@ struct DiscoveryMachine {
     /// Whether another program's discovery is being used.
     var isSharing: Bool { state == .sharing }
 
-    /// Whether nobody's discovery is going on, as far as this one is concerned.
+    /// Whether this scan rests, so that others can discover.
     var isResting: Bool { state == .resting }
 
-    /// - Parameter isUnfiltered: Whether the controller reports every advertisement, as it does beside a monitor.
+    /// - Parameter isUnfiltered: whether the controller reports every advertisement, as it does beside a monitor.
     mutating func begin(isUnfiltered: Bool = false) -> Output {
         guard state == .idle else { return Output() }
         self.isUnfiltered = isUnfiltered
@@ -122,7 +123,7 @@ struct DiscoveryMachine {
             return Output(timer: isUnfiltered ? nil : .start(round), report: .listening)
         }
         if failure.status == .busy {
-            // Whose turn it is now.
+            // Another program has its turn now.
             state = .sharing
             failures = 0
             rounds = 0
@@ -139,7 +140,7 @@ struct DiscoveryMachine {
 
     /// A discovery of any program has ended.
     ///
-    /// - Parameter others: Whether another program may be waiting for its turn.
+    /// - Parameter others: whether another program may be waiting for its turn.
     mutating func discoveryEnded(beside others: Bool = false) -> Output {
         switch state {
         case .running, .stopping:
@@ -156,7 +157,7 @@ struct DiscoveryMachine {
             state = .starting
             return Output(command: .start, timer: .cancel)
         case .idle, .starting, .startingInVain, .waiting, .yielding, .resting, .over:
-            // The end of another program's discovery, of which the answer to come knows.
+            // The end of another program's discovery, which the pending answer takes into account.
             return Output()
         }
     }
@@ -181,7 +182,7 @@ struct DiscoveryMachine {
         }
     }
 
-    /// Nobody scans any more; nothing is reported from now on.
+    /// The scan is cancelled; nothing is reported from now on.
     mutating func cancel() -> Output {
         switch state {
         case .running:
@@ -199,8 +200,8 @@ struct DiscoveryMachine {
         }
     }
 
-    /// Whether the same command may succeed a moment later: the controller is occupied with a connection, or was slow to
-    /// answer the kernel, which calls that "Authentication Failed".
+    /// Whether the same command may succeed a moment later: the controller is busy with a connection, or was slow to
+    /// answer the kernel, which reports that as "Authentication Failed".
     private static func isPassing(_ failure: ManagementFailure) -> Bool {
         switch failure {
         case .status(.failed, _), .status(.timeout, _), .status(.noResources, _), .status(.cancelled, _),

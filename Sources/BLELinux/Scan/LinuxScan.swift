@@ -2,8 +2,8 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// One scan, by whichever way the kernel permits: the management socket, else raw HCI packets, else an error that says
-/// what would be needed. Which it is, is found out by trying.
+/// One scan, in the way that the kernel permits: the management socket, otherwise raw HCI packets, otherwise an error
+/// that says what is needed. Trying shows which.
 final class LinuxScan: Sendable {
     private struct State {
         var way: (any ScanWay)?
@@ -46,25 +46,25 @@ final class LinuxScan: Sendable {
         let error = failure.error(operation: "scan", object: radio.adapter.name, adapter: radio.adapter)
         switch failure.status {
         case .permissionDenied: scanByHCI(otherwise: error)
-        // A monitor is what the controller or the kernel can't do; scanning passively it can.
+        // The controller or the kernel doesn't support a monitor, but can scan passively.
         case .notSupported where !request.isActive, .unknownCommand where !request.isActive:
             scanByHCI(otherwise: error)
         default: finish(error)
         }
     }
 
-    /// - Parameter otherwise: Why it has come to this; the error where this way is closed too.
+    /// - Parameter otherwise: why the first way failed; the error if this way fails too.
     private func scanByHCI(otherwise: BLEError) {
         guard FileDescriptor.mayScanByHCI(on: radio.adapter.kernel) else { return finish(otherwise) }
         guard request.isActive, let management = radio.management else { return scanByHCI(nil, otherwise: otherwise) }
-        // Everyone may ask.
+        // This requires no permission.
         management.submit(ManagementReadInformation()) { [self] answer in
             guard !state.withLock({ $0.isOver }) else { return }
             scanByHCI(try? answer.get().current, otherwise: otherwise)
         }
     }
 
-    /// - Parameter settings: the adapter's, as far as they are known.
+    /// - Parameter settings: the adapter's settings, if known.
     private func scanByHCI(_ settings: ManagementSettings?, otherwise: BLEError) {
         do {
             let facts = try radio.adapter.usable(for: "scan", object: radio.adapter.name)
@@ -132,7 +132,7 @@ final class LinuxScan: Sendable {
 }
 
 extension LinuxRadio {
-    /// Where this radio's scans take place.
+    /// The place of this radio's scans.
     fileprivate var scanPlace: ScanPlace {
         ScanPlace(
             loop: loop,

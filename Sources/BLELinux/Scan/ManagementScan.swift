@@ -4,9 +4,9 @@ internal import Synchronization
 
 /// A scan over the management socket: discovery for an active one, an advertisement monitor for a passive one.
 ///
-/// The controller reports each device about once per discovery. With a monitor registered the kernel switches that
-/// filter off, so an active scan that wants every advertisement has a monitor beside its discovery. A scan that rests
-/// from discovering, so that bluetoothd has its turn, listens by a monitor meanwhile.
+/// The controller reports each device about once per discovery. With a monitor registered, the kernel switches that
+/// filter off, so an active scan for every advertisement has a monitor beside its discovery. A scan that rests from
+/// discovery, so that bluetoothd has its turn, listens with a monitor meanwhile.
 final class ManagementScan: ScanWay {
     private struct State {
         var machine = DiscoveryMachine()
@@ -24,7 +24,7 @@ final class ManagementScan: ScanWay {
     private let failed: @Sendable (ScanFailure) -> Void
     private let state = Mutex(State())
 
-    /// The services that fit a command beside all else; a scan for more is filtered above.
+    /// The largest number of services that fit into a command; a scan for more is filtered by the layer above.
     private static let maximumServices = 64
 
     init(
@@ -87,7 +87,7 @@ extension ManagementScan {
 
     private var monitor: ScanMonitor? { state.withLock { $0.isOver ? nil : $0.monitor } }
 
-    /// Begins, now that nothing of former programs is in the way.
+    /// Begins, once the leftovers of earlier programs are removed.
     private func goOn() {
         if hasMonitorAlways { monitor?.want() } else { perform { $0.begin() } }
     }
@@ -97,7 +97,7 @@ extension ManagementScan {
         case .present where request.isActive:
             perform { $0.begin(isUnfiltered: true) }
         case .unavailable where request.isActive:
-            // Discovery alone: each device once in a while.
+            // Discovery alone: reports each device now and then.
             perform { $0.begin() }
         case .present: announce()
         case .unavailable(let failure): fail(failure ?? .status(.notSupported, .addPatternsMonitor))
@@ -128,14 +128,14 @@ extension ManagementScan {
             }
         }
         if !reports.isEmpty {
-            // With a monitor, or another program's discovery, they may come before the answer to a start.
+            // With a monitor, or another program's discovery, reports may come before the answer to a start.
             announce()
             sink.send(.reports(reports))
         }
         if let ending { fail(ending) }
     }
 
-    /// Nearly all of what the socket brings are advertisements: what the kernel had no room for is told as such.
+    /// Nearly all events of the socket are advertisements: those that the kernel had no room for are reported as such.
     private func lost(_ count: Int) {
         let isWanted = state.withLock { $0.hasAnnounced && !$0.isOver }
         if isWanted { sink.send(.dropped(count)) }
@@ -186,7 +186,7 @@ extension ManagementScan {
     }
 
     private func start() {
-        // The answer is waited for even after the scan was cancelled: a discovery that it tells of is stopped.
+        // The answer is awaited even after the scan was cancelled: a discovery that it reports is stopped.
         let answered: @Sendable (ManagementFailure?) -> Void = { [self] failure in
             let output = state.withLock { $0.machine.startAnswered(failure) }
             carryOut(output)
@@ -202,7 +202,7 @@ extension ManagementScan {
         management.submit(ManagementStopDiscovery()) { answered($0.failure) }
     }
 
-    /// Tells, once, that the radio listens.
+    /// Reports, once, that the radio listens.
     private func announce() {
         let isFirst = state.withLock { state in
             defer { state.hasAnnounced = true }
@@ -218,14 +218,14 @@ extension ManagementScan {
 }
 
 extension Result {
-    /// What went wrong; `nil` where nothing did.
+    /// What failed; `nil` if nothing did.
     var failure: Failure? {
         if case .failure(let failure) = self { failure } else { nil }
     }
 }
 
 extension AdvertisingReport {
-    /// What the kernel says of an advertisement; `nil` for a device of classic Bluetooth.
+    /// Converts the kernel's event for an advertisement; `nil` for a device of classic Bluetooth.
     package init?(_ found: ManagementDeviceFound, time: ReceptionTime) {
         guard let address = found.address.lowEnergy else { return nil }
         self.init(

@@ -1,6 +1,6 @@
 internal import BLEProtocol
 
-/// Keeps an advertisement monitor in the kernel for as long as it is wanted, whoever takes it away.
+/// Keeps an advertisement monitor in the kernel as long as it is wanted, even if other programs remove it.
 ///
 /// ```
 ///            want                features            answer
@@ -15,7 +15,7 @@ struct MonitorMachine {
     struct Output: Equatable {
         enum Command: Equatable {
             case readFeatures
-            /// With the handle that the kernel is going to give it, unless somebody else is quicker.
+            /// With the handle that the kernel will assign, unless another program is quicker.
             case add(expecting: UInt16)
             case remove(UInt16)
         }
@@ -25,7 +25,8 @@ struct MonitorMachine {
         }
         enum Report: Equatable {
             case present
-            /// It can't be had; `nil`: since the controller itself looks at patterns, or others take it away.
+            /// The monitor is not available; `nil`: because the controller matches patterns itself, or others keep
+            /// removing it.
             case unavailable(ManagementFailure?)
         }
 
@@ -45,9 +46,9 @@ struct MonitorMachine {
 
     /// How long after a second loss it is added again.
     static let pause = Duration.seconds(1)
-    /// How many losses in a row are too many.
+    /// The number of losses in a row after which it gives up.
     static let patience = 8
-    /// How long it has to stay for earlier losses to be forgotten.
+    /// How long it must stay before earlier losses are forgotten.
     static let calm = Duration.seconds(30)
 
     private var state = State.absent
@@ -89,11 +90,11 @@ struct MonitorMachine {
         }
         switch answer {
         case .success(let features) where features.supported == 0:
-            // The kernel gives the lowest that is free.
+            // The kernel assigns the lowest free one.
             let expected = (1...UInt16.max).first { !features.handles.contains($0) } ?? 0
             state = .adding(expected)
             return Output(command: .add(expecting: expected))
-        // A controller that can match patterns would report those that match and no others.
+        // A controller that matches patterns would report only matching advertisements.
         case .success: return unavailable(nil)
         case .failure(let failure): return unavailable(failure)
         }
@@ -112,7 +113,7 @@ struct MonitorMachine {
         }
     }
 
-    /// A monitor is gone, this one or another; 0 stands for all.
+    /// A monitor was removed, this one or another; 0 stands for all.
     mutating func removed(_ handle: UInt16) -> Output {
         guard case .present(let own) = state, handle == own || handle == 0 else { return Output() }
         losses += 1

@@ -2,12 +2,12 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// An advertisement monitor of the kernel, for as long as ``MonitorMachine`` says.
+/// An advertisement monitor of the kernel, kept as ``MonitorMachine`` decides.
 final class ScanMonitor: Sendable {
     private struct State: ~Copyable {
         var machine = MonitorMachine()
         var timer: RadioActivity?
-        /// Says to a later run of a program that the monitor is this one's.
+        /// Tells a later run of a program that the monitor belongs to this one.
         var note: LeftoverNote?
     }
 
@@ -16,7 +16,7 @@ final class ScanMonitor: Sendable {
     private let report: @Sendable (MonitorMachine.Output.Report) -> Void
     private let state = Mutex(State())
 
-    /// Any pattern will do: the kernel looks at none of them, unless the controller can.
+    /// Any pattern will do: the kernel ignores patterns, unless the controller matches them.
     private static let pattern = ManagementAdvertisingPattern(type: 0x01, value: [0x06])
 
     init(
@@ -64,7 +64,7 @@ final class ScanMonitor: Sendable {
 
     private func add(expecting expected: UInt16) {
         note(expected)
-        // The answer is waited for even after the scan was cancelled: a monitor that it tells of is removed.
+        // The answer is awaited even after the scan was cancelled: a monitor that it reports is removed.
         management.submit(ManagementAddPatternsMonitor([Self.pattern])) { [self] answer in
             if let handle = try? answer.get().handle, handle != expected { note(handle) }
             perform { $0.added(answer.map(\.handle)) }
@@ -73,11 +73,12 @@ final class ScanMonitor: Sendable {
 
     private func remove(_ handle: UInt16) {
         management.submit(ManagementRemoveMonitor(handle: handle)) { _ in }
-        // Not when the answer is there: the program may have ended before, and the number be another's when it comes back.
+        // Not when the answer comes: the program may have ended by then, and the number may belong to another program
+        // later.
         state.withLock { $0.note.take() }?.forget()
     }
 
-    /// Writes down, before the kernel has it, that the monitor is this program's.
+    /// Notes, before the kernel has it, that the monitor belongs to this program.
     private func note(_ handle: UInt16) {
         guard let facts = place.adapter() else { return }
         let note = place.leftovers.note(KernelThing(.monitor, handle, of: facts))
@@ -88,7 +89,7 @@ final class ScanMonitor: Sendable {
         former?.forget()
     }
 
-    /// Strikes out the note of a monitor that others have removed.
+    /// Removes the note of a monitor that other programs have removed.
     private func forgetWhatIsGone() {
         let note = state.withLock { $0.machine.handle == nil ? $0.note.take() : nil }
         note?.forget()

@@ -6,7 +6,7 @@ protocol ScanWay: Sendable {
     /// Starts, on the loop's thread.
     func begin()
 
-    /// Ends the scan, in any thread. Idempotent.
+    /// Ends the scan, on any thread. Idempotent.
     func cancel()
 }
 
@@ -20,13 +20,13 @@ enum ScanFailure: Error, Hashable {
     case controller(UInt8)
 }
 
-/// Where a scan takes place, and beside whom.
+/// The adapter that a scan uses, and whether another program shares it.
 struct ScanPlace: Sendable {
     var loop: EventLoop
     var timeline: any Timeline
     /// What the adapter is now; `nil` while it is absent.
     var adapter: @Sendable () -> AdapterFacts?
     var leftovers: Leftovers
-    /// Whether another program may want to discover, too.
+    /// Whether another program may want to discover too.
     var hasNeighbour: @Sendable () -> Bool
 }

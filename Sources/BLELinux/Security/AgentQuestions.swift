@@ -1,26 +1,26 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// What bluetoothd asks of a program that has registered as its agent: what is about the pairing with one peer, or with
-/// anybody on one adapter, is a question to that program, answered later; everything else is refused.
+/// What bluetoothd asks a program that has registered as its agent: questions about the pairing with one peer, or with
+/// any peer on one adapter, are answered later by that program; everything else is refused.
 ///
 /// Source: BlueZ, `doc/org.bluez.Agent.rst`.
 struct AgentQuestions: Hashable, Sendable {
     /// What a question means for the pairing.
     enum Meaning: Hashable, Sendable {
-        /// It is about this peer, whose kind of address bluetoothd doesn't tell, and waits for its answer.
+        /// It is about this peer, whose kind of address bluetoothd doesn't report, and waits for its answer.
         case asked(octets: UInt64, isConsent: Bool)
-        /// It was about somebody or something else.
+        /// It was about another peer or something else.
         case refused
-        /// bluetoothd wants no answer to what it has asked any more.
+        /// bluetoothd no longer needs the answer to its question.
         case withdrawn
         /// bluetoothd will ask no more.
         case released
-        /// It was no question to the agent, or needs no answer.
+        /// It was not a question to the agent, or needs no answer.
         case none
     }
 
-    /// Where the agent is found.
+    /// The object path of the agent.
     static let path = "/org/blestreams/agent"
     static let interface = "org.bluez.Agent1"
 
@@ -28,10 +28,10 @@ struct AgentQuestions: Hashable, Sendable {
     let peer: BluetoothAddress?
     /// The system's name for the adapter: `hci0`.
     let adapter: String
-    /// The bus's own name for bluetoothd: nobody else is answered.
+    /// bluetoothd's unique name on the bus: only bluetoothd gets answers.
     let bluetoothd: String
 
-    /// Answers a message that came over the bus, unless it is a question to the program.
+    /// Answers a message from the bus, unless it is a question to the program.
     func answer(to message: BusMessage) -> (reply: BusMessage?, meaning: Meaning) {
         guard message.kind == .call else { return (nil, .none) }
         guard message.sender == bluetoothd, message.path == Self.path, message.interface == Self.interface else {
@@ -45,7 +45,7 @@ struct AgentQuestions: Hashable, Sendable {
             if let octets = peer(of: message) { return (nil, .asked(octets: octets, isConsent: true)) }
         case ("RequestConfirmation", "ou"), ("RequestPasskey", "o"):
             if let octets = peer(of: message) { return (nil, .asked(octets: octets, isConsent: false)) }
-        // The kernel has told this program the same.
+        // The kernel has told this program the same passkey.
         case ("DisplayPasskey", "ouq"): if peer(of: message) != nil { return (message.done, .none) }
         default: break
         }
@@ -65,7 +65,7 @@ struct AgentQuestions: Hashable, Sendable {
         }
     }
 
-    /// The octets of the address that a question is about; `nil` where it isn't one with whom this program pairs.
+    /// The octets of the address that a question is about; `nil` if this program isn't pairing with it.
     private func peer(of message: BusMessage) -> UInt64? {
         guard case .objectPath(let path)? = message.arguments.first,
             let octets = Bluetoothd.device(at: path, of: adapter), peer == nil || peer?.rawValue == octets
@@ -75,7 +75,7 @@ struct AgentQuestions: Hashable, Sendable {
 }
 
 extension PairingCapability {
-    /// As bluetoothd calls it.
+    /// bluetoothd's name for the capability.
     var agentName: String {
         switch self {
         case .displayOnly: "DisplayOnly"

@@ -1,9 +1,9 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// BlueZ's daemon, as far as it matters to who shares the kernel's Bluetooth with it.
+/// BlueZ's daemon, as far as it matters to a program that shares the kernel's Bluetooth with it.
 enum Bluetoothd {
-    /// Whether it is there, as far as can be known.
+    /// Whether it runs, as far as is known.
     enum Presence: Hashable, Sendable {
         case here
         case absent
@@ -11,7 +11,7 @@ enum Bluetoothd {
         case unknown
     }
 
-    /// Whether one runs where this program can see it. It gives the kernel the keys of its own bonds, in a list that
+    /// Whether one runs, as far as this program can see. It gives the kernel the keys of its own bonds, in a list that
     /// only one program can set. Reads files.
     static func isRunning(on kernel: Kernel) -> Bool {
         namesInFolder("/proc", of: kernel).contains { name in
@@ -19,18 +19,18 @@ enum Bluetoothd {
         }
     }
 
-    /// What the machine's own list of processes is called; a container's has another name.
-    /// Source: kernel, `include/linux/proc_ns.h`, `PROC_PID_INIT_INO`.
+    /// The name of the machine's own list of processes; a container's has another name. Source: kernel,
+    /// `include/linux/proc_ns.h`, `PROC_PID_INIT_INO`.
     static let machinesProcesses = "pid:[4026531836]"
 
-    /// Whether the list of processes is the machine's, and whole: a container has one of its own, and `hidepid` and
+    /// Whether the list of processes is the machine's, and complete: a container has its own, and `hidepid` and
     /// `ProtectProc` hide those of others. Reads files.
     static func seesAllProcesses(on kernel: Kernel) -> Bool {
         destination(ofLink: "/proc/self/ns/pid", of: kernel) == machinesProcesses
             && textFile("/proc/1/comm", of: kernel) != nil
     }
 
-    /// What the list of processes tells; reads files.
+    /// What the list of processes shows; reads files.
     static func presenceByProcesses(on kernel: Kernel) -> Presence {
         isRunning(on: kernel) ? .here : seesAllProcesses(on: kernel) ? .absent : .unknown
     }
@@ -64,8 +64,8 @@ enum Bluetoothd {
         )
     }
 
-    /// Has bluetoothd, where it is on the bus, forget a device: the kernel's word that one was unpaired takes nothing from
-    /// its disk, and the keys would be back when it is started next. Never starts it.
+    /// Makes bluetoothd, if it is on the bus, forget a device: the kernel's event that one was unpaired removes nothing
+    /// from its disk, and the keys would be back at its next start. Never starts it.
     static func forget(
         _ device: BluetoothAddress,
         of adapter: String,
@@ -97,7 +97,7 @@ enum Bluetoothd {
         )
     }
 
-    /// The call for that; bluetoothd drops a link to the device too. Source: BlueZ, `doc/adapter-api.txt`.
+    /// The call that removes a device; bluetoothd drops a link to it too. Source: BlueZ, `doc/adapter-api.txt`.
     static func removal(of device: BluetoothAddress, from adapter: String) -> BusMessage {
         .call(
             "RemoveDevice",
@@ -108,7 +108,7 @@ enum Bluetoothd {
         )
     }
 
-    /// Where a device is on the bus, with its address as `C4_F2_17_1A_1D_BB`.
+    /// The object path of a device, with its address as `C4_F2_17_1A_1D_BB`.
     static func path(of device: BluetoothAddress, on adapter: String) -> String {
         "\(path(of: adapter))/dev_\(String("\(device)".map { $0 == ":" ? "_" : $0 }))"
     }

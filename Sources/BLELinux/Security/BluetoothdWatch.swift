@@ -2,7 +2,8 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Tells when a bluetoothd comes onto the system bus, for as long as it is kept: one that starts knows of no agent.
+/// Reports when a bluetoothd appears on the system bus, as long as the watch is retained: one that starts knows no
+/// agent.
 ///
 /// Source: D-Bus Specification, `org.freedesktop.DBus.NameOwnerChanged`.
 final class BluetoothdWatch: Sendable {
@@ -17,7 +18,7 @@ final class BluetoothdWatch: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether a message says that bluetoothd has come, or another one taken its place.
+    /// Whether a message says that bluetoothd has appeared, or that another one has replaced it.
     static func tellsOfArrival(_ message: BusMessage) -> Bool {
         guard message.kind == .signal, message.sender == "org.freedesktop.DBus", message.member == "NameOwnerChanged",
             message.arguments.count == 3, message.arguments[0] == .string(BusMessage.bluetoothd),
@@ -28,7 +29,7 @@ final class BluetoothdWatch: Sendable {
 
     /// Starts, on the loop's thread; a bus that can't be reached is not watched.
     ///
-    /// - Parameter came: is called on the loop's thread.
+    /// - Parameter came: called on the loop's thread.
     func begin(
         over bus: SystemBus,
         loop: EventLoop,

@@ -1,15 +1,15 @@
 internal import BLEProtocol
 
-/// What an HCI event packet tells a scan.
+/// The content of an HCI event packet, as far as a scan needs it.
 ///
 /// Source: Core Specification, Vol 4, Part E, 7.7.
 enum HCIEvent: Equatable {
     /// A command is over: its opcode, its status and what it returned (Command Complete, and Command Status where it
     /// failed).
     case commandEnded(opcode: UInt16, status: UInt8, returned: ArraySlice<UInt8>)
-    /// A command is under way, and another event will tell its end (Command Status).
+    /// A command is under way, and another event will report its end (Command Status).
     case commandStarted(opcode: UInt16)
-    /// An attempt to connect is over, well or not (LE Connection Complete and its enhanced forms).
+    /// An attempt to connect is over, successfully or not (LE Connection Complete and its enhanced forms).
     case connectionAttemptEnded
     /// Advertisements, in order (LE Advertising Report, LE Extended Advertising Report).
     case advertisements([HCIAdvertisement])
@@ -22,7 +22,7 @@ enum HCIEvent: Equatable {
     private static let advertisingReport: UInt8 = 0x02
     private static let extendedAdvertisingReport: UInt8 = 0x0D
 
-    /// Decodes a packet of a raw HCI socket; `nil` for what a scan has no use for, and for what makes no sense.
+    /// Decodes a packet of a raw HCI socket; `nil` for one that a scan doesn't need, and for an invalid one.
     init?(decoding packet: [UInt8]) {
         var reader = ByteReader(packet)
         guard reader.uint8() == Self.packetType, let code = reader.uint8(), let length = reader.uint8(),
@@ -53,7 +53,7 @@ enum HCIEvent: Equatable {
         }
     }
 
-    /// The reports of an event, as far as they are whole: what is cut off is lost, what came before it is not.
+    /// The complete reports of an event: one that is cut off is lost, the ones before it are not.
     private static func advertisements(_ subevent: UInt8, _ reader: inout ByteReader) -> [HCIAdvertisement] {
         var advertisements: [HCIAdvertisement] = []
         for _ in 0..<(reader.uint8() ?? 0) {
@@ -73,12 +73,12 @@ enum HCIEvent: Equatable {
 /// One advertisement or scan response, as a controller reports it.
 struct HCIAdvertisement: Equatable {
     var address: BluetoothAddress
-    /// In dBm; `nil` where the controller doesn't know.
+    /// In dBm; `nil` if the controller doesn't know.
     var rssi: Int8?
     var isConnectable = false
     /// Whether a scan response may follow.
     var isScannable = false
-    /// Whether the data is a scan response to an advertisement that came before.
+    /// Whether the data is a scan response to an earlier advertisement.
     var isScanResponse = false
     /// Whether more of the data follows in another report.
     var isIncomplete = false
@@ -92,7 +92,7 @@ struct HCIAdvertisement: Equatable {
         self.address = address
         self.data = data
         self.rssi = Self.strength(rssi)
-        // A scan response alone doesn't tell; what answers scans can most often be connected to.
+        // A scan response alone doesn't say; devices that answer scans are mostly connectable.
         isConnectable = type == 0x00 || type == 0x01 || type == 0x04
         isScannable = type == 0x00 || type == 0x02
         isScanResponse = type == 0x04
@@ -100,7 +100,8 @@ struct HCIAdvertisement: Equatable {
 
     /// One report of LE Extended Advertising Report (Vol 4, Part E, 7.7.65.13).
     init?(extended reader: inout ByteReader) {
-        // PHYs, set and power follow the address; interval and the target of directed advertising the strength.
+        // PHYs, set and power follow the address; the interval and the target of directed advertising follow the
+        // strength.
         guard let type = reader.uint16(), let address = reader.deviceAddress(), reader.bytes(4) != nil,
             let rssi = reader.uint8(), reader.bytes(9) != nil, let length = reader.uint8(),
             let data = reader.bytes(Int(length))
@@ -118,8 +119,8 @@ struct HCIAdvertisement: Equatable {
 }
 
 extension ByteReader {
-    /// An address type and six octets; the identity addresses that a controller resolves (types 2 and 3) count by what
-    /// they identify.
+    /// An address type and six octets; the identity addresses that a controller resolves (types 2 and 3) count as
+    /// public and random.
     fileprivate mutating func deviceAddress() -> BluetoothAddress? {
         guard let type = uint8(), let octets = bytes(6) else { return nil }
         return BluetoothAddress(littleEndian: octets, kind: type & 1 == 0 ? .public : .random)

@@ -1,14 +1,14 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// Makes one report of an advertisement and its scan response, and of the fragments of a long one.
+/// Merges an advertisement and its scan response, and the fragments of a long one, into one report.
 ///
-/// A scannable advertisement is held back until its response has come, until the same device advertises again, or
-/// until the second ``flush()``. What is held is bounded, whatever devices there are.
+/// A scannable advertisement is held back until its response arrives, until the same device advertises again, or until
+/// the second ``flush()``. The number held is bounded, however many devices there are.
 struct HCIReportMerger {
-    /// Devices whose advertisements are held at a time.
+    /// The largest number of devices whose advertisements are held at a time.
     static let maximumHeld = 64
-    /// Octets that an advertisement may have in all its fragments (Vol 6, Part B, 2.3.4.9).
+    /// The largest size of an advertisement in all its fragments, in octets (Vol 6, Part B, 2.3.4.9).
     static let maximumData = 1650
 
     private struct Held {
@@ -19,12 +19,12 @@ struct HCIReportMerger {
 
     private var held: [Held] = []
 
-    /// Whether anything waits for what belongs to it.
+    /// Whether any advertisement waits for its missing parts.
     var isHolding: Bool { !held.isEmpty }
 
-    /// Takes an advertisement; returns what is complete now, in order.
+    /// Takes an advertisement; returns the reports that are complete now, in order.
     ///
-    /// - Parameter isActive: Whether scan responses are asked for.
+    /// - Parameter isActive: whether scan responses are requested.
     mutating func add(_ advertisement: HCIAdvertisement, isActive: Bool, time: ReceptionTime) -> [AdvertisingReport] {
         let place = held.firstIndex { $0.report.address == advertisement.address }
         if let place, held[place].isIncomplete || advertisement.isScanResponse {
@@ -49,7 +49,7 @@ struct HCIReportMerger {
         return done
     }
 
-    /// Gives out what was held at the last flush as well: its response hasn't come in all the time between.
+    /// Returns the advertisements that were already held at the last flush: their responses have not come since.
     mutating func flush() -> [AdvertisingReport] {
         let late = held.filter(\.wasFlushed).map(\.report)
         held.removeAll(where: \.wasFlushed)

@@ -2,10 +2,10 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// A scan by raw HCI commands, for programs that may not use the management socket but have `CAP_NET_RAW`.
+/// A scan with raw HCI commands, for programs that may not use the management socket but have `CAP_NET_RAW`.
 ///
-/// The kernel sees such a scan and goes on with its own business; where the two get in each other's way the scan
-/// starts again, see ``HCIScanMachine``.
+/// The kernel sees such a scan and continues with its own work; if the two conflict, the scan starts again, see
+/// ``HCIScanMachine``.
 final class HCIScan: ScanWay {
     private struct State {
         var machine: HCIScanMachine
@@ -31,9 +31,9 @@ final class HCIScan: ScanWay {
     private let failed: @Sendable (ScanFailure) -> Void
     private let state: Mutex<State>
 
-    /// Opens the adapter; that alone takes no privilege.
+    /// Opens the adapter; that alone requires no privilege.
     ///
-    /// - Parameter settings: the adapter's; `nil` where they could not be learned: then its address is kept to itself.
+    /// - Parameter settings: the adapter's; `nil` if they could not be read: then its address is not revealed.
     init(
         _ request: ScanRequest,
         adapter: AdapterFacts,
@@ -125,7 +125,7 @@ extension HCIScan {
     private func parameters(of command: HCIScanMachine.Command) -> [UInt8] {
         let manner = state.withLock { $0.machine.manner }
         let type: UInt8 = manner == .passive ? 0 : 1
-        // Of account where something is sent.
+        // Matters only if something is sent.
         let isRandom = manner == .active(.random) || adapter.hasNoPublicAddress
         let ownAddress: UInt8 = isRandom ? 1 : 0
         let filter: UInt8 = request.reportsDuplicates ? 0 : 1
@@ -174,7 +174,7 @@ extension HCIScan {
             }
             tell(reports)
         }
-        // The adapter went off or away: the socket says so once.
+        // The adapter was switched off or removed: the socket reports that once.
         if case .ended(let error) = outcome { fail(.system(error ?? .noDevice)) }
     }
 
@@ -222,15 +222,15 @@ extension HCIScan {
             let reports = state.isOver ? [] : state.merger.flush()
             return (reports, state.merger.isHolding && !state.isOver)
         }
-        // What came since the last time waits for the next one, whether anything else comes or not.
+        // What came since the last flush waits for the next one, even if nothing else comes.
         if isMore { flushLater() }
         tell(reports)
     }
 }
 
 extension HCIScanMachine.Manner {
-    /// How a scan listens whose host may have its reasons not to show its public address: Privacy, or a static random address
-    /// in its place (BlueZ, doc/mgmt-protocol.rst, "Read Controller Information").
+    /// How a scan listens if its host may not reveal its public address: Privacy, or a static random address instead
+    /// (BlueZ, doc/mgmt-protocol.rst, "Read Controller Information").
     init(_ request: ScanRequest, _ adapter: AdapterFacts, _ settings: ManagementSettings?) {
         guard request.isActive else {
             self = .passive

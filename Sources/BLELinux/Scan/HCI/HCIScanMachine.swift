@@ -1,6 +1,6 @@
 internal import BLEProtocol
 
-/// Starts a scan by HCI commands beside a kernel that uses the same controller, and starts it again when the kernel or
+/// Starts a scan with HCI commands beside a kernel that uses the same controller, and restarts it when the kernel or
 /// another program has ended it.
 ///
 /// ```
@@ -11,18 +11,18 @@ internal import BLEProtocol
 ///      │ connects     │    nobody connects      │  listening ── somebody's enable ended ──►│ ended
 ///      └──────────────┴─────────────────────────┴──────────────── disturbed ◄─────────────┘
 /// ```
-/// A controller takes either the legacy or the extended commands, and of these the kernel uses the extended ones where
-/// it knows them; it takes no parameters while it scans. Then somebody else's scan is listened to: every program hears
-/// its reports.
+/// A controller accepts either the legacy or the extended commands, and the kernel uses the extended ones if the
+/// controller knows them. A controller accepts no parameters while it scans; then another program's scan is used: every
+/// program receives its reports.
 ///
-/// While the kernel makes a connection no command is sent: Linux 6.1 and 6.12 would take the command's end for the end of the
-/// attempt (`hci_req_cmd_complete`, net/bluetooth/hci_core.c). What the kernel began before this scan is not seen, and can be
-/// an attempt that only waits for its peer; so a scan that begins meanwhile waits a few seconds at most. The first sign that the
-/// controller scans for the kernel, or that the attempt is over, ends that.
+/// While the kernel makes a connection no command is sent: Linux 6.1 and 6.12 would take the command's end for the end
+/// of the attempt (`hci_req_cmd_complete`, net/bluetooth/hci_core.c). What the kernel began before this scan is not
+/// seen, and may be an attempt that only waits for its peer; so a scan that begins meanwhile waits a few seconds at
+/// most. The first sign that the controller scans for the kernel, or that the attempt is over, ends that wait.
 ///
-/// Scan requests name who sends them. Where the host keeps its address to itself they are sent under the private, or static
-/// random, address that the kernel has given the controller last; a controller that was given none refuses, and then nothing is
-/// sent: the scan is passive. The address is the kernel's to change, which it does when it scans or connects next.
+/// Scan requests contain the sender's address. If the host must not reveal its own, they use the private, or static
+/// random, address that the kernel gave the controller last; a controller that has none refuses, and then the scan is
+/// passive and sends nothing. Only the kernel changes that address, when it scans or connects next.
 struct HCIScanMachine {
     /// The two sets of commands that controllers know.
     enum Generation: Equatable {
@@ -51,9 +51,9 @@ struct HCIScanMachine {
 
     /// How it listens.
     enum Manner: Equatable {
-        /// Sends nothing.
+        /// It sends nothing.
         case passive
-        /// Asks for scan responses, under the controller's public address or under its random one.
+        /// It requests scan responses, with the controller's public address or its random one.
         case active(BluetoothAddress.Kind)
     }
 
@@ -67,7 +67,7 @@ struct HCIScanMachine {
         }
 
         var command: Command?
-        /// Starts the timer anew: after this long ``HCIScanMachine/timerFired()`` is to be called.
+        /// Restarts the timer: call ``HCIScanMachine/timerFired()`` after this long.
         var timer: Duration?
         var report: Report?
     }
@@ -83,16 +83,17 @@ struct HCIScanMachine {
         case over
     }
 
-    /// How long nobody else may have changed the controller's scan before this one is started again.
+    /// How long the controller's scan must stay unchanged by others before this one is restarted.
     static let quiet = Duration.milliseconds(300)
     /// Longer than the kernel gives an attempt to connect, which may be 20 s.
     static let connectDeadline = Duration.seconds(25)
-    /// How long an attempt that began before this scan is thought to be more than waiting for its peer. A peer that is there
-    /// is connected in less; Linux 6.1 gives one that isn't 4 s.
+    /// How long an attempt that began before this scan is assumed to be connecting, and not only waiting for its peer.
+    /// A peer in range is connected in less; Linux 6.1 gives an absent one 4 s.
     static let presumedConnect = Duration.seconds(5)
 
     private static let commandDisallowed: UInt8 = 0x0C
-    /// Invalid HCI Command Parameters: of a scan under a random address where the controller has none (Vol 4, Part E, 7.8.11).
+    /// Invalid HCI Command Parameters: the answer to a scan with a random address if the controller has none (Vol 4,
+    /// Part E, 7.8.11).
     private static let invalidParameters: UInt8 = 0x12
     private static let scanOpcodes: [UInt16] = [0x200B, 0x200C, 0x2041, 0x2042]
     private static let enableOpcodes: [UInt16] = [0x200C, 0x2042]
@@ -103,16 +104,16 @@ struct HCIScanMachine {
     private(set) var manner: Manner
 
     private var state = State.idle
-    /// A connection is being made: the kernel's command for it was seen.
+    /// Whether a connection is being made: the kernel's command for it was seen.
     private var isConnecting = false
-    /// One may be: an attempt began before this scan.
+    /// Whether a connection may be under way: an attempt began before this scan.
     private var mayBeConnecting = false
-    /// `nil` before the controller has told.
+    /// `nil` before the controller has reported it.
     private var generation: Generation?
 
     init(_ manner: Manner = .active(.public)) { self.manner = manner }
 
-    /// - Parameter isConnecting: whether the kernel is to connect to somebody.
+    /// - Parameter isConnecting: whether the kernel has been asked to connect to a peer.
     mutating func begin(whileConnecting isConnecting: Bool = false) -> Output {
         guard state == .idle else { return Output() }
         guard isConnecting else { return proceed() }
@@ -121,7 +122,7 @@ struct HCIScanMachine {
         return Output(timer: Self.presumedConnect)
     }
 
-    /// A command has ended, one of this scan or of anybody.
+    /// A command has ended: one of this scan, or of any program.
     mutating func commandEnded(opcode: UInt16, status: UInt8, returned: ArraySlice<UInt8>) -> Output {
         if Self.connectOpcodes.contains(opcode) { return connectionAttemptEnded() }
         switch state {
@@ -149,7 +150,7 @@ struct HCIScanMachine {
         }
     }
 
-    /// A command of anybody is under way.
+    /// A command of any program is under way.
     mutating func commandStarted(opcode: UInt16) -> Output {
         if Self.connectOpcodes.contains(opcode) { isConnecting = true }
         return Output()
@@ -162,8 +163,8 @@ struct HCIScanMachine {
         return state == .disturbed ? disturbed() : Output()
     }
 
-    /// Somebody was heard: the controller scans for the kernel, which doesn't while it makes a connection. This one may be whom
-    /// it waits for; then its command comes at once.
+    /// An advertisement was received: the controller scans for the kernel, which doesn't while it makes a connection.
+    /// If the advertiser is the awaited peer, the kernel's command follows immediately.
     mutating func heard() -> Output {
         guard mayBeConnecting else { return Output() }
         mayBeConnecting = false
@@ -174,14 +175,14 @@ struct HCIScanMachine {
         guard state == .disturbed else { return Output() }
         mayBeConnecting = false
         if isConnecting {
-            // Its end starts the short timer; this one is there in case that goes unseen.
+            // Its end starts the short timer; this one is in case that is missed.
             isConnecting = false
             return Output(timer: Self.connectDeadline)
         }
         return proceed()
     }
 
-    /// Nobody scans any more. A scan of somebody else is left alone.
+    /// The scan is cancelled. Another program's scan is left alone.
     mutating func cancel() -> Output {
         defer { state = .over }
         switch state {
@@ -190,7 +191,7 @@ struct HCIScanMachine {
         }
     }
 
-    /// Sends what comes first, unless somebody connects.
+    /// Sends the next command, unless a connection is being made.
     private mutating func proceed() -> Output {
         guard !isConnecting else { return disturbed() }
         guard let generation else {
@@ -201,7 +202,7 @@ struct HCIScanMachine {
         return Output(command: .setParameters(generation))
     }
 
-    /// Begins anew once the others are quiet.
+    /// Begins again once the others are quiet.
     private mutating func disturbed() -> Output {
         state = .disturbed
         return Output(timer: Self.quiet)
