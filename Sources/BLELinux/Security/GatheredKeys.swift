@@ -1,12 +1,12 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// The keys that one pairing makes, as the kernel tells them one by one: the peer's identity, then one key of LE Secure
-/// Connections, or one for each role of a legacy pairing.
+/// The keys that one pairing makes, as the kernel reports them one by one: the peer's identity, then one key of LE
+/// Secure Connections, or one for each role of a legacy pairing.
 struct GatheredKeys: Hashable, Sendable {
-    /// Whose they are: the address of its link.
+    /// The peer that they belong to: the address of its link.
     let peer: BluetoothAddress
-    /// The peer as the keys name it: its identity, where it told one.
+    /// The peer as the keys name it: its identity, if it sent one.
     private(set) var identity: BluetoothAddress
     private var encryptionKeys: [Bond.EncryptionKey] = []
     private var identityKey: SecretKey?
@@ -19,13 +19,13 @@ struct GatheredKeys: Hashable, Sendable {
     /// Whether there is no key to keep.
     var isEmpty: Bool { encryptionKeys.isEmpty }
 
-    /// Whether no other key can be missing.
+    /// Whether no further key can follow.
     var isWhole: Bool { encryptionKeys.contains { $0.kind >= 2 } || encryptionKeys.count > 1 }
 
-    /// Whether an address, as the kernel names it, is the peer's.
+    /// Whether an address that the kernel uses is the peer's.
     func isOwn(_ address: BluetoothAddress) -> Bool { address == peer || address == identity }
 
-    /// Takes an event; whether it brought one of the peer's keys that encrypt links, be it for this link alone.
+    /// Takes an event. Returns whether it brought one of the peer's encryption keys, even one for this link only.
     mutating func take(_ event: ManagementEvent) -> Bool {
         switch event {
         case .newIdentityResolvingKey(let new):
@@ -43,13 +43,13 @@ struct GatheredKeys: Hashable, Sendable {
         }
     }
 
-    /// The bond of an adapter with the peer; `nil` where there is no key to keep.
+    /// The bond of an adapter with the peer; `nil` if there is no key to keep.
     func bond(of adapter: BluetoothAddress) -> Bond? {
         isEmpty
             ? nil : Bond(peer: identity, adapter: adapter, encryptionKeys: encryptionKeys, identityKey: identityKey)
     }
 
-    /// For the next pairing on the same link.
+    /// Starts again, for the next pairing on the same link.
     mutating func startAgain() {
         encryptionKeys = []
         identityKey = nil

@@ -1,15 +1,15 @@
 internal import BLEProtocol
 
-/// The keys that the kernel has for an adapter, whoever gave them: what has to be in a list that replaces it.
+/// The keys that the kernel has for an adapter, from any program: what a list that replaces it must contain.
 ///
-/// No command of the management interface reads or extends the list, but debugfs shows it to root. With it the bonds of
-/// bluetoothd and of programs with stores of their own are kept when ours are added.
-/// Source: kernel, `net/bluetooth/hci_debugfs.c`, `long_term_keys_show`, `identity_resolving_keys_show`.
+/// No command of the management interface reads or extends the list, but debugfs shows it to root. With that, the bonds
+/// of bluetoothd and of programs with their own stores are kept when ours are added. Source: kernel,
+/// `net/bluetooth/hci_debugfs.c`, `long_term_keys_show`, `identity_resolving_keys_show`.
 struct KernelKeyList: Hashable, Sendable {
     var longTerm: [ManagementLongTermKey]
     var identity: [ManagementIdentityResolvingKey]
 
-    /// What the kernel has now; `nil` where this program may not see that, or doesn't understand it.
+    /// The kernel's current list; `nil` if this program may not read it, or doesn't understand it.
     static func current(of adapter: String, on kernel: Kernel = .ofThisMachine) -> KernelKeyList? {
         let folder = "/sys/kernel/debug/bluetooth/\(adapter)"
         guard let longTerm = wholeFile("\(folder)/long_term_keys", of: kernel),
@@ -23,12 +23,12 @@ struct KernelKeyList: Hashable, Sendable {
         self.identity = identity
     }
 
-    /// Reads the two files; `nil` where a line is not as expected: a list with a gap would take a key away.
+    /// Reads the two files; `nil` if a line is not as expected: a list with a gap would remove a key.
     init?(longTerm: String, identity: String) {
         var keys = KernelKeyList(longTerm: [], identity: [])
         for line in longTerm.split(separator: "\n") {
             guard let words = Line(line, count: 9) else { return nil }
-            // A key of this link alone goes with the link.
+            // A key for the current link only goes with the link.
             if words.number(4, radix: 16) == Self.shortTermKey { continue }
             guard let key = words.longTermKey else { return nil }
             if key.address.isIdentity { keys.longTerm.append(key) }
@@ -42,7 +42,7 @@ struct KernelKeyList: Hashable, Sendable {
         self = keys
     }
 
-    /// Whether all keys of the bonds are there, as they are.
+    /// Whether all these keys are in the list, unchanged.
     func contains(_ other: KernelKeyList) -> Bool {
         Set(longTerm).isSuperset(of: other.longTerm) && Set(identity).isSuperset(of: other.identity)
     }
@@ -64,7 +64,7 @@ struct KernelKeyList: Hashable, Sendable {
         )
     }
 
-    /// These keys and others, which replace those of the same peers.
+    /// These keys and the others, which replace those of the same peers.
     func replacing(with other: KernelKeyList) -> KernelKeyList {
         let peers = Set(other.longTerm.map(\.address))
         let identities = Set(other.identity.map(\.address))
@@ -113,7 +113,7 @@ struct KernelKeyList: Hashable, Sendable {
             return SecretKey(octets: octets)
         }
 
-        /// The management interface numbers what the kernel has as a kind and a flag.
+        /// The key as the management interface numbers it: the kernel's kind and flag combined.
         var longTermKey: ManagementLongTermKey? {
             guard let address, let type = number(4, radix: 16), let authenticated = number(3), authenticated <= 1,
                 let size = number(5).flatMap({ UInt8(exactly: $0) }),
@@ -141,6 +141,6 @@ struct KernelKeyList: Hashable, Sendable {
 }
 
 extension ManagementAddress {
-    /// Whether it stays the same. The kernel takes no key for another one; it goes with the address.
+    /// Whether the address is permanent. The kernel accepts no key for another kind; such a key goes with its address.
     fileprivate var isIdentity: Bool { lowEnergy.map { $0.kind == .public || $0.rawValue >> 46 == 3 } ?? false }
 }

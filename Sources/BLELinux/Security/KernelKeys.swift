@@ -2,30 +2,30 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Which keys of bonds this program has given the kernel, for one adapter.
+/// The bonds' keys that this program has given the kernel, for one adapter.
 ///
 /// The kernel keeps them while the adapter is plugged in, and forgets them when it is removed. A list that is loaded
-/// replaces the one before, whoever loaded it, and no command adds to it. So, by what can be known:
+/// replaces the previous one, of any program, and no command adds to it. So, depending on what is known:
 ///
-/// 1. Where debugfs shows what the kernel has (to root), ours are added to it: nobody loses a key, and what bluetoothd
-///    has taken away by its own list is put back. Other keys of the same peer stay: whoever gave them has paired since, or
-///    believes so, and which of them are the peer's only the peer knows.
-/// 2. Otherwise the list is ours only where bluetoothd is known not to run, by the processes or by the system bus, and
-///    no other program of this library has set it, by ``KeyClaim``.
+/// 1. If debugfs shows what the kernel has (to root), ours are added to it: no program loses a key, and keys that
+/// bluetoothd has removed by its own list are put back. Other keys of the same peer stay: the program that gave them
+/// has paired since, or believes so, and only the peer knows which keys are valid.
+/// 2. Otherwise the list is ours only if bluetoothd is known not to run, from the processes or from the system bus, and
+/// no other program of this library has set it, according to ``KeyClaim``.
 /// 3. Otherwise nothing is loaded, and the result says whose the list is: ``KeyObstacle``.
 final class KernelKeys: Sendable {
     private struct State {
         /// The peers whose keys the kernel has from this program; `nil`: nothing was loaded yet.
         var peers: Set<BluetoothAddress>?
-        /// Those with whom the kernel has made keys of a bond since, whoever asked for it.
+        /// The peers with which the kernel has since made a bond's keys, for any program.
         var bonded: Set<BluetoothAddress> = []
-        /// Those of all these whose bond somebody has made sure of.
+        /// The peers among these whose bonds are authenticated.
         var authenticated: Set<BluetoothAddress> = []
-        /// How good the keys are that the kernel has for certain.
+        /// The levels of the keys that the kernel certainly has.
         var levels: [BluetoothAddress: LinkSecurity.Level] = [:]
         /// The peers for which the kernel has keys that differ from this program's and were left there.
         var contested: Set<BluetoothAddress> = []
-        /// Says to others that the list is this program's.
+        /// Tells other programs that the list belongs to this one.
         var claim: KeyClaim?
         var observation: RadioActivity?
     }
@@ -86,7 +86,7 @@ final class KernelKeys: Sendable {
         state.withLock { $0.bonded.contains(peer) || $0.peers?.contains(peer) == true }
     }
 
-    /// How good the key of a peer is that the kernel has for certain; `nil` where another program may have put one in its place.
+    /// The level of the key that the kernel certainly has for a peer; `nil` if another program may have replaced it.
     func level(of peer: BluetoothAddress) -> LinkSecurity.Level? { state.withLock { $0.levels[peer] } }
 
     private func note(_ bonds: [Bond], areThere: Bool) {
@@ -110,21 +110,21 @@ final class KernelKeys: Sendable {
         claim?.remove(peer)
     }
 
-    /// What the kernel may be given, by what is known of who else has given it keys.
+    /// What may be loaded into the kernel, depending on what is known about other programs' keys.
     enum Plan: Hashable {
         /// Nothing: it has all of them.
         case nothing
         /// This list.
         case load(KernelKeyList)
-        /// Nothing, since the list may be somebody else's.
+        /// Nothing, since the list may belong to another program.
         case refuse(KeyObstacle)
     }
 
     /// - Parameters:
-    ///   - current: What the kernel has; `nil` where this program may not see it.
-    ///   - areLoaded: Whether this program has loaded the bonds already, or has seen the kernel make them.
-    ///   - claimed: All bonds that this program has loaded or is about to, once the list is claimed; `nil` where
-    ///     another program has claimed it.
+    ///   - current: what the kernel has; `nil` if this program may not read it.
+    ///   - areLoaded: whether this program has already loaded the bonds, or has seen the kernel make them.
+    ///   - claimed: all bonds that this program has loaded or is about to, once the list is claimed; `nil` if another
+    ///     program has claimed it.
     static func plan(
         for bonds: [Bond],
         current: KernelKeyList?,
@@ -135,7 +135,7 @@ final class KernelKeys: Sendable {
         let all = KernelKeyList(bonds)
         if let current {
             let own = all.without(current.contested(by: all))
-            // Also where there are none: only then does the kernel take a peer's identity in a pairing.
+            // Even if there are none: only then does the kernel accept a peer's identity in a pairing.
             if current.contains(own), areLoaded || !bonds.isEmpty { return .nothing }
             return .load(current.replacing(with: own))
         }
@@ -147,7 +147,7 @@ final class KernelKeys: Sendable {
         }
     }
 
-    /// Gives the kernel what it lacks; on the loop's thread. The closure is called there, or at once.
+    /// Gives the kernel what it lacks; on the loop's thread. The closure is called there, or immediately.
     func load(
         _ bonds: [Bond],
         on adapter: String,
@@ -162,7 +162,7 @@ final class KernelKeys: Sendable {
             state.authenticated.formUnion(bonds.filter(\.isAuthenticated).map(\.peer))
             return (state.peers, state.bonded)
         }
-        // What was loaded before bluetoothd came is not there any more.
+        // What was loaded before bluetoothd started is gone.
         let lasting = bluetoothd == .absent || current != nil ? loaded : nil
         let areLoaded = peers.isSubset(of: bonded.union(lasting ?? [])) && (lasting != nil || !peers.isEmpty)
         let contested = current.map { $0.contested(by: KernelKeyList(bonds)) } ?? []
@@ -204,7 +204,7 @@ final class KernelKeys: Sendable {
 }
 
 extension KernelKeyList {
-    /// These keys without those in whose place the bonds were put on purpose.
+    /// These keys without those that the bonds were made to replace.
     func withoutFormerKeys(of bonds: [Bond]) -> KernelKeyList {
         let former = Set(bonds.flatMap { bond in bond.formerKeys.map { ManagementLongTermKey($0, of: bond.peer) } })
         return KernelKeyList(longTerm: longTerm.filter { !former.contains($0) }, identity: identity)

@@ -2,10 +2,10 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Says to other programs that this one has given an adapter its list of keys, and holds what of it is this program's.
+/// Tells other programs that this one has given an adapter its list of keys, and holds this program's part of it.
 ///
-/// The kernel has one list for each adapter, and whoever loads one replaces the one before. The claim is a socket's
-/// name, which the kernel takes back when the program ends, however it does. Radios of one program share a claim.
+/// The kernel has one list for each adapter, and loading one replaces the previous one. The claim is a socket's name,
+/// which the kernel frees when the program ends, however it ends. Radios of one program share a claim.
 final class KeyClaim: Sendable {
     private let socket: FileDescriptor
     private let bonds = Mutex<[BluetoothAddress: Bond]>([:])
@@ -17,7 +17,7 @@ final class KeyClaim: Sendable {
         socket = try FileDescriptor.namedSocket("blestreams/keys/\(adapter)")
     }
 
-    /// The claim of this program; `nil` where another program has it.
+    /// The claim of this program; `nil` if another program has it.
     static func take(of adapter: String) -> KeyClaim? {
         places.withLock { places in
             if let claim = places[adapter]?.claim { return claim }
@@ -32,7 +32,7 @@ final class KeyClaim: Sendable {
         }
     }
 
-    /// Adds bonds, and answers all that this program has given the adapter.
+    /// Adds bonds, and returns all that this program has given the adapter.
     func add(_ new: [Bond]) -> [Bond] {
         bonds.withLock { bonds in
             for bond in new { bonds[bond.peer] = bond }

@@ -1,14 +1,14 @@
 internal import BLEProtocol
 
-/// Why the kernel was not given the keys of bonds: the list that this would replace may be somebody else's.
+/// Why the kernel was not given the keys of bonds: the list that this would replace may belong to another program.
 enum KeyObstacle: Error, Hashable, Sendable {
     /// bluetoothd runs, which sets the list at each of its starts.
     case bluetoothd
-    /// bluetoothd may run where this program can't see it.
+    /// bluetoothd may run out of this program's sight.
     case perhapsBluetoothd
     /// Another program of this library has set it.
     case anotherProgram
-    /// The kernel didn't take the list.
+    /// The kernel refused the list.
     case management(ManagementFailure)
 
     func error(of adapter: LinuxAdapter) -> BLEError {

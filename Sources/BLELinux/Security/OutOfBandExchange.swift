@@ -1,14 +1,15 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// Has the kernel make out-of-band data, or pair by a peer's.
+/// Makes the kernel generate out-of-band data, or use a peer's for a pairing.
 struct OutOfBandExchange: Sendable {
     let management: ManagementSocket
     let adapter: LinuxAdapter
 
     private static let operation = "make out-of-band data"
 
-    /// Makes some, on the loop's thread. Without LE Secure Connections the kernel makes none: they are on for it.
+    /// Makes data, on the loop's thread. Without LE Secure Connections the kernel makes none, so they are switched on
+    /// for it.
     func make(_ result: @escaping @Sendable (Result<OutOfBandData, BLEError>) -> Void) {
         management.submit(ManagementReadInformation()) { [self] answer in
             switch answer {

@@ -2,10 +2,10 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// One pairing with a peer that is connected, from the question whether the adapter may to the keys or the error.
+/// One pairing with a connected peer, from the check that the adapter may pair to the keys or the error.
 ///
-/// What the kernel asks meanwhile a ``PairingDialogue`` puts to the program. An adapter that claims to be able neither to
-/// show nor to take a number is asked all the same whether it agrees, and its silence taken for a no.
+/// A ``PairingDialogue`` passes the kernel's questions to the program. The kernel asks for consent even if the adapter
+/// claims neither input nor output, and treats silence as a refusal.
 final class Pairing: Sendable {
     typealias Outcome = Result<Bond?, BLEError>
 
@@ -13,9 +13,9 @@ final class Pairing: Sendable {
         var keys: GatheredKeys
         var isUnderWay = false
         var isOver = false
-        /// Why the link has ended, which the kernel tells before the pairing's end.
+        /// Why the link has ended, which the kernel reports before the pairing's end.
         var linkEnd: ManagementDisconnectReason?
-        /// Waits until bluetoothd has had its look.
+        /// Waits until bluetoothd has inspected the bond.
         var look: RadioActivity?
     }
 
@@ -55,9 +55,9 @@ final class Pairing: Sendable {
         }
     }
 
-    /// Ends the pairing; the kernel is told before this returns, and forgets the keys that were made.
+    /// Ends the pairing; the kernel is told before this returns, and removes the keys that were made.
     ///
-    /// It may have made them already where nothing was heard of them yet: what it tells before it answers is still heard.
+    /// It may already have made keys that it has not reported yet: its reports before the answer are still processed.
     func cancel() {
         sink.close()
         let (isFirst, isUnderWay) = end()
@@ -74,7 +74,7 @@ final class Pairing: Sendable {
         }
         guard mayBegin else { return }
         guard let data = interview.outOfBand else { return pairDevice() }
-        // The kernel finds it when the pairing begins, by the address of the link.
+        // The kernel finds the data when the pairing begins, by the address of the link.
         management.submit(ManagementAddRemoteOutOfBandData(ManagementAddress(peer), data: data)) { [self] answer in
             if case .failure(let failure) = answer { return fail(failure) }
             pairDevice()
@@ -98,8 +98,8 @@ final class Pairing: Sendable {
         }
     }
 
-    /// Has the link stay up until bluetoothd has tried to have a look at the new bond's services, which it can't while
-    /// the link is up. Otherwise it would connect by itself, and keep the peer to itself from then on.
+    /// Keeps the link up until bluetoothd has tried to inspect the new bond's services, which it can't while the link
+    /// is up. Otherwise it would connect by itself, and occupy the peer from then on.
     private func outlastBluetoothd(_ outcome: Outcome) {
         guard engagement.dialogue.isBesideBluetoothd else { return finish(outcome) }
         let look = surroundings.timeline.schedule(after: Self.bluetoothdLooks) { [loop = surroundings.loop] in
@@ -112,11 +112,11 @@ final class Pairing: Sendable {
         if isOver { look.cancel() }
     }
 
-    /// bluetoothd looks two seconds after the bond was made, by a timer of whole seconds.
-    /// Source: BlueZ, `src/device.c`, `DISCOVERY_TIMER`.
+    /// bluetoothd inspects a bond two seconds after it was made, with a timer of whole seconds. Source: BlueZ,
+    /// `src/device.c`, `DISCOVERY_TIMER`.
     private static let bluetoothdLooks = Duration.milliseconds(3500)
 
-    /// What was learned of the peer's keys; they come before the answer to the command.
+    /// The bond from the peer's keys, which come before the answer to the command.
     private var bond: Bond? {
         let keys = state.withLock { $0.keys }
         guard let adapter = surroundings.facts()?.address, let bond = keys.bond(of: adapter) else { return nil }
@@ -136,7 +136,7 @@ final class Pairing: Sendable {
 
     private func fail(_ failure: ManagementFailure) {
         let linkEnd = state.withLock { $0.linkEnd }
-        // Nobody was asked: it is the data that didn't fit.
+        // No question was asked: the data didn't match.
         let isWrong = interview.outOfBand != nil && failure.status == .authenticationFailed
         let explained: BLEError? =
             isWrong
@@ -152,7 +152,7 @@ final class Pairing: Sendable {
         sink.finish(outcome)
     }
 
-    /// Whether it ends by this, and whether the kernel was pairing.
+    /// Ends it. Returns whether this was the first end, and whether the kernel was pairing.
     private func end() -> (isFirst: Bool, isUnderWay: Bool) {
         let (isFirst, isUnderWay, look) = state.withLock { state in
             defer { (state.isOver, state.look) = (true, nil) }
@@ -162,7 +162,7 @@ final class Pairing: Sendable {
         return (isFirst, isUnderWay)
     }
 
-    /// Nobody will keep them: what the adapter had of them would be a bond that no program knows of.
+    /// Removes the keys: otherwise the adapter would have a bond that no program knows.
     private func forgetKeys() {
         let keys = state.withLock { $0.keys }
         let identity = keys.isEmpty ? nil : keys.identity

@@ -2,27 +2,26 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Makes this program bluetoothd's agent for as long as it pairs, or can be paired with, so that bluetoothd has
-/// somebody to ask.
+/// Makes this program bluetoothd's agent as long as it pairs, or can be paired with, so that bluetoothd can ask it.
 ///
-/// bluetoothd is asked by the kernel as we are, whenever anybody pairs; without an agent it says no, and that counts.
-/// It asks the default agent, since the pairing isn't its own. Agents of others have their place back when this one
-/// ends. What it asks is answered later, when the program has: ``answer(_:about:)``.
+/// The kernel asks bluetoothd, as it asks us, whenever any device pairs; without an agent bluetoothd refuses, and that
+/// counts. It asks the default agent, since the pairing isn't its own. Other programs' agents get their place back when
+/// this one ends. Its questions are answered later, when the program has answered: ``answer(_:about:)``.
 final class PairingAgent: Sendable {
-    /// What became of the wish to be asked.
+    /// The outcome of the registration.
     enum Outcome: Hashable, Sendable {
         /// There is no bluetoothd on the bus.
         case notNeeded
         /// bluetoothd asks this program from now on.
         case ready
-        /// bluetoothd can't be told, or doesn't want to be.
+        /// bluetoothd could not be reached, or refused.
         case failed(BusFailure)
     }
 
     private struct State {
         var bus: BusConnection?
         var questions: AgentQuestions?
-        /// What bluetoothd has asked, and waits for, by the octets of the peers' addresses.
+        /// The questions of bluetoothd that await an answer, by the octets of the peers' addresses.
         var waiting: [UInt64: BusMessage] = [:]
         var isOver = false
     }
@@ -36,7 +35,7 @@ final class PairingAgent: Sendable {
     private let capability: PairingCapability
     private let loop: EventLoop
     private let timeline: any Timeline
-    /// Told on the loop's thread what a question of bluetoothd meant.
+    /// Called on the loop's thread with the meaning of a question of bluetoothd.
     private let asked: @Sendable (AgentQuestions.Meaning) -> Void
     private let state = Mutex(State())
 
@@ -56,7 +55,7 @@ final class PairingAgent: Sendable {
         self.asked = asked
     }
 
-    /// Registers with bluetoothd; the closure is called once, on the loop's thread, unless the agent is ended before.
+    /// Registers with bluetoothd; the closure is called once, on the loop's thread, unless the agent is ended first.
     func begin(over bus: SystemBus, _ result: @escaping @Sendable (Outcome) -> Void) {
         BusConnection.open(
             bus,
@@ -74,7 +73,7 @@ final class PairingAgent: Sendable {
         )
     }
 
-    /// Answers what bluetoothd has asked, on the loop's thread.
+    /// Answers a question of bluetoothd, on the loop's thread.
     func answer(_ answer: PairingQuestion.Answer, about peer: BluetoothAddress) {
         self.answer(answer, aboutOctets: peer.rawValue)
     }
@@ -85,9 +84,9 @@ final class PairingAgent: Sendable {
         bus.send(AgentQuestions.reply(to: question, answer))
     }
 
-    /// Withdraws the agent: bluetoothd gives those before it their place back.
+    /// Withdraws the agent: bluetoothd restores earlier agents.
     ///
-    /// - Parameter device: has bluetoothd forget this one before.
+    /// - Parameter device: the device that bluetoothd must forget first.
     func end(forgetting device: BluetoothAddress? = nil) {
         let (bus, wasKnown) = state.withLock { state in
             defer {
@@ -104,7 +103,7 @@ final class PairingAgent: Sendable {
         }
     }
 
-    /// Asks the bus who bluetoothd is: a name that has no owner needs no agent.
+    /// Asks the bus for bluetoothd's unique name: if its name has no owner, no agent is needed.
     private func greet(_ bus: BusConnection, _ result: @escaping @Sendable (Outcome) -> Void) {
         let isOver = state.withLock { state in
             if !state.isOver { state.bus = bus }

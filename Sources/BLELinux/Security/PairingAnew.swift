@@ -2,23 +2,24 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// A pairing for better keys with a peer that is connected and encrypted already.
+/// A pairing for better keys with a peer whose link is already encrypted.
 ///
-/// The command that pairs refuses where there are keys (Already Paired), and forgetting them first would leave nothing where the
-/// pairing fails. So the level is demanded of the connection, which has the kernel pair; its old keys stay until there are new
-/// ones. It claims of this device what the adapter was set to when the link was made: ``LinuxRadio/expectPairing(with:as:)``.
-/// Beside bluetoothd that is what bluetoothd's agent can do, by itself nothing: then nobody is asked, and the level not reached.
-/// Source: kernel, `net/bluetooth/smp.c`, `smp_conn_security`.
+/// The Pair Device command fails if there are keys (Already Paired), and removing them first would leave none if the
+/// pairing fails. So the level is requested for the connection, which makes the kernel pair; the old keys stay until
+/// there are new ones. The kernel claims the capability that the adapter was set to when the link was made:
+/// ``LinuxRadio/expectPairing(with:as:)``. If bluetoothd runs, that is the capability of its agent, or none without an
+/// agent: then nothing is asked, and the level is not reached. Source: kernel, `net/bluetooth/smp.c`,
+/// `smp_conn_security`.
 final class PairingAnew: Sendable {
     typealias Outcome = Result<Bond?, BLEError>
 
     private struct State {
         var keys: GatheredKeys
         var isUnderWay = false
-        /// Nobody waits for a failure any more; keys still have to be kept.
+        /// Nobody waits for a failure any more; keys must still be kept.
         var isCancelled = false
         var isOver = false
-        /// Waits for a second key, where there may be one.
+        /// Waits for a second key, if there may be one.
         var patience: RadioActivity?
     }
 
@@ -35,7 +36,7 @@ final class PairingAnew: Sendable {
 
     /// - Parameters:
     ///   - failure: the error for a command that the kernel has refused.
-    ///   - demand: demands the level of the connection.
+    ///   - demand: requests the level for the connection.
     init(
         with peer: BluetoothAddress,
         in surroundings: PairingSurroundings,
@@ -62,8 +63,8 @@ final class PairingAnew: Sendable {
         }
     }
 
-    /// Ends the pairing, unless there are keys already, or come before the kernel has heard of it: their result still comes.
-    /// Where nobody is asked anything that could be refused, the kernel ends a pairing only with the link.
+    /// Ends the pairing, unless there are keys already, or they come before the kernel learns of the end: their result
+    /// is still delivered. If there is no question to refuse, the kernel ends a pairing only with the link.
     func cancel() {
         let (isUnderWay, hasKeys) = state.withLock { state in
             state.isCancelled = true
@@ -125,7 +126,7 @@ final class PairingAnew: Sendable {
     private func failed(_ status: ManagementStatus) {
         let (isUnderWay, hasKeys) = state.withLock { ($0.isUnderWay, !$0.keys.isEmpty) }
         guard isUnderWay else { return }
-        // The first key of two, and no other will come.
+        // The first key of two; the second will not come.
         if hasKeys { return finishWithKeys() }
         let dialogue = engagement.dialogue
         let isBluetoothds = status == .authenticationFailed && dialogue.isBesideBluetoothd && dialogue.wasNobodyAsked
@@ -135,7 +136,7 @@ final class PairingAnew: Sendable {
         finish(.failure(explained ?? failure(.status(status, ManagementPairDevice.opcode))))
     }
 
-    /// Tells the outcome; of one that was cancelled only keys.
+    /// Reports the outcome; after a cancellation, only keys.
     private func finish(_ outcome: Outcome) {
         let (isFirst, isCancelled, patience) = state.withLock { state in
             defer { (state.isOver, state.patience) = (true, nil) }

@@ -1,17 +1,17 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// Sees to it that what the kernel asks in a pairing gets one answer, and no second one.
+/// Ensures that each question of the kernel in a pairing gets exactly one answer.
 ///
-/// The kernel asks every program on the management socket. A no that follows a yes ends the pairing, and so does a
-/// second yes, which sends the peer a DHKey check twice. So where bluetoothd asks us, as its agent, it is bluetoothd
-/// that answers the kernel; where it doesn't, we do.
+/// The kernel asks every program on the management socket. A refusal after an acceptance ends the pairing, and so does
+/// a second acceptance, which sends the peer a DHKey check twice. So if bluetoothd asks us, as its agent, bluetoothd
+/// answers the kernel; if it doesn't, we do.
 struct PairingConsent: Hashable, Sendable {
     /// What to do now.
     enum Step: Hashable, Sendable {
-        /// Put a question to the program.
+        /// Ask the program.
         case ask(PairingQuestion)
-        /// Wait until bluetoothd has asked, but not for ever: ``patienceEnded()``.
+        /// Wait for bluetoothd's question, for a limited time: ``patienceEnded()``.
         case wait
         /// Answer the kernel.
         case tellKernel(PairingQuestion.Answer)
@@ -21,7 +21,7 @@ struct PairingConsent: Hashable, Sendable {
         case giveUp
     }
 
-    /// What is said where the only question is whether the pairing is wanted: whoever pairs has said so.
+    /// The answer if the only question is whether to pair: a program that pairs has consented.
     var consent = PairingQuestion.Answer.accept
     /// Whether bluetoothd asks this program before it answers.
     private(set) var hasAgent = false
@@ -31,32 +31,32 @@ struct PairingConsent: Hashable, Sendable {
     private(set) var hasAnswered = false
     /// Whether bluetoothd has asked.
     private(set) var hasAgentAsked = false
-    /// What the program was asked; `nil` where the kernel only wanted to know whether to pair.
+    /// The question to the program; `nil` if the kernel only asked whether to pair.
     private(set) var question: PairingQuestion?
-    /// What was answered, or will be.
+    /// The answer that was given, or will be.
     private(set) var answer: PairingQuestion.Answer?
     private var isAgentWaiting = false
     private var isPatienceOver = false
     private var wasAgentTold = false
 
-    /// Whether bluetoothd has asked, and been told yes.
+    /// Whether bluetoothd has asked, and got an acceptance.
     var hasAgentAgreed: Bool {
         if case .refuse = answer { false } else { wasAgentTold }
     }
 
-    /// bluetoothd has taken this program for its agent.
+    /// bluetoothd has accepted this program as its agent.
     mutating func agentBegan() { hasAgent = true }
 
-    /// bluetoothd asks no more, or has no use for an answer any more.
+    /// bluetoothd asks no more, or no longer needs an answer.
     mutating func agentEnded() -> [Step] {
         hasAgent = false
         isAgentWaiting = false
         return due()
     }
 
-    /// bluetoothd asks. Where the kernel has its answer already, bluetoothd gets none: it would pass it on.
+    /// bluetoothd asks. If the kernel already has its answer, bluetoothd gets none: it would pass it on.
     ///
-    /// - Parameter isConsent: Whether it asks only if the pairing is wanted.
+    /// - Parameter isConsent: whether it only asks whether to pair.
     mutating func agentAsked(isConsent: Bool) -> [Step] {
         guard !hasAnswered, !wasAgentTold else { return [] }
         hasAgentAsked = true
@@ -67,7 +67,7 @@ struct PairingConsent: Hashable, Sendable {
 
     /// The kernel asks.
     ///
-    /// - Parameter question: `nil` where it asks only if the pairing is wanted: ``consent``.
+    /// - Parameter question: `nil` if it only asks whether to pair: ``consent``.
     mutating func kernelAsked(_ question: PairingQuestion? = nil) -> [Step] {
         guard !wasAsked else { return [] }
         wasAsked = true
@@ -77,13 +77,13 @@ struct PairingConsent: Hashable, Sendable {
         return hasAgent && !hasAgentAsked ? steps + [.wait] : steps
     }
 
-    /// The kernel has something shown.
+    /// The kernel requests that a passkey is shown.
     mutating func kernelShows(_ passkey: PairingQuestion) -> [Step] {
         question = passkey
         return [.ask(passkey)]
     }
 
-    /// The program has answered; what it says later doesn't count.
+    /// The program has answered; later answers don't count.
     mutating func answered(_ answer: PairingQuestion.Answer) -> [Step] {
         guard let question, self.answer == nil else { return [] }
         if case .display = question {
@@ -95,7 +95,7 @@ struct PairingConsent: Hashable, Sendable {
         return due()
     }
 
-    /// bluetoothd has had its time: it may have no part in this adapter.
+    /// bluetoothd's time is over: it may not manage this adapter.
     mutating func patienceEnded() -> [Step] {
         isPatienceOver = true
         return due()

@@ -2,26 +2,25 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Puts what the kernel asks in one pairing to the program, and carries the answer, once, to whoever waits for it: the
-/// kernel, or bluetoothd.
+/// Passes the kernel's questions in one pairing to the program, and the answer, once, to the kernel or to bluetoothd.
 ///
-/// Where bluetoothd runs the kernel asks it too: ``PairingAgent`` and ``PairingConsent`` see to it that the two say the
-/// same, once.
+/// If bluetoothd runs, the kernel asks it too: ``PairingAgent`` and ``PairingConsent`` ensure that both give the same
+/// answer, once.
 final class PairingDialogue: Sendable {
     private struct State {
         var consent = PairingConsent()
         var agent: PairingAgent?
-        /// What became of the agent.
+        /// The outcome of the agent's registration.
         var agentOutcome = PairingAgent.Outcome.notNeeded
-        /// Answers the kernel where bluetoothd doesn't.
+        /// The timer after which this program answers the kernel because bluetoothd doesn't.
         var patience: RadioActivity?
         var isOver = false
     }
 
-    /// Who has begun the pairing.
+    /// Which side has begun the pairing.
     enum Role: Hashable, Sendable {
         case initiator
-        /// The peer has: with what is said where it only wants to know whether to pair.
+        /// The peer has; with the answer if the kernel only asks whether to pair.
         case responder(consent: PairingQuestion.Answer)
     }
 
@@ -36,14 +35,14 @@ final class PairingDialogue: Sendable {
     private let state: Mutex<State>
     private let bluetoothd: Bluetoothd.Presence
 
-    /// How long bluetoothd may take to ask its agent, once the kernel has asked. The Security Manager waits for 30 s.
+    /// How long bluetoothd may take to ask its agent after the kernel has asked. The Security Manager waits for 30 s.
     static let patience = Duration.seconds(3)
 
     /// - Parameters:
-    ///   - role: Who has begun it.
-    ///   - adapter: The system's name for the adapter: `hci0`.
-    ///   - bus: Where bluetoothd is met.
-    ///   - bluetoothd: Whether it runs, as far as the list of processes tells.
+    ///   - role: which side has begun it.
+    ///   - adapter: the system's name for the adapter: `hci0`.
+    ///   - bus: the bus on which bluetoothd is reached.
+    ///   - bluetoothd: whether it runs, as far as the list of processes shows.
     init(
         with peer: BluetoothAddress,
         as role: Role = .initiator,
@@ -69,17 +68,17 @@ final class PairingDialogue: Sendable {
         self.timeline = timeline
     }
 
-    /// Whether bluetoothd may have a look at a new bond's services.
+    /// Whether bluetoothd may inspect a new bond's services.
     var isBesideBluetoothd: Bool { bluetoothd == .here || state.withLock { $0.agentOutcome == .ready } }
 
-    /// Whether somebody was to be asked something here, and the kernel has asked nothing, and shown nothing.
+    /// Whether the capability allowed questions here, but the kernel has asked nothing and shown nothing.
     var wasNobodyAsked: Bool {
         interview.capability != .noInputNoOutput
             && state.withLock { !$0.consent.wasAsked && $0.consent.question == nil }
     }
 
-    /// Has bluetoothd ask this program, where it runs; calls back in any case, on the loop's thread: on some kernels
-    /// nobody is asked.
+    /// Makes bluetoothd ask this program, if it runs. Calls back in any case, on the loop's thread: some kernels ask
+    /// nothing.
     func begin(_ ready: @escaping @Sendable () -> Void) {
         guard bus.isThere else {
             let outcome: PairingAgent.Outcome =
@@ -110,8 +109,8 @@ final class PairingDialogue: Sendable {
         }
     }
 
-    /// Has an agent that is there already carry the answers to bluetoothd; whoever has it hands on what bluetoothd
-    /// asks. It is not ended with the dialogue.
+    /// Uses an existing agent to answer bluetoothd; the agent's owner passes on bluetoothd's questions. The agent does
+    /// not end with the dialogue.
     func begin(with agent: PairingAgent?, outcome: PairingAgent.Outcome) {
         state.withLock { state in
             (state.agent, state.agentOutcome) = (agent, outcome)
@@ -119,7 +118,7 @@ final class PairingDialogue: Sendable {
         }
     }
 
-    /// The kernel has said something, on the loop's thread.
+    /// Takes an event of the kernel, on the loop's thread.
     func received(_ event: ManagementEvent) {
         switch event {
         case .userConfirmationRequest(let request) where request.address.lowEnergy == peer:
@@ -133,7 +132,7 @@ final class PairingDialogue: Sendable {
         }
     }
 
-    /// Withdraws what it has asked; no answer counts any more.
+    /// Withdraws its questions; no answer counts any more.
     func withdraw() {
         let patience = state.withLock { state in
             defer { (state.isOver, state.patience) = (true, nil) }
@@ -142,9 +141,9 @@ final class PairingDialogue: Sendable {
         patience?.cancel()
     }
 
-    /// Withdraws what it has asked, and the agent with it.
+    /// Withdraws its questions and the agent.
     ///
-    /// - Parameter device: has bluetoothd forget this one.
+    /// - Parameter device: the device that bluetoothd must forget.
     func end(forgetting device: BluetoothAddress? = nil) {
         withdraw()
         let agent = state.withLock { state in
@@ -154,16 +153,16 @@ final class PairingDialogue: Sendable {
         if role == .initiator { agent?.end(forgetting: device) }
     }
 
-    /// Answers no, where the kernel waits for an answer; whether it does.
+    /// Refuses if the kernel waits for an answer. Returns whether it does.
     func refuse() -> Bool {
         let isAwaited = state.withLock { $0.consent.wasAsked && !$0.consent.hasAnswered && !$0.consent.hasAgentAgreed }
         if isAwaited { tellKernel(.refuse(.refused)) }
         return isAwaited
     }
 
-    /// The error for a pairing that the kernel says has failed; `nil` where nothing here explains it.
+    /// The error for a pairing that failed according to the kernel; `nil` if nothing here explains it.
     ///
-    /// - Parameter status: What the kernel says.
+    /// - Parameter status: the kernel's status.
     func failure(_ status: ManagementStatus?) -> BLEError? {
         let (consent, agent) = state.withLock { ($0.consent, $0.agentOutcome) }
         if case .refuse(let reason) = consent.answer {
@@ -192,7 +191,7 @@ extension PairingDialogue {
         }
     }
 
-    /// Does what follows from what has happened.
+    /// Carries out the steps that follow from an event.
     private func take(_ next: (inout PairingConsent) -> [PairingConsent.Step]) {
         let steps = state.withLock { $0.isOver ? [] : next(&$0.consent) }
         for step in steps { carryOut(step) }
@@ -215,12 +214,12 @@ extension PairingDialogue {
         }
     }
 
-    /// The kernel ends a pairing that it has begun itself; another one only with the link.
+    /// The kernel can cancel a pairing that it has begun itself; another one ends only with the link.
     private func giveUp() {
         switch role {
         case .initiator:
             management.submit(ManagementCancelPairDevice(ManagementAddress(peer))) { [management, peer] answer in
-                // Of a pairing for better keys it knows no command.
+                // The kernel has no command for a pairing for better keys.
                 guard answer.failure?.status == .invalidParameters else { return }
                 management.submit(ManagementDisconnect(ManagementAddress(peer))) { _ in }
             }

@@ -2,8 +2,8 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// What a pairing that this machine has begun holds on to while it lasts: the kernel's events, the adapter's settings, and
-/// the dialogue with the program and bluetoothd.
+/// The resources that a pairing begun by this machine holds while it lasts: the kernel's events, the adapter's
+/// settings, and the dialogue with the program and bluetoothd.
 final class PairingEngagement: Sendable {
     private struct State {
         var observation: RadioActivity?
@@ -32,9 +32,9 @@ final class PairingEngagement: Sendable {
     /// Starts, on the loop's thread.
     ///
     /// - Parameters:
-    ///   - received: hears each of the kernel's events until the end, also after it was withdrawn.
-    ///   - ready: is called when the adapter is set and bluetoothd told, or with what the kernel has refused; not once it
-    ///     was withdrawn.
+    ///   - received: called with each of the kernel's events until the end, even after a withdrawal.
+    ///   - ready: called when the adapter is set and bluetoothd told, or with the kernel's refusal; not after a
+    ///     withdrawal.
     func begin(
         received: @escaping @Sendable (ManagementEvent) -> Void,
         ready: @escaping @Sendable (ManagementFailure?) -> Void
@@ -64,7 +64,7 @@ final class PairingEngagement: Sendable {
 
     private var isWithdrawn: Bool { state.withLock { $0.isWithdrawn } }
 
-    /// Asks nobody any more, and gives the settings back; the events still come.
+    /// Asks no more questions, and restores the settings; the events still come.
     func withdraw() {
         let holdsSettings = state.withLock { state in
             defer { (state.holdsSettings, state.isWithdrawn) = (false, true) }
@@ -74,9 +74,9 @@ final class PairingEngagement: Sendable {
         if holdsSettings { surroundings.settings.release() }
     }
 
-    /// Gives everything up.
+    /// Releases everything.
     ///
-    /// - Parameter device: has bluetoothd forget this one.
+    /// - Parameter device: the device that bluetoothd must forget.
     func end(forgetting device: BluetoothAddress? = nil) {
         withdraw()
         let observation = state.withLock { state in

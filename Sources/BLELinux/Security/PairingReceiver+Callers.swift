@@ -2,9 +2,9 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-// What happens with the centrals; all of it on the loop's thread.
+// The handling of the centrals; all of it on the loop's thread.
 extension PairingReceiver {
-    /// How long the second key of a legacy pairing may take after the first: the kernel tells both at once.
+    /// How long the second key of a legacy pairing may take after the first: the kernel reports both at once.
     static let patience = Duration.milliseconds(200)
 
     func received(_ event: ManagementEvent) {
@@ -23,7 +23,7 @@ extension PairingReceiver {
         }
     }
 
-    /// The address of the link of a central that is connected, by any of its addresses.
+    /// The link address of a connected central, from any of its addresses.
     private func caller(_ address: BluetoothAddress?) -> BluetoothAddress? {
         guard let address else { return nil }
         return state.withLock { $0.callers.first { $0.value.keys.isOwn(address) }?.key }
@@ -34,15 +34,15 @@ extension PairingReceiver {
         dialogue(with: central, as: address)?.received(event)
     }
 
-    /// The dialogue with a central, made where there is none yet.
+    /// The dialogue with a central, made if there is none yet.
     ///
-    /// - Parameter address: what the kernel calls it: its identity from a moment on after it has told that.
+    /// - Parameter address: the kernel's address for it: its identity, from shortly after it has sent that.
     private func dialogue(with central: BluetoothAddress, as address: BluetoothAddress) -> PairingDialogue? {
         let (known, agent, outcome) = state.withLock { state in
             (state.callers[central]?.dialogue, state.agent, state.agentOutcome)
         }
         if let known { return known }
-        // Just Works may be by anybody who claims the address.
+        // Any device that claims the address can pair with Just Works.
         let isWeaker = surroundings.keys.isAuthenticated(address)
         let interview = reception.interview?(central)
         let consent: PairingQuestion.Answer =
@@ -66,7 +66,7 @@ extension PairingReceiver {
         return isOver ? nil : dialogue
     }
 
-    /// bluetoothd asks its agent, or takes back what it has asked.
+    /// bluetoothd asks its agent, or withdraws a question.
     func bluetoothdAsked(_ meaning: AgentQuestions.Meaning) {
         switch meaning {
         case .asked(let octets, _):
@@ -96,7 +96,7 @@ extension PairingReceiver {
                 let hasKey = keys.take(event)
                 guard keys != caller.keys || hasKey else { continue }
                 state.callers[central]?.keys = keys
-                // A key for this link alone is the only one.
+                // A key for this link only is always the only one.
                 return (hasKey ? central : nil, keys.isWhole || keys.isEmpty)
             }
             return (nil, false)
@@ -114,7 +114,7 @@ extension PairingReceiver {
         guard let keys, end(central) else { return }
         let bond = surroundings.facts().flatMap { keys.bond(of: $0.address) }
         guard reception.interview != nil else {
-            // Some kernels ask nobody about Just Works.
+            // Some kernels don't ask about Just Works.
             let address = ManagementAddress(keys.identity)
             surroundings.keys.remove(keys.identity)
             surroundings.management.submit(ManagementUnpairDevice(address, disconnects: true)) { _ in }
@@ -127,7 +127,7 @@ extension PairingReceiver {
     private func failed(_ central: BluetoothAddress, _ status: ManagementStatus) {
         let dialogue = state.withLock { $0.callers[central]?.dialogue }
         guard end(central) else { return }
-        // The kernel refuses by itself where nobody has made the adapter bondable.
+        // The kernel refuses by itself if the adapter is not bondable.
         let other: PairingFailure = reception.interview == nil ? .refused : .refusedByCentral
         sink.send(.failed(central, dialogue?.failure(status) ?? .pairingFailed(by: central, other)))
     }
@@ -144,7 +144,7 @@ extension PairingReceiver {
         state.withLock { $0.callers[central] = nil }
     }
 
-    /// Ends what is under way with a central; whether that is still there.
+    /// Ends the pairing with a central. Returns whether the central is still connected.
     private func end(_ central: BluetoothAddress) -> Bool {
         let pairing = state.withLock { $0.callers[central]?.takePairing() }
         pairing?.dialogue?.end()

@@ -2,22 +2,23 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Answers what the kernel asks in the pairings that centrals begin, and tells what becomes of them.
+/// Answers the kernel's questions in the pairings that centrals begin, and reports the outcomes.
 ///
-/// The kernel asks every program on the management socket, about every pairing on the adapter. So only what concerns a
-/// central that has connected to this adapter is answered: the rest is for whoever pairs as the initiator.
+/// The kernel asks every program on the management socket, about every pairing on the adapter. So only questions about
+/// a central that has connected to this adapter are answered: the others are for the pairings that this machine has
+/// begun.
 final class PairingReceiver: Sendable {
     typealias Events = @Sendable (PairingReceptionEvent) -> Void
 
-    /// A central that is connected, and the pairing with it that is under way.
+    /// A connected central, and the current pairing with it.
     struct Caller: Sendable {
         var keys: GatheredKeys
-        /// Puts the kernel's questions to the program.
+        /// Passes the kernel's questions to the program.
         var dialogue: PairingDialogue?
         /// Waits for the second key of a legacy pairing.
         var patience: RadioActivity?
 
-        /// Forgets the pairing that has ended.
+        /// Removes and returns the pairing that has ended.
         mutating func takePairing() -> (dialogue: PairingDialogue?, patience: RadioActivity?) {
             defer {
                 keys.startAgain()
@@ -30,19 +31,19 @@ final class PairingReceiver: Sendable {
 
     struct State {
         var observation: RadioActivity?
-        /// By the addresses of their links.
+        /// The connected centrals, by the addresses of their links.
         var callers: [BluetoothAddress: Caller] = [:]
         var agent: PairingAgent?
-        /// What became of the agent.
+        /// The outcome of the agent's registration.
         var agentOutcome = PairingAgent.Outcome.notNeeded
         /// Whether the adapter's settings are held.
         var holdsSettings = false
         var hasSetCapability = false
-        /// Of the capability, which the kernel keeps.
+        /// The note of the capability, which the kernel keeps.
         var note: LeftoverNote?
-        /// Whether it is under way to tell bluetoothd and the kernel.
+        /// Whether bluetoothd and the kernel are being set up.
         var isGettingReady = true
-        /// Whether a bluetoothd has come meanwhile, which must be told too.
+        /// Whether a bluetoothd has started meanwhile, which must be set up too.
         var mustGetReadyAgain = false
         var isOver = false
     }
@@ -88,7 +89,7 @@ final class PairingReceiver: Sendable {
         getReady()
     }
 
-    /// A bluetoothd has started, which knows nothing of this agent.
+    /// A bluetoothd has started, which doesn't know this agent.
     func bluetoothdCame() {
         let mayBegin = state.withLock { state in
             if state.isGettingReady { state.mustGetReadyAgain = true }
@@ -109,7 +110,7 @@ final class PairingReceiver: Sendable {
 
     private func getReady() {
         becomeAgent { [self] in
-            // Who refuses leaves the adapter as it is.
+            // A reception that refuses leaves the adapter as it is.
             guard reception.interview != nil else { return setCapability() }
             let answered: PairingSettings.Answer = { [self] failure in
                 if let failure { fail(failure) } else { setCapability() }
@@ -126,13 +127,13 @@ final class PairingReceiver: Sendable {
         }
     }
 
-    /// Ends it; nobody is told any more. The kernel is told before this returns.
+    /// Ends it without further events. The kernel is told before this returns.
     func cancel() {
         sink.close()
         end()
     }
 
-    /// Has bluetoothd ask this program, where it runs. One that refuses has nothing to be asked.
+    /// Makes bluetoothd ask this program, if it runs. A reception that refuses needs no questions.
     private func becomeAgent(_ next: @escaping @Sendable () -> Void) {
         guard reception.interview != nil else { return next() }
         guard surroundings.bus.isThere else {
@@ -161,7 +162,7 @@ final class PairingReceiver: Sendable {
         }
     }
 
-    /// The kernel takes note of it when a link is made.
+    /// The kernel applies the capability when a link is made.
     private func setCapability() {
         let mayBegin = state.withLock { state in
             if !state.isOver { state.hasSetCapability = true }
@@ -182,7 +183,7 @@ final class PairingReceiver: Sendable {
         }
     }
 
-    /// For the case that this program is killed.
+    /// Notes the capability in case this program is killed.
     private func noteCapability() {
         guard reception.capability != .noInputNoOutput, state.withLock({ $0.note }) == nil,
             let facts = surroundings.facts()
@@ -191,7 +192,7 @@ final class PairingReceiver: Sendable {
         state.withLock { $0.note = note }
     }
 
-    /// Gives the kernel what a central has told, or takes it away; the kernel finds it by the central's address.
+    /// Gives the kernel a central's out-of-band data, or removes it; the kernel finds it by the central's address.
     private func tellOutOfBandData(_ isOn: Bool, _ answered: @escaping @Sendable (ManagementFailure?) -> Void) {
         guard let data = reception.outOfBand, let central = data.address else { return answered(nil) }
         let address = ManagementAddress(central)
@@ -223,7 +224,8 @@ final class PairingReceiver: Sendable {
         }
         ended.agent?.end()
         watch.end()
-        // The kernel's own default. Where bluetoothd has been told of an agent it sets what the next one can do.
+        // The kernel's own default. If bluetoothd had this program as its agent, it sets the capability of the next
+        // agent.
         if ended.hasSetCapability, reception.capability != .noInputNoOutput, ended.agentOutcome != .ready {
             management.submit(ManagementSetIOCapability(.noInputNoOutput)) { _ in ended.note?.forget() }
         } else {

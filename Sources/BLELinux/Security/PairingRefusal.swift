@@ -1,13 +1,14 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// Says who has ended a pairing: the other device, or bluetoothd, which every pairing on this machine is put to.
+/// Determines who has ended a pairing: the other device, or bluetoothd, which is asked about every pairing on this
+/// machine.
 extension BLEError {
     /// - Parameters:
-    ///   - consent: Who was asked, and who has answered.
-    ///   - agent: What became of the wish that bluetoothd ask this program.
-    ///   - bluetoothd: Whether it runs, as far as the list of processes tells.
-    ///   - isBonded: Whether the kernel has keys of a bond with the peer, which bluetoothd gave it; `nil`: nobody can tell.
+    ///   - consent: who was asked, and who has answered.
+    ///   - agent: the outcome of the registration as bluetoothd's agent.
+    ///   - bluetoothd: whether it runs, as far as the list of processes shows.
+    ///   - isBonded: whether the kernel has a bond's keys for the peer, given by bluetoothd; `nil`: not known.
     static func pairingRefused(
         by peer: BluetoothAddress,
         as role: PairingDialogue.Role = .initiator,
@@ -20,14 +21,14 @@ extension BLEError {
             role == .initiator
             ? BLEError.pairingFailed(with: peer, consent.mismatch ?? .refusedByPeripheral)
             : BLEError.pairingFailed(by: peer, consent.mismatch ?? .refusedByCentral)
-        // Where the kernel has asked nobody, nobody on this machine has refused.
+        // If the kernel has not asked, nobody on this machine has refused.
         guard consent.wasAsked else { return other }
-        // A bus that nobody listens on may have left its socket behind.
+        // A bus that has ended may have left its socket behind.
         guard bluetoothd != .absent else { return other }
         switch agent {
         case .ready where consent.hasAgentAgreed || consent.question != nil: return other
-        // One that ends a pairing at once may have been quicker than bluetoothd was to ask; and without a bond of its own
-        // bluetoothd always asks.
+        // A peer that ends a pairing immediately may have been quicker than bluetoothd's question; and without its own
+        // bond, bluetoothd always asks.
         case .ready where role != .initiator && isBonded() == false: return other
         case .ready: return .refusedUnasked(peer, as: role)
         case .failed(let failure): return .refusedByBluetoothd(peer, because: failure)
@@ -36,7 +37,7 @@ extension BLEError {
         }
     }
 
-    /// The link ended before a pairing that was begun here did, and nobody here has refused.
+    /// The link ended before a pairing that was begun here, and nobody here has refused.
     static func pairingBroken(with peer: BluetoothAddress, _ end: ManagementDisconnectReason) -> BLEError {
         // The Security Manager drops the link when a step has taken too long.
         if end == .localHost { return .pairingFailed(with: peer, .timedOut) }
@@ -52,7 +53,7 @@ extension BLEError {
         return error
     }
 
-    /// bluetoothd says no where it has no agent to ask, and its no counts.
+    /// bluetoothd refuses if it has no agent to ask, and its refusal counts.
     private static func refusedByBluetoothd(_ peer: BluetoothAddress, because failure: BusFailure?) -> BLEError {
         let why = failure.map { "\($0)" } ?? "it is not on the system bus"
         var error = BLEError(
@@ -71,8 +72,8 @@ extension BLEError {
         return error
     }
 
-    /// A link that is encrypted is paired anew with what this machine could do for a person when the link was made; the adapter
-    /// is bluetoothd's to set.
+    /// A new pairing on an encrypted link uses the capability that the adapter had when the link was made, which
+    /// bluetoothd sets.
     static func capabilityIsBluetoothds(_ peer: BluetoothAddress) -> BLEError {
         var error = BLEError(
             .securityFailed,
@@ -87,7 +88,7 @@ extension BLEError {
         return error
     }
 
-    /// bluetoothd has a bond of its own with the peer, and takes no new pairing without one of its own commands.
+    /// bluetoothd has its own bond with the peer, and accepts no new pairing without one of its own commands.
     private static func refusedUnasked(_ peer: BluetoothAddress, as role: PairingDialogue.Role) -> BLEError {
         let other = role == .initiator ? "peripheral" : "central"
         var error = BLEError(
@@ -105,7 +106,7 @@ extension BLEError {
 }
 
 extension PairingConsent {
-    /// What is wrong where this machine has said nothing but yes. The kernel doesn't tell the peer's reason.
+    /// The failure if this machine has accepted everything. The kernel doesn't report the peer's reason.
     fileprivate var mismatch: PairingFailure? {
         switch (question, answer) {
         case (.passkey, .passkey), (.display, _): .wrongPasskey

@@ -2,30 +2,30 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// The settings of the adapter that pairings need: on for as long as somebody pairs, and afterwards as they were.
+/// The adapter's settings that pairings need: on as long as the program pairs, and afterwards as they were.
 ///
-/// There is one of it for all pairings of a radio, in either role. What another program switches off meanwhile (such as one
-/// that had switched it on for a pairing of its own) is switched on again, a few times. What was switched on is noted, so
-/// that the next program switches it off where this one is killed.
+/// All pairings of a radio, in either role, share one instance. A setting that another program switches off meanwhile
+/// (such as one that had switched it on for its own pairing) is switched on again, a few times. What was switched on is
+/// noted, so that the next program switches it off if this one is killed.
 final class PairingSettings: Sendable {
     typealias Answer = @Sendable (ManagementFailure?) -> Void
 
     private struct State {
         var holders = 0
-        /// What this adapter can do of what pairings need.
+        /// The needed settings that this adapter supports.
         var needed: Set<PairingSwitch> = []
-        /// What was switched on for this and was off before, with the notes of it.
+        /// The settings that were off and were switched on for this, with their notes.
         var switchedOn: [(setting: PairingSwitch, note: LeftoverNote?)] = []
         var observation: RadioActivity?
         var repairs = 0
     }
 
-    /// How often a setting is switched on again: a program that insists on the contrary has its will.
+    /// How often a setting is switched on again: after that, a program that insists on the contrary prevails.
     static let mostRepairs = 8
 
     private let management: ManagementSocket
     private let leftovers: Leftovers
-    /// The adapter; `nil` while it isn't there.
+    /// The adapter; `nil` while it is absent.
     private let facts: @Sendable () -> AdapterFacts?
     private let state = Mutex(State())
 
@@ -35,7 +35,7 @@ final class PairingSettings: Sendable {
         self.facts = facts
     }
 
-    /// Switches on what is off, and keeps it so until ``release()``, which is due however this is answered.
+    /// Switches on what is off, and keeps it on until ``release()``, which must be called whatever the answer.
     func hold(_ answer: @escaping Answer) {
         let isFirst = state.withLock { state in
             state.holders += 1
@@ -47,7 +47,7 @@ final class PairingSettings: Sendable {
         leftovers.clear(of: facts, through: management) { [self] in prepare(answer) }
     }
 
-    /// Switches on what is off by now, for somebody who holds it.
+    /// Switches on what has been switched off meanwhile, for a pairing that already holds the settings.
     func prepare(_ answer: @escaping Answer) {
         management.submit(ManagementReadInformation()) { [self] information in
             switch information {
@@ -59,7 +59,7 @@ final class PairingSettings: Sendable {
         }
     }
 
-    /// Switches off what was off before, once nobody holds it any more.
+    /// Switches off what was off before, once no pairing holds it any more.
     func release() {
         let (observation, switchedOn) = state.withLock { state in
             state.holders -= 1
@@ -73,7 +73,7 @@ final class PairingSettings: Sendable {
         for (setting, note) in switchedOn { switchOff(setting, note) }
     }
 
-    /// Sets one after the other.
+    /// Switches the settings on one after another.
     private func switchOn(_ settings: ArraySlice<PairingSwitch>, _ answer: @escaping Answer) {
         guard let next = settings.first, state.withLock({ $0.holders > 0 }) else { return answer(nil) }
         let note = facts().flatMap { leftovers.note(KernelThing(next.leftover, 0, of: $0)) }
@@ -88,7 +88,7 @@ final class PairingSettings: Sendable {
         }
     }
 
-    /// A setting was switched on, be it that nobody needs it any more.
+    /// A setting was switched on, even if it is no longer needed.
     private func keep(_ setting: PairingSwitch, _ note: LeftoverNote?) {
         let isNeeded = state.withLock { state in
             guard state.holders > 0 else { return false }
@@ -115,7 +115,7 @@ final class PairingSettings: Sendable {
         if !isNeeded { observation.cancel() }
     }
 
-    /// Another program has changed the settings: the kernel doesn't tell the one who did it.
+    /// Another program has changed the settings: the kernel doesn't send a program the events of its own changes.
     private func changed(to settings: ManagementSettings) {
         let missing = state.withLock { state in
             let missing = state.needed.filter { !settings.contains($0.setting) }

@@ -1,28 +1,28 @@
 internal import BLEProtocol
 internal import BLERadio
 
-/// What a pairing works with, in either role.
+/// The environment of a pairing, in either role.
 struct PairingSurroundings: Sendable {
     var management: ManagementSocket
     var keys: KernelKeys
     var settings: PairingSettings
     /// The system's name for the adapter: `hci0`.
     var adapter: String
-    /// The adapter; `nil` while it isn't there.
+    /// The adapter; `nil` while it is absent.
     var facts: @Sendable () -> AdapterFacts?
     var leftovers: Leftovers
-    /// Where bluetoothd is met.
+    /// The bus on which bluetoothd is reached.
     var bus: SystemBus
-    /// Whether bluetoothd runs, as far as the list of processes tells.
+    /// Whether bluetoothd runs, as far as the list of processes shows.
     var bluetoothd: Bluetoothd.Presence
     var loop: EventLoop
     var timeline: any Timeline
 }
 
 extension LinuxRadio {
-    /// Not for the loop's thread: files are read, to learn whether bluetoothd runs.
+    /// Don't call it on the loop's thread: it reads files, to learn whether bluetoothd runs.
     ///
-    /// - Parameter operation: what is refused where the system gives no management socket: `pair`.
+    /// - Parameter operation: the operation to name if the system gives no management socket: `pair`.
     func pairingSurroundings(for operation: String, object: String) throws(BLEError) -> PairingSurroundings {
         guard let management, let pairingSettings else {
             throw .missingCapability(.networkAdministration, operation: operation, object: object)

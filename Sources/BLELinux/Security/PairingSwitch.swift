@@ -2,12 +2,12 @@ internal import BLEProtocol
 
 /// A setting of the adapter that a pairing needs, in either role.
 enum PairingSwitch: CaseIterable, Sendable {
-    /// Without it keys are made for this link alone, and a central that wants a bond is refused.
+    /// Without it, keys are made for this link only, and a central that wants a bond is refused.
     case bondable
-    /// Without it everybody who hears the pairing has the key. An adapter that can't do it pairs all the same.
+    /// Without it, anyone who receives the pairing has the key. An adapter that doesn't support it pairs nevertheless.
     case secureConnections
 
-    /// As the kernel counts it among the settings.
+    /// The bit among the kernel's settings.
     var setting: ManagementSettings {
         switch self {
         case .bondable: .bondable
@@ -15,7 +15,7 @@ enum PairingSwitch: CaseIterable, Sendable {
         }
     }
 
-    /// As it is noted for the case that the program is killed.
+    /// The note in case the program is killed.
     var leftover: KernelThing.Kind {
         switch self {
         case .bondable: .bondable
@@ -23,12 +23,12 @@ enum PairingSwitch: CaseIterable, Sendable {
         }
     }
 
-    /// Those that an adapter with these settings can have. Some kernels leave bondable out of what is supported.
+    /// The switches that an adapter with these supported settings has. Some kernels leave bondable out.
     static func possible(in supported: ManagementSettings) -> [PairingSwitch] {
         allCases.filter { $0 == .bondable || supported.contains($0.setting) }
     }
 
-    /// Those that are off, and could be on.
+    /// The switches that are off but could be on.
     static func missing(in information: ManagementReadInformation.Response) -> [PairingSwitch] {
         possible(in: information.supported).filter { !information.current.contains($0.setting) }
     }

@@ -2,16 +2,16 @@ internal import BLEProtocol
 internal import BLERadio
 internal import Synchronization
 
-/// Tells the links of an adapter when a peer's wish to pair or to encrypt came to nothing.
+/// Tells the links of an adapter when a peer's request to pair or to encrypt has failed.
 ///
-/// A peripheral asks by a Security Request, a central by a Pairing Request; the kernel answers either by itself, and of a
-/// failure it sends an event, but not to the program that has asked for the pairing.
+/// A peripheral sends a Security Request, a central a Pairing Request; the kernel answers either by itself, and sends
+/// an event for a failure, but not to the program that has requested the pairing.
 final class SecurityWatch: Sendable {
     private struct State {
         var sinks: [BluetoothAddress: [EventSink<BLEError>]] = [:]
-        /// Those who hear of new keys.
+        /// The observers of new keys.
         var keySinks: [BluetoothAddress: [EventSink<Void>]] = [:]
-        /// The identities of peers that told them lately, by their private addresses.
+        /// The identities of peers that sent them recently, by their private addresses.
         var identities: [BluetoothAddress: BluetoothAddress] = [:]
         /// Why the last links ended, by their peers.
         var ends: [BluetoothAddress: ManagementDisconnectReason] = [:]
@@ -39,7 +39,7 @@ final class SecurityWatch: Sendable {
         state.withLock { $0.observation = observation }
     }
 
-    /// Tells of new keys with a peer, on the loop's thread, until the activity is cancelled.
+    /// Reports new keys with a peer, on the loop's thread, until the activity is cancelled.
     func watchKeys(of peer: BluetoothAddress, _ made: @escaping @Sendable () -> Void) -> RadioActivity {
         let sink = EventSink<Void> { made() }
         state.withLock { $0.keySinks[peer, default: []].append(sink) }
@@ -59,7 +59,7 @@ final class SecurityWatch: Sendable {
         for sink in sinks { sink.send(()) }
     }
 
-    /// Tells of each failure with a peer, on the loop's thread, until the activity is cancelled.
+    /// Reports each failure with a peer, on the loop's thread, until the activity is cancelled.
     func watch(_ peer: BluetoothAddress, _ failed: @escaping @Sendable (BLEError) -> Void) -> RadioActivity {
         let sink = EventSink(failed)
         state.withLock { $0.sinks[peer, default: []].append(sink) }
@@ -78,7 +78,7 @@ final class SecurityWatch: Sendable {
         }
     }
 
-    /// The kernel speaks of the peer by its identity from now on.
+    /// The kernel uses the peer's identity from now on.
     func rename(_ peer: BluetoothAddress, to identity: BluetoothAddress) {
         guard peer != identity else { return }
         state.withLock { state in
@@ -98,15 +98,15 @@ final class SecurityWatch: Sendable {
         }
     }
 
-    /// Why the last link to a peer ended, as the kernel sums it up; `nil` where one is up, or nothing was said.
+    /// Why the last link to a peer ended, as the kernel summarises it; `nil` if one is up, or no reason was given.
     func end(ofLinkTo peer: BluetoothAddress) -> ManagementDisconnectReason? {
         state.withLock { state in state.ends[peer] ?? state.identities[peer].flatMap { state.ends[$0] } }
     }
 
-    /// Private addresses change every quarter of an hour: what is older than these is of no use.
+    /// Private addresses change every quarter of an hour: older ones are useless.
     private static let maximumIdentities = 64
 
-    /// The identity that a peer told lately; `nil` for one that told none.
+    /// The identity that a peer sent recently; `nil` if it sent none.
     func identity(of peer: BluetoothAddress) -> BluetoothAddress? { state.withLock { $0.identities[peer] } }
 
     func failed(_ peer: BluetoothAddress, _ status: ManagementStatus) {
