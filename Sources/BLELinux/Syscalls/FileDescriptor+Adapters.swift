@@ -2,35 +2,35 @@ internal import BLEProtocol
 internal import CBluetooth
 internal import Glibc
 
-/// What the kernel's device list says of an adapter; everyone may read it.
+/// What the kernel's device list says about an adapter; any program may read it.
 struct AdapterFacts: Hashable {
     /// The number in `hci0`.
     var number: UInt16
-    /// The public address; all zero where the controller has none.
+    /// The public address; all zero if the controller has none.
     var address: BluetoothAddress
-    /// What it is doing, a bit for each of the kernel's `HCI_UP`, `HCI_INIT` and so on.
+    /// Its state, a bit for each of the kernel's `HCI_UP`, `HCI_INIT` and so on.
     var flags: UInt32
-    /// What the controller can do, page 0 of its features as it has told them; all zero before it has.
-    /// Source: Core Specification, Vol 2, Part C, 3.3.
+    /// Page 0 of the controller's features, as it has reported them; all zero before it has. Source: Core
+    /// Specification, Vol 2, Part C, 3.3.
     var features: [UInt8]
 
     /// Whether it is powered; an adapter that is about to switch itself off counts as off.
     var isUp: Bool { flags & 1 << UInt32(HCI_UP) != 0 }
 
-    /// Whether the kernel is starting the controller, or has told it to start afresh and has no answer.
+    /// Whether the kernel is starting the controller, or has reset it and has no answer yet.
     var isStarting: Bool { flags & (1 << UInt32(HCI_INIT) | 1 << Self.resetFlag) != 0 }
 
     /// The kernel's `HCI_RESET`, which libbluetooth's header lacks. Source: kernel, `include/net/bluetooth/hci.h`.
     static let resetFlag: UInt32 = 9
 
-    /// Whether the kernel doesn't use the controller before it is told something about it, mostly what its address is.
-    /// Source: kernel, `hci_power_on`.
+    /// Whether the kernel can't use the controller before it is configured, mostly with its address. Source: kernel,
+    /// `hci_power_on`.
     var isUnconfigured: Bool { flags & 1 << UInt32(HCI_RAW) != 0 }
 
-    /// Whether the controller has told what it can do.
+    /// Whether the controller has reported its features.
     var isKnown: Bool { features.contains { $0 != 0 } }
 
-    /// Whether it has, and Low Energy is not part of it.
+    /// Whether it has reported its features, and Low Energy is not among them.
     var lacksLowEnergy: Bool { isKnown && !(features.count > 4 && features[4] & 0x40 != 0) }
 
     /// Whether the controller has no public address, and so uses a static random one.
@@ -41,8 +41,8 @@ extension FileDescriptor {
     /// The adapters that the kernel knows, by number. The corresponding C function is `ioctl` with `HCIGETDEVLIST`.
     func adapters() throws(SystemError) -> [AdapterFacts] { try adaptersAsListed().sorted { $0.number < $1.number } }
 
-    /// The same in the kernel's own order, in which it looks for the adapter of a socket that is bound to an address.
-    /// Source: kernel, `hci_get_dev_list` and `hci_get_route`.
+    /// The adapters in the kernel's own order, in which it looks up the adapter of a socket that is bound to an
+    /// address. Source: kernel, `hci_get_dev_list` and `hci_get_route`.
     func adaptersAsListed() throws(SystemError) -> [AdapterFacts] {
         var numbers = [UInt16](repeating: 0, count: Int(HCI_MAX_DEV))
         var flags = [UInt32](repeating: 0, count: Int(HCI_MAX_DEV))
@@ -59,8 +59,8 @@ extension FileDescriptor {
         return found
     }
 
-    /// One adapter; throws ``SystemError/noDevice`` where there is none of that number.
-    /// The corresponding C function is `ioctl` with `HCIGETDEVINFO`.
+    /// One adapter; throws ``SystemError/noDevice`` if none has that number. The corresponding C function is `ioctl`
+    /// with `HCIGETDEVINFO`.
     func adapter(_ number: UInt16) throws(SystemError) -> AdapterFacts {
         if kernel.substitute != nil { return try adapterOfSubstitute(number) }
         var info = hci_dev_info()
@@ -85,8 +85,8 @@ extension FileDescriptor {
         return facts
     }
 
-    /// Closes an adapter even where its controller doesn't answer; takes `CAP_NET_ADMIN`, and may block for some seconds.
-    /// The corresponding C function is `ioctl` with `HCIDEVDOWN`.
+    /// Closes an adapter even if its controller doesn't answer; requires `CAP_NET_ADMIN`, and may block for some
+    /// seconds. The corresponding C function is `ioctl` with `HCIDEVDOWN`.
     func closeAdapter(_ number: UInt16) throws(SystemError) {
         try kernel.call {
             CBluetooth_close_adapter(rawValue, number)
@@ -95,9 +95,9 @@ extension FileDescriptor {
         }
     }
 
-    /// Resets the USB device that this is the file of, and binds its drivers anew; may block for some seconds.
-    /// ``SystemError/noDevice``: it came out of that as another one, and is looked for anew.
-    /// The corresponding C function is `ioctl` with `USBDEVFS_RESET`.
+    /// Resets the USB device whose file this is, and binds its drivers again; may block for some seconds.
+    /// ``SystemError/noDevice``: it came out of the reset as another device, and must be looked up again. The
+    /// corresponding C function is `ioctl` with `USBDEVFS_RESET`.
     func resetUSBDevice() throws(SystemError) {
         try kernel.call {
             CBluetooth_reset_usb_device(rawValue)
@@ -106,8 +106,8 @@ extension FileDescriptor {
         }
     }
 
-    /// Whether an adapter is connected to an LE device; everyone may ask, of any HCI socket.
-    /// The corresponding C function is `ioctl` with `HCIGETCONNLIST`.
+    /// Whether an adapter is connected to an LE device; any program may ask, on any HCI socket. The corresponding C
+    /// function is `ioctl` with `HCIGETCONNLIST`.
     func isConnected(_ adapter: UInt16, to peer: BluetoothAddress) throws(SystemError) -> Bool {
         var address = L2CAPAddress(peer).system.l2_bdaddr
         return try kernel.call {
@@ -117,8 +117,8 @@ extension FileDescriptor {
         } > 0
     }
 
-    /// Whether an adapter is to connect to an LE device for anybody, be it that it waits for one; everyone may ask, of any
-    /// HCI socket. The corresponding C function is `ioctl` with `HCIGETCONNLIST`.
+    /// Whether an adapter is connecting to an LE device for any program, or waiting for one; any program may ask, on
+    /// any HCI socket. The corresponding C function is `ioctl` with `HCIGETCONNLIST`.
     func isConnecting(_ adapter: UInt16) throws(SystemError) -> Bool {
         try kernel.call {
             CBluetooth_is_connecting(rawValue, adapter)
@@ -127,9 +127,9 @@ extension FileDescriptor {
         } > 0
     }
 
-    /// The LE devices with which an adapter has a link that is up, those in which it is the central, or those in which it is
-    /// the peripheral; everyone may ask, of any HCI socket. Of what kind an address is isn't told.
-    /// The corresponding C function is `ioctl` with `HCIGETCONNLIST`.
+    /// The LE devices to which an adapter has a link that is up, as the central or as the peripheral; any program may
+    /// ask, on any HCI socket. The kind of an address is not reported. The corresponding C function is `ioctl` with
+    /// `HCIGETCONNLIST`.
     func peers(of adapter: UInt16, asCentral isCentral: Bool) throws(SystemError) -> [BluetoothAddress] {
         if kernel.substitute != nil {
             var peers: [BluetoothAddress] = []
@@ -149,7 +149,7 @@ extension FileDescriptor {
 }
 
 extension BluetoothAddress {
-    /// An address as the kernel has it.
+    /// Converts the kernel's form of an address.
     fileprivate init(_ system: bdaddr_t, kind: Kind) {
         let octets = system.b
         var value: UInt64 = 0

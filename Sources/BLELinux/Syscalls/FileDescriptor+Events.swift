@@ -1,7 +1,7 @@
 internal import CBluetooth
 internal import Glibc
 
-/// What a descriptor is ready for, or what somebody waits for.
+/// What a descriptor is ready for, or what to wait for.
 package struct Readiness: OptionSet, Sendable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -10,9 +10,9 @@ package struct Readiness: OptionSet, Sendable {
     package static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
     /// The other end sends no more.
     package static let peerClosed = Readiness(rawValue: EPOLLRDHUP.rawValue)
-    /// The other end is gone, or the socket is dead; always told, never asked for.
+    /// The other end is gone, or the socket is dead; always reported, never requested.
     package static let hangUp = Readiness(rawValue: EPOLLHUP.rawValue)
-    /// An error waits to be fetched; always told, never asked for.
+    /// An error waits to be read; always reported, never requested.
     package static let error = Readiness(rawValue: EPOLLERR.rawValue)
 
     /// Whether this is the end of a connection.
@@ -35,12 +35,12 @@ extension FileDescriptor {
         try control(EPOLL_CTL_ADD, descriptor.rawValue, interest, token)
     }
 
-    /// Changes what is waited for on a descriptor of this set. The corresponding C function is `epoll_ctl`.
+    /// Changes what to wait for on a descriptor of this set. The corresponding C function is `epoll_ctl`.
     func change(_ descriptor: borrowing FileDescriptor, to interest: Readiness, token: UInt64) throws(SystemError) {
         try control(EPOLL_CTL_MOD, descriptor.rawValue, interest, token)
     }
 
-    /// Takes a descriptor out of this set. The corresponding C function is `epoll_ctl`.
+    /// Removes a descriptor from this set. The corresponding C function is `epoll_ctl`.
     func remove(_ descriptor: borrowing FileDescriptor) throws(SystemError) {
         try control(EPOLL_CTL_DEL, descriptor.rawValue, [], 0)
     }
@@ -59,7 +59,7 @@ extension FileDescriptor {
         }
     }
 
-    /// Waits, for as long as it takes, until something is ready. The corresponding C function is `epoll_wait`.
+    /// Waits, without a time limit, until something is ready. The corresponding C function is `epoll_wait`.
     func wait(into ready: inout [(token: UInt64, readiness: Readiness)]) throws(SystemError) {
         ready.removeAll(keepingCapacity: true)
         if kernel.substitute != nil {

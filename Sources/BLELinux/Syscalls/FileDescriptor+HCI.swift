@@ -12,11 +12,12 @@ extension FileDescriptor {
         return FileDescriptor(owning: descriptor, of: kernel)
     }
 
-    /// Whether this program may send the HCI commands of a scan, as far as the kernel tells without a command being sent:
-    /// Linux 6.1 takes the end of any command for that of a connection which is being made.
+    /// Whether this program may send the HCI commands of a scan, as far as the kernel shows without a command being
+    /// sent: Linux 6.1 mistakes the end of any command for that of a connection being made.
     static func mayScanByHCI(on kernel: Kernel) -> Bool {
         do throws(SystemError) {
-            // Takes the same capability, CAP_NET_RAW. What is copied to the socket until it is closed is dropped with it.
+            // Requires the same capability, CAP_NET_RAW. What is copied to the socket until it is closed is dropped
+            // with it.
             try hciSocket(of: kernel).bind(to: .monitor)
             return true
         } catch {
@@ -35,7 +36,7 @@ extension FileDescriptor {
         }
     }
 
-    /// Lets through what a scan needs, and no more. The corresponding C function is `setsockopt` with `HCI_FILTER`.
+    /// Lets only the events pass that a scan needs. The corresponding C function is `setsockopt` with `HCI_FILTER`.
     func filterScanning() throws(SystemError) {
         try kernel.call {
             CBluetooth_filter_scanning(rawValue)
@@ -44,10 +45,10 @@ extension FileDescriptor {
         }
     }
 
-    /// Lets through what tells of links, and no advertisement; without `CAP_NET_RAW` no more than that a link ended.
-    /// The corresponding C function is `setsockopt` with `HCI_FILTER` and `SO_ATTACH_FILTER`.
+    /// Lets the events about links pass, and no advertisement; without `CAP_NET_RAW`, only the end of a link. The
+    /// corresponding C function is `setsockopt` with `HCI_FILTER` and `SO_ATTACH_FILTER`.
     ///
-    /// - Returns: Whether the kernel lets through all of it.
+    /// - Returns: whether the kernel lets all of them pass.
     func filterLinks() throws(SystemError) -> Bool {
         try kernel.call {
             CBluetooth_filter_links(rawValue)

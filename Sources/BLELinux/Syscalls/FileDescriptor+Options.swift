@@ -2,34 +2,34 @@ internal import CBluetooth
 internal import Glibc
 
 extension FileDescriptor {
-    /// Fetches the error that waits at the socket, which takes it away; `nil` where there is none.
-    /// The corresponding C function is `getsockopt` with `SO_ERROR`.
+    /// Reads and clears the socket's pending error; `nil` if there is none. The corresponding C function is
+    /// `getsockopt` with `SO_ERROR`.
     func takeError() -> SystemError? {
         let error: Int32? = try? option(SOL_SOCKET, SO_ERROR, initial: 0)
         guard let error, error != 0 else { return nil }
         return SystemError(rawValue: error)
     }
 
-    /// Makes the receive queue as large as this user may; returns nothing, since a smaller one works as well.
-    /// The corresponding C function is `setsockopt` with `SO_RCVBUFFORCE`, else `SO_RCVBUF`.
+    /// Makes the receive queue as large as this user may; returns nothing, since a smaller one works too. The
+    /// corresponding C function is `setsockopt` with `SO_RCVBUFFORCE`, else `SO_RCVBUF`.
     func enlargeReceiveQueue(to octets: Int32) {
         do {
             try setOption(SOL_SOCKET, SO_RCVBUFFORCE, octets)
         } catch {
-            // Without CAP_NET_ADMIN the kernel takes what `net.core.rmem_max` allows.
+            // Without CAP_NET_ADMIN, the kernel allows only `net.core.rmem_max`.
             try? setOption(SOL_SOCKET, SO_RCVBUF, octets)
         }
     }
 
-    /// Asks the kernel for the time of each datagram and for the number of those that it dropped.
-    /// The corresponding C function is `setsockopt` with `SO_TIMESTAMPNS` and `SO_RXQ_OVFL`.
+    /// Makes the kernel report the time of each datagram and the number that it dropped. The corresponding C function
+    /// is `setsockopt` with `SO_TIMESTAMPNS` and `SO_RXQ_OVFL`.
     func askForReceptionFacts() {
         try? setOption(SOL_SOCKET, CBluetooth_SO_TIMESTAMPNS, Int32(1))
         try? setOption(SOL_SOCKET, CBluetooth_SO_RXQ_OVFL, Int32(1))
     }
 
-    /// Lets an attempt to connect last for ever, so that only the caller's deadline ends it.
-    /// The corresponding C function is `setsockopt` with `SO_SNDTIMEO`.
+    /// Removes the time limit of an attempt to connect, so that only the caller's deadline ends it. The corresponding C
+    /// function is `setsockopt` with `SO_SNDTIMEO`.
     func removeConnectTimeout() throws(SystemError) {
         try setOption(SOL_SOCKET, SO_SNDTIMEO, CBluetooth_no_timeout)
     }
@@ -41,29 +41,29 @@ extension FileDescriptor {
         return (value.level, value.key_size)
     }
 
-    /// Asks the kernel for a level of security, from 1 to 4, of the connection of an L2CAP socket: with a bond's key, or by pairing.
+    /// Requests a security level, 1 to 4, for the connection of an L2CAP socket: with a bond's key, or by pairing.
     ///
-    /// Until that is done a connected socket of the attribute channel is neither writable nor, for `send`, connected. A refusal
-    /// is told nowhere here. The corresponding C function is `setsockopt` with `BT_SECURITY`.
+    /// Until that is done, a connected socket of the attribute channel is neither writable nor, for `send`, connected.
+    /// A refusal is not reported here. The corresponding C function is `setsockopt` with `BT_SECURITY`.
     func requireSecurity(_ level: UInt8) throws(SystemError) {
         try setOption(SOL_BLUETOOTH, BT_SECURITY, bt_security(level: level, key_size: 0))
     }
 
-    /// The controller's number of the connection of a connected L2CAP socket; everybody may ask.
-    /// The corresponding C function is `getsockopt` with `L2CAP_CONNINFO`.
+    /// The controller's number of the connection of a connected L2CAP socket; any program may ask. The corresponding C
+    /// function is `getsockopt` with `L2CAP_CONNINFO`.
     func connectionHandle() throws(SystemError) -> UInt16 {
         try option(SOL_L2CAP, L2CAP_CONNINFO, initial: l2cap_conninfo()).hci_handle
     }
 
-    /// The PHYs of the connection of a connected L2CAP socket, a bit for each; everybody may ask.
-    /// The corresponding C function is `getsockopt` with `BT_PHY`.
+    /// The PHYs of the connection of a connected L2CAP socket, a bit for each; any program may ask. The corresponding C
+    /// function is `getsockopt` with `BT_PHY`.
     func connectionPHYs() throws(SystemError) -> UInt32 {
         // The number of the option: not every header of libbluetooth has it.
         try option(SOL_BLUETOOTH, 14, initial: UInt32(0))
     }
 
-    /// How many datagrams the socket has dropped since it was made; `nil` where the kernel can't tell.
-    /// The corresponding C function is `getsockopt` with `SO_MEMINFO`.
+    /// How many datagrams the socket has dropped since it was made; `nil` if the kernel can't say. The corresponding C
+    /// function is `getsockopt` with `SO_MEMINFO`.
     func droppedSinceOpening() -> UInt32? {
         let count = kernel.substitute?.dropped(rawValue) ?? CBluetooth_dropped(rawValue)
         return count < 0 ? nil : UInt32(truncatingIfNeeded: count)

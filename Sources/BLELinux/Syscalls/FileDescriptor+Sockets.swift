@@ -9,7 +9,7 @@ struct L2CAPAddress: Hashable {
 
     /// The device; `nil` stands for any adapter.
     var device: BluetoothAddress?
-    /// How to compare the address of an adapter where `device` is `nil`.
+    /// The kind of an adapter's address to match if `device` is `nil`.
     var kind: BluetoothAddress.Kind
 
     init(_ device: BluetoothAddress) {
@@ -52,10 +52,10 @@ struct L2CAPAddress: Hashable {
     }
 }
 
-/// A connection that a listening socket has taken.
+/// A connection that a listening socket has accepted.
 struct AcceptedSocket {
     var socket: SharedDescriptor
-    /// Its other end; `nil` where that is no LE device.
+    /// Its other end; `nil` if that is not an LE device.
     var peer: BluetoothAddress?
 }
 
@@ -95,8 +95,8 @@ extension FileDescriptor {
         return FileDescriptor(owning: number, of: kernel)
     }
 
-    /// Makes a local socket with a name that no other one has at the same time; it is no file.
-    /// The corresponding C functions are `socket` and `bind`.
+    /// Makes a local socket with a name that no other one has at the same time; the name is not a file. The
+    /// corresponding C functions are `socket` and `bind`.
     static func namedSocket(
         _ name: String,
         of kernel: Kernel = .ofThisMachine
@@ -104,7 +104,7 @@ extension FileDescriptor {
         let descriptor = try socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0, of: kernel)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        // A name that begins with a zero lies in no folder.
+        // A name that begins with a zero is not in the file system.
         let octets = [0] + Array(name.utf8)
         let offset = MemoryLayout<sockaddr_un>.size - MemoryLayout.size(ofValue: address.sun_path)
         precondition(octets.count <= MemoryLayout.size(ofValue: address.sun_path), "a socket's name is short")
@@ -144,7 +144,7 @@ extension FileDescriptor {
         try bind(toSystem: address)
     }
 
-    /// Starts to connect; `true` where the connection stands already. The corresponding C function is `connect`.
+    /// Starts to connect; `true` if the connection is already up. The corresponding C function is `connect`.
     func connect(to address: L2CAPAddress) throws(SystemError) -> Bool {
         do {
             try connect(toSystem: address.system)
@@ -154,18 +154,18 @@ extension FileDescriptor {
         }
     }
 
-    /// Has the kernel make a connection that stands as secure as it can, and better than this level (1 to 4): with the keys of
-    /// a bond, or by pairing. The socket needs to live no longer than this call.
+    /// Makes the kernel raise the security of an existing connection as high as it can, and above this level (1 to 4):
+    /// with the keys of a bond, or by pairing. The socket may be closed after this call.
     ///
-    /// Before it asks a peer for a channel of its own the kernel makes the connection as secure as the channel is to be; this
-    /// one is closed before it is asked for. The same demand on the attribute channel would block that for good where it
-    /// comes to nothing. Source: kernel, `net/bluetooth/l2cap_core.c`, `l2cap_le_start`, and `l2cap_sock.c`, `BT_SECURITY`.
-    /// The corresponding C functions are `bind`, `setsockopt` with `BT_SECURITY`, and `connect`.
+    /// Before it requests a new channel from a peer, the kernel makes the connection as secure as the channel requires;
+    /// this socket is closed before the channel is requested. The same request on the attribute channel would block
+    /// that for good if it fails. Source: kernel, `net/bluetooth/l2cap_core.c`, `l2cap_le_start`, and `l2cap_sock.c`,
+    /// `BT_SECURITY`. The corresponding C functions are `bind`, `setsockopt` with `BT_SECURITY`, and `connect`.
     func demandSecurity(_ level: UInt8, of peer: L2CAPAddress, from adapter: L2CAPAddress) throws(SystemError) {
         try bind(toSystem: adapter.systemDevice)
         try requireSecurity(level)
         var address = peer.systemDevice
-        // Any of those that a peer may choose for itself.
+        // Any channel of the range that a peer may assign itself.
         address.l2_psm = UInt16(0x00FF).littleEndian
         do {
             try connect(toSystem: address)
@@ -181,7 +181,7 @@ extension FileDescriptor {
         }
     }
 
-    /// Takes a connection that has come in, and its other end. The corresponding C function is `accept4`.
+    /// Accepts a waiting connection, and reads its other end. The corresponding C function is `accept4`.
     func accept() throws(SystemError) -> AcceptedSocket {
         var address = sockaddr_l2()
         let number = try withUnsafeMutablePointer(to: &address) { pointer throws(SystemError) in
@@ -207,8 +207,8 @@ extension FileDescriptor {
         return L2CAPAddress(address)
     }
 
-    /// The number of the adapter that an HCI socket is bound to; throws where that was taken away.
-    /// The corresponding C function is `getsockname`.
+    /// The number of the adapter that an HCI socket is bound to; throws if the adapter was removed. The corresponding C
+    /// function is `getsockname`.
     func boundAdapter() throws(SystemError) -> UInt16 {
         var address = sockaddr_hci()
         try withUnsafeMutablePointer(to: &address) { pointer throws(SystemError) in
@@ -218,7 +218,7 @@ extension FileDescriptor {
     }
 
     /// The address of the other end of an L2CAP socket as the kernel knows it now: the identity, once a peer with a
-    /// private address has told it; `nil` for other sockets. The corresponding C function is `getpeername`.
+    /// private address has sent it; `nil` for other sockets. The corresponding C function is `getpeername`.
     func peerAddress() throws(SystemError) -> L2CAPAddress? {
         var address = sockaddr_l2()
         try withUnsafeMutablePointer(to: &address) { pointer throws(SystemError) in

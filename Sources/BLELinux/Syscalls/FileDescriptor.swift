@@ -7,17 +7,17 @@ internal import Synchronization
 /// The system calls are its methods, in the files of this folder; nothing else in the module calls libc for them.
 package struct FileDescriptor: ~Copyable, Sendable {
     let rawValue: Int32
-    /// Whose it is.
+    /// The kernel that it belongs to.
     let kernel: Kernel
     private let isClosedApart = Atomic(false)
 
-    /// Takes over a descriptor that somebody else has opened.
+    /// Takes ownership of a descriptor opened elsewhere.
     package init(owning rawValue: Int32, of kernel: Kernel = .ofThisMachine) {
         self.rawValue = rawValue
         self.kernel = kernel
     }
 
-    // Linux has freed the number whatever `close` returns, so it is never called again.
+    // Linux has freed the number whatever `close` returns, so it is never called twice.
     deinit {
         if isClosedApart.load(ordering: .acquiring) {
             closeApart(rawValue, of: kernel)
@@ -26,7 +26,7 @@ package struct FileDescriptor: ~Copyable, Sendable {
         }
     }
 
-    /// Notes that the kernel has ended the connection of this socket, which is left to be closed.
+    /// Notes that the kernel has ended the connection of this socket, which must still be closed.
     func noteDeath() {
         if KernelFaults.killsWhoClosesDeadSockets(of: kernel) { isClosedApart.store(true, ordering: .releasing) }
     }
@@ -36,14 +36,14 @@ private func closeNow(_ descriptor: Int32, of kernel: Kernel) {
     if let substitute = kernel.substitute { substitute.close(descriptor) } else { Glibc.close(descriptor) }
 }
 
-/// Closes a descriptor on a thread that does nothing else, and so may be killed by it.
+/// Closes a descriptor on its own thread, which may be killed by that.
 private func closeApart(_ descriptor: Int32, of kernel: Kernel) {
     let hasStarted: Void? = try? startThread(named: "ble-close", on: kernel) { closeNow(descriptor, of: kernel) }
-    // Without a thread the descriptor stays open: better than the death of this one.
+    // Without a thread, the descriptor stays open: better than the death of this thread.
     _ = hasStarted
 }
 
-/// The release of the kernel that runs: `6.12.1-amd64`. The corresponding C function is `uname`.
+/// The release of the running kernel: `6.12.1-amd64`. The corresponding C function is `uname`.
 func kernelRelease(of kernel: Kernel = .ofThisMachine) -> String {
     if let substitute = kernel.substitute { return substitute.release }
     var names = utsname()
@@ -51,7 +51,7 @@ func kernelRelease(of kernel: Kernel = .ofThisMachine) -> String {
     return withUnsafeBytes(of: &names.release) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
 }
 
-/// Makes a call that returns −1 and sets `errno` when it fails; a call that a signal interrupted is made again.
+/// Makes a call that returns −1 and sets `errno` if it fails; a call that a signal interrupts is repeated.
 @discardableResult
 func systemCall<Value: SignedInteger>(_ call: () -> Value) throws(SystemError) -> Value {
     while true {
@@ -92,7 +92,7 @@ extension FileDescriptor {
         return FileDescriptor(owning: number, of: kernel)
     }
 
-    /// Another number for what a descriptor of somebody else stands for. The corresponding C function is `fcntl`.
+    /// Duplicates a descriptor owned elsewhere. The corresponding C function is `fcntl`.
     static func duplicate(of rawValue: Int32) throws(SystemError) -> FileDescriptor {
         FileDescriptor(owning: try systemCall { fcntl(rawValue, F_DUPFD_CLOEXEC, 0) })
     }
@@ -132,7 +132,7 @@ extension FileDescriptor {
     }
 }
 
-/// The text of a small file, without the line's end; `nil` where it can't be read.
+/// The text of a small file, without the line's end; `nil` if it can't be read.
 func textFile(_ path: String, of kernel: Kernel = .ofThisMachine) -> String? {
     guard let file = try? FileDescriptor.openForReading(path, of: kernel), let octets = try? file.read(4096) else {
         return nil
@@ -140,7 +140,7 @@ func textFile(_ path: String, of kernel: Kernel = .ofThisMachine) -> String? {
     return String(decoding: octets.prefix { $0 != UInt8(ascii: "\n") && $0 != 0 }, as: UTF8.self)
 }
 
-/// The whole text of a file that a kernel makes up, up to a megabyte; `nil` where it can't be read.
+/// The whole text of a file that a kernel generates, up to a megabyte; `nil` if it can't be read.
 func wholeFile(_ path: String, of kernel: Kernel = .ofThisMachine) -> String? {
     guard let file = try? FileDescriptor.openForReading(path, of: kernel) else { return nil }
     var octets: [UInt8] = []
@@ -163,8 +163,8 @@ func destination(ofLink path: String, of kernel: Kernel = .ofThisMachine) -> Str
     return length > 0 ? String(decoding: octets.prefix(length), as: UTF8.self) : nil
 }
 
-/// Makes a folder that only this user may write into; whether it is there and so, made now or before. The corresponding C
-/// functions are `mkdir` and `lstat`.
+/// Makes a folder that only this user may write into. Returns whether such a folder exists, made now or before. The
+/// corresponding C functions are `mkdir` and `lstat`.
 func makeOwnFolder(_ path: String, of kernel: Kernel) -> Bool {
     if let substitute = kernel.substitute { return substitute.makeOwnFolder(path) == 0 }
     _ = mkdir(path, 0o700)
@@ -173,7 +173,7 @@ func makeOwnFolder(_ path: String, of kernel: Kernel) -> Bool {
     return facts.st_mode & S_IFMT == S_IFDIR && facts.st_uid == geteuid() && facts.st_mode & 0o022 == 0
 }
 
-/// Makes a symbolic link, where nothing has its name. The corresponding C function is `symlink`.
+/// Makes a symbolic link, if nothing has its name. The corresponding C function is `symlink`.
 func makeLink(to text: String, at path: String, of kernel: Kernel) {
     if let substitute = kernel.substitute {
         _ = substitute.makeLink(to: text, at: path)
@@ -182,12 +182,12 @@ func makeLink(to text: String, at path: String, of kernel: Kernel) {
     }
 }
 
-/// Takes a name away, where there is one. The corresponding C function is `unlink`.
+/// Removes a name, if it exists. The corresponding C function is `unlink`.
 func removeName(_ path: String, of kernel: Kernel) {
     if let substitute = kernel.substitute { _ = substitute.removeName(path) } else { unlink(path) }
 }
 
-/// The names in a folder; empty where it can't be read. The corresponding C functions are `opendir` and `readdir`.
+/// The names in a folder; empty if it can't be read. The corresponding C functions are `opendir` and `readdir`.
 func namesInFolder(_ path: String, of kernel: Kernel = .ofThisMachine) -> [String] {
     if let substitute = kernel.substitute { return substitute.names(inFolder: path) }
     guard let folder = opendir(path) else { return [] }

@@ -1,9 +1,9 @@
 internal import BLEProtocol
 
-/// What stands in for the kernel in a test: the system calls of this module.
+/// The system calls of this module, for a test that replaces the kernel.
 ///
-/// Each returns what the kernel itself would, rather than what libc makes of it: what was done, or the number of an error,
-/// negated. So there is no `errno` that could be lost on the way.
+/// Each returns what the kernel itself would, rather than what libc makes of it: the result, or a negated error number.
+/// So no `errno` can be lost on the way.
 protocol SystemCalls: AnyObject, Sendable {
     // Descriptors.
     func close(_ descriptor: Int32)
@@ -25,7 +25,7 @@ protocol SystemCalls: AnyObject, Sendable {
     func wait(_ set: Int32, into ready: inout [(token: UInt64, readiness: Readiness)]) -> Int32
     func readiness(_ descriptor: Int32, _ interest: Readiness) -> Readiness
 
-    // Sockets; addresses and options are octets, as the kernel has them.
+    // Sockets; addresses and options are octets, in the kernel's form.
     func makeSocket(_ domain: Int32, _ type: Int32, _ kind: Int32) -> Int32
     func bind(_ descriptor: Int32, to address: UnsafeRawBufferPointer) -> Int32
     func connect(_ descriptor: Int32, to address: UnsafeRawBufferPointer) -> Int32
@@ -67,26 +67,26 @@ protocol SystemCalls: AnyObject, Sendable {
     var release: String { get }
 }
 
-/// A datagram, and what a kernel says of it.
+/// A datagram, and what a kernel reports about it.
 struct ReceivedDatagram {
     var octets: [UInt8]
-    /// How many the socket has dropped by then; `nil` where the kernel doesn't say.
+    /// How many the socket has dropped by then; `nil` if the kernel doesn't say.
     var dropped: UInt32?
-    /// When it was received, since 1970; `nil` where the kernel doesn't say.
+    /// When it was received, since 1970; `nil` if the kernel doesn't say.
     var time: (seconds: Int64, nanoseconds: Int64)?
 }
 
-/// Whose system calls are made: this machine's, unless a test stands in for it.
+/// The kernel whose system calls are made: this machine's, unless a test replaces it.
 ///
-/// Each descriptor knows its own, so that radios on different ones don't meet.
+/// Each descriptor knows its kernel, so that radios on different kernels don't mix.
 package struct Kernel: Sendable {
-    /// What stands in for it; `nil` in every program.
+    /// The replacement in a test; `nil` in every program.
     let substitute: (any SystemCalls)?
 
     /// The kernel that this program runs on.
     package static let ofThisMachine = Kernel(substitute: nil)
 
-    /// Makes a call that fails as libc's do, or what stands in for it; one that a signal interrupted is made again.
+    /// Makes a call that fails as libc's do, or its replacement; a call that a signal interrupts is repeated.
     @inline(__always)
     @discardableResult
     func call<Value: SignedInteger>(

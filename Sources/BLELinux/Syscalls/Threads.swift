@@ -1,7 +1,7 @@
 internal import CBluetooth
 internal import Glibc
 
-/// Starts a thread that nobody waits for; signals of the process go to its other threads.
+/// Starts a detached thread; signals of the process go to its other threads.
 func startThread(
     named name: String,
     on kernel: Kernel = .ofThisMachine,
@@ -18,7 +18,7 @@ func startThread(
     pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
     defer { pthread_attr_destroy(&attributes) }
 
-    // A new thread inherits the mask: all signals are blocked for as long as it takes to make it.
+    // A new thread inherits the mask: all signals are blocked while it is created.
     var all = sigset_t()
     var before = sigset_t()
     sigfillset(&all)
@@ -45,7 +45,7 @@ func startThread(
     }
 }
 
-/// What a thread begins with.
+/// The closure that a thread runs.
 private final class ThreadStart: Sendable {
     let name: String
     let body: @Sendable () -> Void

@@ -1,5 +1,5 @@
 extension ConnectionMachine {
-    /// The table as a table in Markdown: each rule a line.
+    /// The table of rules in Markdown, one line for each rule.
     package static var markdownTable: String {
         let head = "| state | trigger | condition | next state | to be done |\n|---|---|---|---|---|\n"
         let lines = rules.map { rule in

@@ -8,16 +8,16 @@
 /// └ waitingToReconnect(attempt, until)        ├ reading · writing · subscribing ─► notificationsEnabled
 ///                                             └ ready
 /// ```
-/// It follows ``rules``, a table from which the diagram of the documentation is generated too. Time and randomness come
-/// from outside: a waiting state says for how long, and the random bits come with the trigger.
+/// It follows ``rules``, a table from which the documentation's diagram is generated too. Time and randomness come from
+/// outside: a waiting state says for how long, and the random bits come with the trigger.
 package struct ConnectionMachine: Sendable {
-    /// What decides between another attempt and giving up.
+    /// Decides between another attempt and giving up.
     package struct Policy: Hashable, Sendable {
-        /// How often and how soon to reconnect; `nil`: a link that is lost is a failure, and so is an adapter.
+        /// How often and how soon to reconnect; `nil`: a lost link is a failure, and so is a lost adapter.
         package var reconnecting: RetryPolicy?
 
         /// How often in a row an attempt is repeated immediately after the connection failed to be established, the
-        /// commonest failure on air.
+        /// most common failure on air.
         package var immediateAttempts: Int
 
         /// Makes a policy; by default it reconnects forever.
@@ -27,10 +27,10 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// Where the connection stands.
+    /// The state of the connection.
     package private(set) var state = SessionState.disconnected(.initial)
 
-    /// What decides between another attempt and giving up; a change holds for what happens after it.
+    /// Decides between another attempt and giving up; a change applies to what happens after it.
     package var policy: Policy
 
     /// Whether the peer is known, so that no search is needed.
@@ -46,10 +46,10 @@ package struct ConnectionMachine: Sendable {
     private var attempt = 0
     private var immediateAttemptsLeft = 0
     private var hasBeenConnected = false
-    /// Whether what is known of the peripheral's attributes was kept from an earlier connection.
+    /// Whether the known attributes of the peripheral come from an earlier connection.
     private var usesCache = false
     private var hasTriedRemedy = false
-    /// Since when the present link has been ready, or was for the first time; `nil` before that.
+    /// When the current link first became ready; `nil` before that.
     private var readySince: Duration?
     /// Where reading, writing or subscribing began.
     private var origin = SessionState.Kind.idle
@@ -60,7 +60,7 @@ package struct ConnectionMachine: Sendable {
         self.isPeerKnown = isPeerKnown
     }
 
-    /// Makes the table's transition for this trigger in the present state.
+    /// Makes the table's transition for this trigger in the current state.
     ///
     /// - Parameters:
     ///   - random: 64 random bits, for the jitter of a pause.
@@ -112,7 +112,7 @@ package struct ConnectionMachine: Sendable {
         policy.reconnecting?.delay(afterFailure: isStable ? 1 : failures + 1, random: 0) != nil
     }
 
-    /// Whether the present link has been ready for so long that failures before it are of no account any more.
+    /// Whether the current link has been ready for so long that earlier failures no longer count.
     private func isStable(_ now: Duration) -> Bool {
         guard let readySince, let policy = policy.reconnecting else { return false }
         return now - readySince >= policy.stableAfter
@@ -141,7 +141,7 @@ package struct ConnectionMachine: Sendable {
             usesCache = false
         case .servicesDiscovered(let fromCache): usesCache = fromCache
         case .read, .write: origin = rule.from
-        // From where several are switched on, one after the other, a refusal leads back to the first place.
+        // If several are switched on, one after another, a refusal leads back to the first state.
         case .subscribe: origin = rule.from
         case .disconnect, .reset:
             (failures, attempt, hasTriedRemedy) = (0, 0, false)
@@ -151,7 +151,7 @@ package struct ConnectionMachine: Sendable {
         if rule.condition == .staleCache { hasTriedRemedy = true }
         if rule.to == .ready {
             readySince = readySince ?? now
-            // Proven right by use: the next doubt deserves a remedy of its own.
+            // The cache proved right in use: the next doubt gets a remedy of its own.
             if rule.from != .reading, rule.from != .writing, rule.from != .ready, !usesCache { hasTriedRemedy = false }
         }
     }
@@ -185,7 +185,7 @@ package struct ConnectionMachine: Sendable {
             return .disconnected(.waitingToReconnect(attempt: failures, until: .delay(delay)))
         case .failed:
             var error = trigger.error ?? .failed(because: trigger)
-            // What is said of a link that is lost holds where there is to be another one.
+            // The usual remedy for a lost link assumes that another one follows.
             if case .linkLost = trigger { error.remedy = "Call `Session.reset()` to begin again." }
             return .failed(error)
         case .initial: return .disconnected(.initial)
@@ -211,7 +211,7 @@ package struct ConnectionMachine: Sendable {
 }
 
 extension BLEError {
-    /// Whether the peripheral answers as if it had other attributes than those that were kept of it.
+    /// Whether the peripheral answers as if its attributes differ from the remembered ones.
     var smellsOfStaleCache: Bool {
         switch code {
         case .notFound, .notSupported, .protocolViolation: return true

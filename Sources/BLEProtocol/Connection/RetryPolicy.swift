@@ -6,7 +6,7 @@ public struct RetryPolicy: Hashable, Sendable {
     /// The pause before the first retry.
     package var firstDelay: Duration
 
-    /// The factor from each pause to the next; 1 or more.
+    /// The ratio of each pause to the previous one; 1 or more.
     package var factor: Double
 
     /// The longest pause, without jitter.
@@ -23,7 +23,7 @@ public struct RetryPolicy: Hashable, Sendable {
     /// subscription is not reconnected several times a second. Zero: any success restarts the count.
     package var stableAfter: Duration
 
-    /// Creates any policy.
+    /// Makes any policy.
     package init(
         attempts: Int?,
         firstDelay: Duration,
@@ -108,7 +108,7 @@ public struct RetryPolicy: Hashable, Sendable {
 }
 
 extension Double {
-    /// A power with a whole exponent; exact where the result is.
+    /// A power with an integer exponent; exact if the result can be represented.
     fileprivate func raised(to exponent: Int) -> Double {
         var (power, base, left) = (1.0, self, exponent)
         while left > 0 {

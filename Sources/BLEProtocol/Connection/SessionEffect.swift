@@ -5,6 +5,6 @@
 package enum SessionEffect: String, Hashable, Sendable, CaseIterable {
     /// Drop the link, after its subscriptions if there is still time.
     case closeLink
-    /// Forget what was kept of the peripheral's attributes.
+    /// Forget the remembered attributes of the peripheral.
     case dropCache
 }

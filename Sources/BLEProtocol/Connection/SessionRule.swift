@@ -11,12 +11,12 @@ package struct SessionRule: Hashable, Sendable {
         case attemptsLeft
         /// The same, and there has been a link before.
         case attemptsLeftOnceConnected
-        /// What was kept of the peripheral's attributes seems wrong, hasn't been thrown away for that yet, and there
-        /// may be another link.
+        /// The remembered attributes of the peripheral seem wrong, have not been dropped for that yet, and there may be
+        /// another link.
         case staleCache
         /// The same, and there may be no other link.
         case staleCacheWithoutReconnecting
-        /// The adapter may return, and the policy waits for such things.
+        /// The adapter may return, and the policy waits for that.
         case adapterMayReturn
         /// Reading, writing or subscribing began in this state.
         case startedIn(SessionState.Kind)
@@ -56,7 +56,7 @@ extension ConnectionMachine {
     /// applies.
     package static let rules: [SessionRule] = disconnectedRules + connectedRules + [rule(.failed, .reset, .initial)]
 
-    /// What a state accepts, in the order of the table; under a condition or without.
+    /// The triggers that a state accepts, with or without a condition, in the order of the table.
     package static func accepted(in state: SessionState.Kind) -> [SessionState.Trigger.Kind] {
         var seen: Set<SessionState.Trigger.Kind> = []
         return rules.filter { $0.from == state }.map(\.trigger).filter { seen.insert($0).inserted }
@@ -165,7 +165,7 @@ extension ConnectionMachine {
             ] + adapterLost(in: kind, .closeLink) + [rule(kind, .disconnect, .initial, .closeLink)]
         }
 
-    /// Nothing can be done without it: it is waited for, or all is over.
+    /// Nothing works without the adapter: the session waits for it, or fails.
     private static func adapterLost(in kind: SessionState.Kind, _ effects: SessionEffect...) -> [SessionRule] {
         [
             SessionRule(
@@ -179,7 +179,7 @@ extension ConnectionMachine {
         ]
     }
 
-    /// Back to where it began; a value that could not be had may mean that the attributes are others by now.
+    /// Returns to where the operation began; a failed operation may mean that the attributes have changed.
     private static func returns(
         from kind: SessionState.Kind,
         on triggers: SessionState.Trigger.Kind...
@@ -195,19 +195,19 @@ extension ConnectionMachine {
         }
     }
 
-    /// With other attributes than those that were kept it may go better.
+    /// It may succeed with newly discovered attributes.
     private static func remedy(in kind: SessionState.Kind, _ trigger: SessionState.Trigger.Kind) -> [SessionRule] {
         [rule(kind, trigger, .waitingToReconnect, if: .staleCache, .closeLink, .dropCache)]
     }
 
-    /// The same; where there is to be no other link, whoever begins anew finds out afresh what the peripheral has.
+    /// The same; if no other link follows, the next start discovers the peripheral's attributes again.
     private static func remedyOrEnd(in kind: SessionState.Kind, _ trigger: SessionState.Trigger.Kind) -> [SessionRule] {
         remedy(in: kind, trigger) + [
             rule(kind, trigger, .failed, if: .staleCacheWithoutReconnecting, .closeLink, .dropCache)
         ]
     }
 
-    /// At another time it may go better.
+    /// It may succeed at another time.
     private static func anotherAttempt(in kind: SessionState.Kind, _ trigger: SessionState.Trigger.Kind)
         -> [SessionRule]
     {
@@ -217,7 +217,7 @@ extension ConnectionMachine {
         ]
     }
 
-    /// What a peripheral has not it won't have at another time either.
+    /// What a peripheral lacks, it will lack at another time too.
     private static func lack(in kind: SessionState.Kind, _ trigger: SessionState.Trigger.Kind) -> [SessionRule] {
         remedyOrEnd(in: kind, trigger) + [rule(kind, trigger, .failed, .closeLink)]
     }

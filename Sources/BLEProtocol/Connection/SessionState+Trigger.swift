@@ -1,8 +1,7 @@
 extension SessionState {
-    /// What a program asks of a connection, and what happens to it: what moves a session from one ``SessionState`` to
-    /// another.
+    /// A program's request to a connection, or an event of it: it moves a session from one ``SessionState`` to another.
     package enum Trigger: Sendable {
-        // What a program asks for.
+        // Requests of a program.
 
         /// Look for the peripheral.
         case scan
@@ -18,10 +17,10 @@ extension SessionState {
         case write
         /// Switch notifications or indications on.
         case subscribe
-        /// Switch notifications or indications of a characteristic, as it was named, off: `2A37`, `handle 0x0012`.
-        /// Nothing is waited for: no value is handed out from then on.
+        /// Switch notifications or indications of a characteristic, as it was named, off: `2A37`, `handle 0x0012`. It
+        /// doesn't wait for anything: no value is delivered from then on.
         case unsubscribe(String)
-        /// Everything that was asked for is done.
+        /// Everything that was requested is done.
         case becomeReady
         /// Disconnect: switch notifications off, wait for that, and drop the link, or give up the attempt to make one.
         /// Nothing starts automatically afterwards.
@@ -29,15 +28,15 @@ extension SessionState {
         /// Begin again after a failure.
         case reset
 
-        // What went well.
+        // Successes.
 
         /// An advertisement of it was heard.
         case discovered(BluetoothAddress)
         /// The link is up and its MTU, in octets, negotiated.
         case linkEstablished(mtu: Int)
-        /// What it has is known: it was asked, or what was kept from an earlier connection is still right.
+        /// The peripheral's services are known: they were discovered, or the remembered ones are still right.
         case servicesDiscovered(fromCache: Bool)
-        /// The characteristic is there.
+        /// The characteristic was found.
         case characteristicDiscovered(BluetoothUUID)
         /// The value was read.
         case readFinished
@@ -50,19 +49,19 @@ extension SessionState {
         /// The adapter can be used again.
         case adapterReturned
 
-        // What went wrong.
+        // Failures.
 
-        /// It wasn't heard in time, or the radio can't listen.
+        /// The peripheral was not received in time, or the radio can't scan.
         case searchFailed(BLEError)
-        /// No link came about: not in time, refused, lost before it stood.
+        /// No link was made: it took too long, was refused, or was lost before it was up.
         case connectFailed(BLEError)
-        /// What it has could not be found out.
+        /// The peripheral's services could not be discovered.
         case discoveryFailed(BLEError)
         /// It lacks a service or a characteristic.
         case notFound(BLEError)
         /// A characteristic doesn't support the operation.
         case notSupported(BLEError)
-        /// What the program does first on each link did not succeed.
+        /// The program's first steps on each link failed.
         case initialisationFailed(BLEError)
         /// A value could not be read or written; the link stays up.
         case operationFailed(BLEError)
@@ -88,7 +87,7 @@ extension SessionState.Trigger {
         case operationFailed, subscriptionFailed, subscriptionRefused, linkLost, adapterLost
     }
 
-    /// Which trigger it is, whatever it carries.
+    /// The trigger without its associated values.
     package var kind: Kind {
         switch self {
         case .scan: .scan

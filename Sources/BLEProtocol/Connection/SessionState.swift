@@ -85,7 +85,7 @@ extension SessionState {
         case failed
     }
 
-    /// Which state it is, whatever it carries.
+    /// The state without its associated values.
     package var kind: Kind {
         switch self {
         case .disconnected(.initial): .initial

@@ -1,18 +1,18 @@
 extension DatabaseTracker {
-    /// A request that has to be made, in the given order.
+    /// A request to make, in the given order.
     package struct Request: Hashable, Sendable {
         package enum Kind: Hashable, Sendable {
             /// Read the Database Hash by its type, wherever it is.
             case readHash
-            /// Ask for the primary services, as many as one answer holds.
+            /// Read the primary services, as many as one answer holds.
             case probe
             /// Discover everything.
             case discover
-            /// Write ``DatabaseTracker/features`` to Client Supported Features; what comes of it doesn't matter.
+            /// Write ``DatabaseTracker/features`` to Client Supported Features; the result doesn't matter.
             case enableFeatures(handle: UInt16)
-            /// Have Service Changed indicated; what comes of it doesn't matter.
+            /// Subscribe to Service Changed; the result doesn't matter.
             case subscribe(Characteristic)
-            /// Ask nothing, and call ``DatabaseTracker/waited(_:)`` after this time.
+            /// Request nothing, and call ``DatabaseTracker/waited(_:)`` after this time.
             case wait(Duration)
         }
 
@@ -20,16 +20,16 @@ extension DatabaseTracker {
         package var kind: Kind
     }
 
-    /// What is to be done; each part stands by itself.
+    /// What to do; the parts are independent.
     package struct Output: Hashable, Sendable {
-        /// Handles that must not be used any more before the database is known again. Comes before all else.
+        /// Handles that must not be used before the database is known again. Handle this part first.
         package var stale: ClosedRange<UInt16>?
-        /// Searches whose results are not wanted any more, and waits that need not end.
+        /// Requests whose results are no longer needed, and waits that need not end.
         package var withdrawn: [Int] = []
         package var requests: [Request] = []
         /// The database is known now.
         package var known: Known?
-        /// It can't be known: the search failed.
+        /// The database can't be known: the discovery failed.
         package var failure: GATTFailure?
         package var memory: Memory?
 
@@ -41,7 +41,7 @@ extension DatabaseTracker {
         package enum News: Hashable, Sendable {
             /// Nothing was known before.
             case first
-            /// The doubt was for nothing: all is as it was.
+            /// The doubt was unfounded: nothing has changed.
             case unchanged
             /// These handles may mean something else than in the database before, and nobody is subscribed to them.
             case changed(before: GATTDatabase, affected: ClosedRange<UInt16>)
@@ -56,7 +56,7 @@ extension DatabaseTracker {
         }
     }
 
-    /// What is to be kept for the next link.
+    /// What to remember for the next link.
     package enum Memory: Hashable, Sendable {
         case store(RememberedDatabase)
         case forget

@@ -1,4 +1,4 @@
-/// The steps: what is asked next, and what is known because of it.
+/// The steps: what to request next, and what is known afterwards.
 extension DatabaseTracker {
     mutating func check(_ output: inout Output) {
         withdraw(&output)
@@ -23,7 +23,7 @@ extension DatabaseTracker {
         }
     }
 
-    /// Whether the specification says that it is as it was, without a hash, and nothing speaks against it.
+    /// Whether, without a hash, the specification guarantees that it is unchanged, and nothing contradicts that.
     func isBelieved(_ database: GATTDatabase) -> Bool { tellsLater || database.isStatic && !mayChange }
 
     mutating func trust(_ remembered: RememberedDatabase, _ output: inout Output) {
@@ -34,7 +34,7 @@ extension DatabaseTracker {
         becomeKnown(remembered.database, &output)
     }
 
-    /// What was believed to be as it was is not.
+    /// A database that was believed to be unchanged has changed.
     mutating func surprised(_ output: inout Output) {
         mayChange = true
         doubt = .changed(0x0001...0xFFFF)
@@ -54,13 +54,13 @@ extension DatabaseTracker {
         search(.discover, &output)
     }
 
-    /// Says what this client understands, asks to be told of changes, and looks whether there was one meanwhile.
+    /// Writes what this client supports, subscribes to changes, and checks whether there was one meanwhile.
     mutating func settle(_ found: GATTDatabase, _ output: inout Output) {
         self.found = found
         if let features = found.clientFeatures {
             output.requests.append(Request(number: 0, kind: .enableFeatures(handle: features.valueHandle)))
         }
-        // A peer that says something by it again and again need not be asked to.
+        // A peer that keeps indicating it need not be subscribed to again.
         if let changed = found.serviceChanged, changed != told || changes.count <= 1 {
             told = changed
             output.requests.append(Request(number: 0, kind: .subscribe(changed)))
@@ -94,8 +94,8 @@ extension DatabaseTracker {
 
     mutating func becomeKnown(_ found: GATTDatabase, _ output: inout Output) {
         switch (doubt, database) {
-        // The first time what a peer was told may be gone with it, though it all looks the same: that is told again. When
-        // it then says once more that something changed, and nothing did, it is believed to be as it was.
+        // The first time, the peer's subscriptions may be gone with the change, even if the database looks the same:
+        // they are made again. If it then reports another change, and nothing changed, it is believed to be unchanged.
         case (.changed(let affected)?, let before?) where changes.count <= 1 || before != found:
             output.known = Known(database: found, news: .changed(before: before, affected: affected))
         case (.changed?, .some): output.known = Known(database: found, news: .unchanged)

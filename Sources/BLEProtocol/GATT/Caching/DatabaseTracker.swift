@@ -23,10 +23,11 @@
 /// A value: it outputs requests, whose results are passed back with the number of each. An answer to a withdrawn
 /// request is ignored. Source: Core Specification, Vol 3, Part G, 2.5.2.
 package struct DatabaseTracker: Sendable {
-    /// What is written to Client Supported Features: tell me when I am wrong, and I take several values in one PDU.
+    /// The value for Client Supported Features: robust caching, and several values in one PDU.
     package static let features: GATTClientFeatures = [.robustCaching, .multipleNotifications]
 
-    /// A peer that never comes to rest is believed in the end, and nothing of it is remembered.
+    /// How often the search begins again before a peer that keeps changing is believed, without remembering its
+    /// database.
     static let patience = 4
 
     enum State: Hashable, Sendable {
@@ -35,54 +36,54 @@ package struct DatabaseTracker: Sendable {
         case known
     }
 
-    /// Why what was known is looked at again.
+    /// Why a known database is checked again.
     enum Doubt: Hashable, Sendable {
         /// The peer says that these handles have changed.
         case changed(ClosedRange<UInt16>)
-        /// The peer has answered that something may have.
+        /// The peer has answered that something may have changed.
         case outOfSync
     }
 
-    /// Whether the peer tells of a change that it made while there was no link: there is a bond with it.
+    /// Whether the peer reports a change that it made while there was no link: there is a bond with it.
     let tellsLater: Bool
     var state = State.unknown
     var remembered: RememberedDatabase?
-    /// What was known last on this link, the hash of what is known or was discovered last, and the one that was read before
-    /// the discovery that is under way.
+    /// The last database known on this link, the hash of the database known or discovered last, and the hash that was
+    /// read before the current discovery.
     var database: GATTDatabase?
     var hash: [UInt8]?
     var nextHash: [UInt8]?
     var doubt: Doubt?
-    /// What was discovered last on this link, known or not.
+    /// The last database discovered on this link, known or not.
     var found: GATTDatabase?
-    /// How often the peer has said that its services changed.
+    /// How often the peer has reported that its services changed.
     var changes = ServiceChangeBackoff()
-    /// The wait before it is looked what has changed, and the one after which the peer counts as calm.
+    /// The wait before the change is checked, and the one after which the peer counts as calm.
     var pause: Int?
     var calm: Int?
-    /// Where Service Changed was asked for last.
+    /// The Service Changed characteristic that was last subscribed to.
     var told: Characteristic?
-    /// How often the search has begun anew.
+    /// How often the search has begun again.
     var rounds = 0
-    /// Whether what settles a trusted database waits for the program's first request.
+    /// Whether the requests that confirm a trusted database wait for the program's first request.
     package internal(set) var mustSettle = false
     /// The reading of the hash that ends the settling.
     var verification: Int?
-    /// The searches whose answers are awaited.
+    /// The requests whose answers are awaited.
     var open: [Int] = []
     var lastNumber = 0
     /// Whether anything is kept for the next link.
     package internal(set) var hasMemory: Bool
-    /// Whether that is what is known now.
+    /// Whether that is the database known now.
     var isMemoryRight = false
-    /// Whether it has changed though it has no way to say so, on an earlier link or on this one.
+    /// Whether the database has changed without a way to report that, on an earlier link or on this one.
     var mayChange: Bool
-    /// Whether nothing of it is to be remembered: it changes without rest, or has lost its hash.
+    /// Whether nothing may be remembered: the database keeps changing, or has lost its hash.
     var isUnsteady = false
 
     /// - Parameters:
-    ///   - remembered: what the peer offered when it was met last.
-    ///   - tellsLater: whether it tells of a change that it made while there was no link, as to whom it has a bond with.
+    ///   - remembered: the database that the peer had on its last link.
+    ///   - tellsLater: whether it reports a change that it made while there was no link, as a bonded peer does.
     package init(remembered: RememberedDatabase? = nil, tellsLater: Bool = false) {
         self.tellsLater = tellsLater
         self.remembered = remembered
@@ -100,14 +101,14 @@ package struct DatabaseTracker: Sendable {
 // MARK: - What the driver calls
 
 extension DatabaseTracker {
-    /// Somebody wants to know the database, which is not known.
+    /// The program needs the database, which is not known.
     package mutating func want() -> Output {
         var output = Output()
         if state == .unknown { check(&output) }
         return output
     }
 
-    /// A request of the program was put in the queue: what settles a trusted database may follow it.
+    /// A request of the program was queued: the requests that confirm a trusted database may follow it.
     package mutating func operationBegan() -> Output {
         var output = Output()
         guard state == .known, mustSettle, let database else { return output }
@@ -116,7 +117,7 @@ extension DatabaseTracker {
         return output
     }
 
-    /// A request is answered; whether it still was to be.
+    /// A request was answered. Returns whether the answer is still needed.
     mutating func close(_ number: Int) -> Bool {
         guard let index = open.firstIndex(of: number) else { return false }
         open.remove(at: index)
@@ -124,7 +125,7 @@ extension DatabaseTracker {
         return true
     }
 
-    /// The answer to ``Request/Kind/readHash``; `nil` where the peer has none or doesn't tell.
+    /// The answer to ``Request/Kind/readHash``; `nil` if the peer has none or doesn't let it be read.
     package mutating func hashRead(_ number: Int, _ result: Result<[UInt8]?, GATTFailure>) -> Output {
         var output = Output()
         guard close(number) else { return output }
@@ -166,8 +167,9 @@ extension DatabaseTracker {
 
     /// The answer to ``Request/Kind/discover``.
     ///
-    /// - Parameter hash: that of what was found, where it can be computed. Where the peer has another one something is missing,
-    ///   as after an error of its own in the middle, or it counts otherwise: what is found twice is right.
+    /// - Parameter hash: the hash of the discovered database, if it can be computed. If the peer's differs, something
+    ///   is missing, as after an error of the peer during discovery, or the peer computes it differently: a database
+    ///   that is found twice is right.
     package mutating func discovered(
         _ number: Int,
         _ result: Result<GATTDatabase, GATTFailure>,
@@ -211,7 +213,7 @@ extension DatabaseTracker {
             doubt = .changed(doubt == .outOfSync ? 0x0001...0xFFFF : range)
         }
         endCalm(&output)
-        // While it keeps saying so of services that have not changed, they are used until it is looked again.
+        // While it keeps reporting changes of services that have not changed, they are used until the next check.
         let mayGoOn = state == .known && changes.isHarmless
         if pause == nil, let delay = changes.delayForNext() {
             if !mayGoOn {
@@ -255,7 +257,7 @@ extension DatabaseTracker {
         return output
     }
 
-    /// What is known and remembered is not to be used any more.
+    /// The known and the remembered database must not be used any more.
     package mutating func forget() -> Output {
         var output = Output()
         withdraw(&output)

@@ -1,9 +1,9 @@
-/// What a peer offered, and the hash by which it can be asked whether it still does; `nil` where it has none.
+/// A peer's database, and the hash that shows whether it has changed; `nil` if the peer has none.
 package struct RememberedDatabase: Hashable, Sendable {
     package var database: GATTDatabase
-    /// The Database Hash as it came on air; only ever compared, since servers differ in how they make it.
+    /// The Database Hash as it was received; it is only compared, since servers compute it differently.
     package var hash: [UInt8]?
-    /// Whether it has changed though it has no way to say so: it is not believed without being asked.
+    /// Whether the database has changed before without a way to report that: it is not believed without a check.
     package var mayChange: Bool
 
     package init(database: GATTDatabase, hash: [UInt8]?, mayChange: Bool = false) {
@@ -14,19 +14,20 @@ package struct RememberedDatabase: Hashable, Sendable {
 }
 
 extension GATTDatabase {
-    /// Whether it stays as it is for as long as the device lives: the device has no Service Changed at all.
+    /// Whether the database never changes in the device's lifetime: the device has no Service Changed.
     ///
-    /// A client need not discover the services of such a one again. Source: Core Specification, Vol 3, Part G, 2.5.2.
+    /// A client need not discover the services of such a device again. Source: Core Specification, Vol 3, Part G,
+    /// 2.5.2.
     package var isStatic: Bool {
         !services.contains { $0.characteristics.contains { $0.uuid == AttributeType.serviceChanged } }
     }
 
-    /// Where clients say what they understand (2B29).
+    /// Client Supported Features (2B29).
     package var clientFeatures: Characteristic? {
         characteristic(AttributeType.clientSupportedFeatures, in: .genericAttribute)
     }
 
-    /// What tells of changes (2A05), where a client can have it tell.
+    /// Service Changed (2A05), if a client can subscribe to it.
     package var serviceChanged: Characteristic? {
         characteristic(AttributeType.serviceChanged, in: .genericAttribute).flatMap {
             $0.clientConfiguration != nil && $0.properties.contains(.indicate) ? $0 : nil

@@ -1,27 +1,28 @@
-/// How long a client waits before it looks again at a peer that says again and again that its services have changed.
+/// How long a client waits before it checks a peer that keeps reporting that its services have changed.
 ///
-/// Some devices indicate Service Changed whenever its own descriptor is written, which a client does after a change; others
-/// whenever anybody connects to them. The first few times it is looked at once, then less and less often.
+/// Some devices indicate Service Changed whenever its own descriptor is written, which a client does after a change;
+/// others whenever a central connects to them. The first few times the client checks immediately, then less and less
+/// often.
 package struct ServiceChangeBackoff: Hashable, Sendable {
-    /// After so long without news a peer counts as calm, and the count starts afresh.
+    /// After this long without a report a peer counts as calm, and the count restarts.
     package static let calm = Duration.seconds(60)
 
-    /// So many times it is looked at once.
+    /// How many times the client checks immediately.
     package static let patience = 3
 
     /// The first wait, each of the following twice as long, up to the longest.
     package static let shortest = Duration.milliseconds(500)
     package static let longest = Duration.seconds(32)
 
-    /// How often it was looked, or will be, since the peer was calm.
+    /// How many checks were made, or are due, since the peer was calm.
     package private(set) var count = 0
 
-    /// Whether nothing had changed the last time.
+    /// Whether the last check found no change.
     package private(set) var isHarmless = false
 
     package init() {}
 
-    /// The peer says so again: how long to wait; `nil`: not at all.
+    /// The peer reports another change. Returns how long to wait; `nil`: not at all.
     package mutating func delayForNext() -> Duration? {
         count += 1
         guard count > Self.patience else { return nil }
@@ -29,6 +30,6 @@ package struct ServiceChangeBackoff: Hashable, Sendable {
         return min(Self.shortest * (1 << doublings), Self.longest)
     }
 
-    /// It was looked whether something has changed.
+    /// A check for changes was made.
     package mutating func looked(hasChanged: Bool) { isHarmless = !hasChanged }
 }
