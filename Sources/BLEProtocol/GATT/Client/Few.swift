@@ -1,6 +1,6 @@
-/// A list that mostly has one element or none: the first one takes no memory of its own.
+/// A list that mostly has one element or none: the first element takes no allocation.
 ///
-/// For what a step of a machine leads to, several times for each value.
+/// For the results of a machine's step, which occur several times for each value.
 package struct Few<Element> {
     @usableFromInline var head: Element?
     @usableFromInline var others: [Element] = []

@@ -1,8 +1,9 @@
 extension GATTClient {
-    /// Takes note that handles may mean something else from now on.
+    /// Notes that handles may mean something else from now on.
     ///
-    /// What names one of them and has not been sent ends with ``GATTFailure/databaseChanged``. What has been sent gets its
-    /// answer, but sends nothing more; a read ends in the same way then, since nobody knows whose value it was given.
+    /// A procedure that names one of them and has not been sent ends with ``GATTFailure/databaseChanged``. A procedure
+    /// that has been sent gets its answer, but sends nothing more; a read then ends in the same way, since it is
+    /// unknown which attribute the value belongs to.
     package mutating func invalidate(_ handles: ClosedRange<UInt16>) -> Output {
         var output = Output()
         func isMeant(_ procedure: any GATTProcedure) -> Bool { procedure.handles.contains { handles.contains($0) } }

@@ -1,5 +1,5 @@
 extension GATTClient {
-    /// What a step of the machine asks of its driver: independent lanes, most of them empty.
+    /// What the driver must do after a step of the machine: independent lanes, most of them empty.
     package struct Output: Sendable {
         /// Procedures that ended, in order.
         package var finished = Few<Finished>()
@@ -9,7 +9,7 @@ extension GATTClient {
         package var timer: TimerCommand?
         /// The bearer must be closed, for this reason.
         package var close: DisconnectReason?
-        /// A line for each thing of the peer's that was ignored, for debugging; no values in it.
+        /// A line for each PDU of the peer that was ignored, for debugging, without values.
         package var notes: [String] = []
 
         package init() {}
@@ -29,12 +29,12 @@ extension GATTClient {
     }
 
     package enum TimerCommand: Hashable, Sendable {
-        /// Start the timer, and stop the one before.
+        /// Start the timer, and stop the previous one.
         case start(TimerID, Duration)
         case stop(TimerID)
     }
 
-    /// A value that the server sent by itself.
+    /// A value that the server sent as a notification or an indication.
     package struct ReceivedValue: Hashable, Sendable {
         package var handle: UInt16
         package var value: ArraySlice<UInt8>

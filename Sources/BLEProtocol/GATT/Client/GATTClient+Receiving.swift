@@ -1,9 +1,9 @@
 extension GATTClient {
     /// Takes a PDU that is for the client half: a response, a notification or an indication.
     ///
-    /// What doesn't belong to the open request, or to none, is ignored with a note: the true answer is still due, and
-    /// nothing else is asked before it has come. What the peer may not send never traps. A request must have been reported
-    /// by ``sending()`` or ``sent()`` before its answer is given here.
+    /// A response that doesn't belong to the open request is ignored with a note: the right answer is still due, and no
+    /// other request is sent before it has come. An invalid PDU never traps. Report a request with ``sending()`` or
+    /// ``sent()`` before passing its answer here.
     package mutating func received(_ pdu: [UInt8], at time: ReceptionTime) -> Output {
         guard let first = pdu.first else { return Output(note: "an empty PDU was ignored") }
         switch first {
@@ -18,7 +18,7 @@ extension GATTClient {
     }
 
     /// The handle in a Handle Value Notification, which changes nothing in the machine, from its first three octets;
-    /// `nil` for all other PDUs, and where there is none. The value begins behind ``valueOffset`` octets.
+    /// `nil` for all other PDUs, and if there is no handle. The value begins after ``valueOffset`` octets.
     @inlinable
     package static func handle(ofNotification head: (UInt8?, UInt8?, UInt8?)) -> UInt16? {
         guard head.0 == 0x1B, let low = head.1, let high = head.2 else { return nil }
@@ -31,7 +31,7 @@ extension GATTClient {
 
     private mutating func receivedValue(_ pdu: [UInt8], at time: ReceptionTime, isIndication: Bool) -> Output {
         var output = Output()
-        // Also one that is malformed or for an unknown handle: an unconfirmed indication blocks the server for good.
+        // Even one that is malformed or for an unknown handle: an unconfirmed indication blocks the server for good.
         if isIndication, closed == nil { confirmations &+= 1 }
         guard pdu.count >= Self.valueOffset else {
             output.notes.append("\(isIndication ? "an indication" : "a notification") without a handle was ignored")
@@ -62,7 +62,7 @@ extension GATTClient {
     }
 
     private mutating func receivedResponse(_ opcode: ATTOpcode, _ pdu: [UInt8]) -> Output {
-        // Part by part: a copy of the whole costs more than all else here.
+        // Part by part: a copy of the whole costs more than everything else here.
         guard let sentMTU = slot?.sentMTU, let request = slot?.request else {
             return ignored(opcode, pdu, "without an open request")
         }
@@ -70,7 +70,7 @@ extension GATTClient {
         case .answer: break
         case .foreign: return ignored(opcode, pdu, "while \(request.opcode) was open")
         case .perhaps:
-            // The first one is kept: it counts where nothing better comes.
+            // The first one is kept: it counts if nothing better comes.
             if slot?.doubtful == nil { slot?.doubtful = pdu }
             return Output(note: "Error Response for another handle while \(request.opcode) was open: ignored for now")
         }
@@ -81,8 +81,8 @@ extension GATTClient {
         return output
     }
 
-    /// Takes what is not the answer to the open request. BlueZ answers notifications and indications that nobody awaits
-    /// with an error, some peripherals write commands.
+    /// Takes what is not the answer to the open request. BlueZ answers notifications and indications that it doesn't
+    /// expect with an error, some peripherals write commands.
     private mutating func ignored(_ opcode: ATTOpcode, _ pdu: [UInt8], _ circumstance: String) -> Output {
         if opcode == .exchangeMTUResponse, isExchangeOverdue, closed == nil,
             let response = try? ATTExchangeMTUResponse(decoding: pdu)
@@ -95,7 +95,7 @@ extension GATTClient {
         return Output(note: "\(opcode)\(cause) \(circumstance): ignored")
     }
 
-    /// The open request is answered; whose timer does not run any more.
+    /// The open request is answered; its timer has stopped.
     mutating func answered(_ answer: Result<GATTAnswer, GATTFailure>, _ output: inout Output) {
         guard let stage = slot?.stage, let request = slot?.request else { return }
         if case .success(let answer) = answer { adoptMTU(from: answer, to: request) }
@@ -117,7 +117,7 @@ extension GATTClient {
         }
     }
 
-    /// The new ATT_MTU holds from this answer on, also where nobody waits for the exchange any more.
+    /// The new ATT_MTU applies from this answer on, even if nobody waits for the exchange any more.
     private mutating func adoptMTU(from answer: GATTAnswer, to request: GATTRequest) {
         guard request.opcode == .exchangeMTURequest, let response = try? answer.response(to: ATTExchangeMTURequest.self)
         else { return }
@@ -149,7 +149,7 @@ extension GATTClient {
         }
     }
 
-    /// Whether what has the slot may be done twice.
+    /// Whether the procedure that has the slot may be repeated.
     private var isRepeatable: Bool { occupant.map { type(of: $0).isRepeatable } ?? false }
 
     mutating func endRunning(with failure: GATTFailure, _ output: inout Output) {

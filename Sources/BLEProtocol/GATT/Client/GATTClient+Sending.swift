@@ -1,21 +1,22 @@
 extension GATTClient {
-    /// The PDU that writes a value without an answer, for a driver that sends it past the machine, which it changes not.
+    /// The PDU that writes a value without an answer, for a driver that sends it without the machine, whose state it
+    /// doesn't change.
     package static func command(writing value: [UInt8], to handle: UInt16) -> [UInt8] {
-        // Here the compiler knows which kind of PDU it is, and elsewhere not, which costs more than all else.
+        // Here the compiler knows the type of the PDU; elsewhere it doesn't, which costs more than everything else.
         ATTWriteCommand(handle: handle, value: value[...]).encoded
     }
 
-    /// The most octets that such a PDU has: a value ends at 512 octets, however large ATT_MTU is.
+    /// The largest size of such a PDU, in octets: a value has at most 512 octets, however large ATT_MTU is.
     package static func maximumCommandSize(mtu: Int) -> Int { min(mtu, valueOffset + ATTLimits.maximumValueLength) }
 
-    /// Whether there is a reason to ask for ``nextPDU()``.
+    /// Whether ``nextPDU()`` may return a PDU.
     package var hasSomethingToSend: Bool {
         confirmations > 0 || !isHeld && (slot != nil || !commands.isEmpty || offered != nil)
     }
 
-    /// What to send next: confirmations before commands before requests; `nil` where there is nothing now.
+    /// The PDU to send next: confirmations before commands before requests; `nil` if there is none now.
     ///
-    /// The same PDU is given until ``sending()`` or ``sent()``; cancelling its procedure withdraws it.
+    /// It returns the same PDU until ``sending()`` or ``sent()``; cancelling its procedure withdraws it.
     package mutating func nextPDU() -> [UInt8]? {
         guard closed == nil, onItsWay == nil else { return nil }
         if isHeld, offered != .confirmation { offered = nil }
@@ -38,8 +39,8 @@ extension GATTClient {
         }
     }
 
-    /// The PDU that ``nextPDU()`` gave is being handed to the radio, which may take a while: it can't be withdrawn from
-    /// now on, and its answer may come before the radio has said that it took it.
+    /// The PDU that ``nextPDU()`` returned is being passed to the radio, which may take a while: it can't be withdrawn
+    /// from now on, and its answer may come before the radio has confirmed it.
     package mutating func sending() {
         switch offered {
         case .confirmation:
@@ -57,11 +58,11 @@ extension GATTClient {
         offered = nil
     }
 
-    /// The radio took the PDU: a request's time begins, a command is finished. Without ``sending()`` before it, that
-    /// happened at the same time.
+    /// The radio took the PDU: a request's time begins, a command is finished. Without a ``sending()`` before, this
+    /// includes it.
     package mutating func sent() -> Output {
         if onItsWay == nil {
-            // Its bearer has ended while it was on its way.
+            // The bearer has ended while the PDU was on its way.
             if closed != nil { return Output() }
             sending()
         }
@@ -71,7 +72,7 @@ extension GATTClient {
             output.finished.append(Finished(id: command.id, result: .success(.done)))
         case .request(let procedure, let isExchange):
             if isExchange { isMTUExchanged = true }
-            // An answer that was faster leaves nothing to wait for.
+            // If the answer was faster, there is nothing to wait for.
             guard slot?.id == procedure, slot?.sentMTU != nil else { break }
             let id = makeTimer()
             timer = id
@@ -81,7 +82,7 @@ extension GATTClient {
         return output
     }
 
-    /// The radio did not take the PDU: it is given again by ``nextPDU()``, unless it was cancelled meanwhile.
+    /// The radio did not take the PDU: ``nextPDU()`` returns it again, unless it was cancelled meanwhile.
     package mutating func notSent() -> Output {
         var output = Output()
         switch onItsWay.take() {

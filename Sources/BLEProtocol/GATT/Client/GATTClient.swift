@@ -12,14 +12,14 @@
 ///                    any, 30 s without an answer ─► closed
 /// ```
 /// The slot is in use until the request is answered or its time is over; other PDUs that the peer sends meanwhile are
-/// not answers, and are ignored with a note. Otherwise each later answer would be taken for that of the previous
+/// not answers, and are ignored with a note. Otherwise each later answer would be mistaken for that of the previous
 /// request.
 ///
-/// The driver takes PDUs with ``nextPDU()`` and tells what became of them, one at a time, until there is nothing to send
-/// or the radio is full: ``sending()`` before it hands one over without its lock, then ``sent()`` or ``notSent()``.
+/// The driver takes PDUs with ``nextPDU()`` and reports what happened to them, one at a time, until there is nothing to
+/// send or the radio is full: ``sending()`` before it passes one on without its lock, then ``sent()`` or ``notSent()``.
 /// Source: Core Specification, Vol 3, Part F, 3.3 and Part G, 4.
 package struct GATTClient: Sendable {
-    /// A procedure that was begun; later ones compare greater.
+    /// Identifies a procedure; later ones compare greater.
     package struct ProcedureID: Hashable, Sendable, Comparable {
         package let number: UInt64
 
@@ -28,7 +28,7 @@ package struct GATTClient: Sendable {
         package static func < (left: Self, right: Self) -> Bool { left.number < right.number }
     }
 
-    /// A start of the transaction timer. A timer that fires under an id that is not the last one is ignored.
+    /// Identifies a start of the transaction timer. A timer that fires with an id other than the last one is ignored.
     package struct TimerID: Hashable, Sendable {
         package let number: UInt64
 
@@ -38,17 +38,17 @@ package struct GATTClient: Sendable {
     /// How long a server may take to answer. Source: Vol 3, Part F, 3.3.3.
     package static let transactionTimeout = Duration.seconds(30)
 
-    /// How long a server may take to answer Exchange MTU, before the link is used without.
+    /// How long a server may take to answer Exchange MTU before the link is used without the answer.
     ///
-    /// Any other request that stays unanswered ends the bearer, since its answer might be taken for another one's. This
-    /// one is optional for a server, an ATT_MTU of 23 holds without it, and its answer, sent once on a link, is known
-    /// whenever it comes: it is then put into force. Servers that never answer it answer all else.
+    /// Any other unanswered request ends the bearer, since its answer might be mistaken for another one's. This one is
+    /// optional for a server, an ATT_MTU of 23 applies without it, and its answer, sent once on a link, is recognised
+    /// whenever it comes: it then takes effect. Servers that never answer it answer everything else.
     package static let exchangeTimeout = Duration.seconds(5)
 
-    /// What is offered in Exchange MTU, and the most that is used.
+    /// The ATT_MTU offered in Exchange MTU, and the largest that is used.
     package let maximumMTU: Int
 
-    /// ATT_MTU in force; 23 at first.
+    /// The current ATT_MTU; initially 23.
     package internal(set) var mtu = ATTLimits.defaultMTU
 
     /// Whether an exchange has taken place, from either side; it is not repeated.
@@ -57,23 +57,25 @@ package struct GATTClient: Sendable {
     /// Whether Exchange MTU was given up, and its answer may still come.
     var isExchangeOverdue = false
 
-    /// Procedures that wait for the slot, the first one first.
+    /// The procedures that wait for the slot, the next one first.
     var queue: [Waiting] = []
     var slot: Slot?
-    /// The procedure that has the slot. Beside it, since whatever holds an existential is copied whole to look at a part.
+    /// The procedure that has the slot. Stored outside the slot, since a value with an existential is copied whole to
+    /// read a part.
     var occupant: (any GATTProcedure)?
     var timer: TimerID?
 
     var commands: [Command] = []
     var confirmations = 0
 
-    /// Whether requests and commands wait, those on their way apart: confirmations don't, since the peer gives up without.
+    /// Whether requests and commands wait, except those on their way. Confirmations don't wait, since the peer gives up
+    /// without them.
     package var isHeld = false
 
-    /// The lane whose first PDU ``nextPDU()`` gave out, until it is on its way or withdrawn.
+    /// The lane whose first PDU ``nextPDU()`` returned, until it is on its way or withdrawn.
     var offered: Lane?
 
-    /// What is being handed to the radio.
+    /// The PDU that is being passed to the radio.
     var onItsWay: Sending?
 
     /// Why the bearer can't be used any more.
@@ -82,14 +84,14 @@ package struct GATTClient: Sendable {
     private var lastProcedure: UInt64 = 0
     private var lastTimer: UInt64 = 0
 
-    /// Makes the client half of a fresh bearer. `maximumMTU`, 23 to 65535 octets, is what Exchange MTU proposes;
-    /// 517 is the most that gains anything.
+    /// Makes the client half of a new bearer. `maximumMTU`, 23 to 65535 octets, is what Exchange MTU proposes; more
+    /// than 517 gains nothing.
     package init(maximumMTU: Int) {
         self.maximumMTU = min(max(maximumMTU, ATTLimits.defaultMTU), Int(UInt16.max))
     }
 
-    /// Puts an ATT_MTU in force that this half did not negotiate: the server half answered the peer's request.
-    /// It is held between 23 and ``maximumMTU``, and this half asks no more.
+    /// Sets an ATT_MTU that this half did not negotiate: the server half answered the peer's request. It is limited to
+    /// 23 to ``maximumMTU``, and this half doesn't request an exchange any more.
     package mutating func setMTU(_ mtu: Int) {
         self.mtu = min(max(mtu, ATTLimits.defaultMTU), maximumMTU)
         isMTUExchanged = true
@@ -104,8 +106,8 @@ package struct GATTClient: Sendable {
     /// Whether a request has been sent whose answer has not come.
     package var isAwaitingAnswer: Bool { slot?.sentMTU != nil }
 
-    /// Begins a procedure, or puts it at the end of the queue. Its result comes in ``Output/finished``, from this call
-    /// where it can be told at once.
+    /// Begins a procedure, or puts it at the end of the queue. Its result comes in ``Output/finished``, of this call if
+    /// it is known immediately.
     package mutating func begin(_ procedure: any GATTProcedure) -> (ProcedureID, Output) {
         lastProcedure &+= 1
         let id = ProcedureID(number: lastProcedure)
@@ -122,8 +124,8 @@ package struct GATTClient: Sendable {
         return (id, output)
     }
 
-    /// Ends a procedure with ``GATTFailure/cancelled``, at once. A request that the radio has taken can't be recalled:
-    /// its slot stays taken until it is answered. An id that has ended is ignored.
+    /// Ends a procedure with ``GATTFailure/cancelled``, immediately. A request that the radio has taken can't be
+    /// recalled: its slot stays taken until it is answered. An id that has ended is ignored.
     package mutating func cancel(_ id: ProcedureID) -> Output {
         var output = Output()
         let cancelled = Finished(id: id, result: .failure(.cancelled))
@@ -139,7 +141,7 @@ package struct GATTClient: Sendable {
             slot?.stage = .abandoned
         } else if slot?.id == id, slot?.stage == .running {
             if offered == .request { offered = nil }
-            // Before those that end because of it.
+            // Before the procedures that end because of it.
             output.finished.append(cancelled)
             undo(&output)
             return output
@@ -150,8 +152,9 @@ package struct GATTClient: Sendable {
         return output
     }
 
-    /// The time for an answer is over: the request fails, and with it the bearer, as the specification demands; unless
-    /// it was Exchange MTU, see ``exchangeTimeout``, or an error came that named another attribute: it was the answer.
+    /// The time for an answer is over: the request fails, and with it the bearer, as the specification requires; unless
+    /// it was Exchange MTU, see ``exchangeTimeout``, or an error came that named another attribute: then that was the
+    /// answer.
     package mutating func timerFired(_ id: TimerID) -> Output {
         guard timer == id else { return Output() }
         timer = nil
@@ -196,9 +199,9 @@ extension GATTClient {
         var id: ProcedureID
         var pdu: [UInt8]
         var handles: [UInt16]
-        /// The handles may have come to mean something else while it was on its way to the radio.
+        /// Whether the handles may have changed their meaning while it was on its way to the radio.
         var isStale = false
-        /// It was cancelled while it was on its way to the radio: nobody is told what became of it.
+        /// Whether it was cancelled while it was on its way to the radio: its result is not reported.
         var isCancelled = false
     }
 
@@ -218,7 +221,7 @@ extension GATTClient {
         var stage = Stage.running
         /// ATT_MTU when the radio took the request; `nil` until then.
         var sentMTU: Int?
-        /// Whether the handles may have come to mean something else since the request was sent.
+        /// Whether the handles may have changed their meaning since the request was sent.
         var isStale = false
         /// An error that may be the answer, and names another attribute.
         var doubtful: [UInt8]?
@@ -253,7 +256,7 @@ extension GATTClient {
         }
     }
 
-    /// Frees the slot of a procedure that ended early, once what it left behind is undone.
+    /// Frees the slot of a procedure that ended early, once its effects on the server are undone.
     mutating func undo(_ output: inout Output) {
         guard let ending = slot.take() else { return }
         if ending.stage != .cleaningUp, let request = occupant?.cleanUp(isSent: ending.sentMTU != nil) {

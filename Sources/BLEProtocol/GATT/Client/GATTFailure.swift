@@ -1,15 +1,15 @@
-/// Why a GATT procedure ended without what it was asked for; indirect, so that a result has room for little more than the
-/// success.
+/// Why a GATT procedure failed; indirect, so that a result is little larger than its success.
 package indirect enum GATTFailure: Error, Hashable, Sendable {
-    /// The server answered with an error. The handle is the one that the server told, which need not be the right one.
+    /// The server answered with an error. The handle is the one that the server named, which may be wrong.
     case attribute(ATTError, handle: UInt16)
-    /// The answer had the right opcode and a form that the specification doesn't allow.
+    /// The answer had the right opcode but a form that the specification doesn't allow.
     case malformedResponse(ATTDecodingError)
-    /// Nothing was answered within 30 seconds. The bearer is closed.
+    /// There was no answer within 30 seconds. The bearer is closed.
     case timedOut
     /// The caller cancelled.
     case cancelled
-    /// The server's attributes changed, so that a handle may mean something else; nothing is known to have been done.
+    /// The server's attributes changed, so that a handle may mean something else; the procedure may or may not have had
+    /// an effect.
     case databaseChanged
     /// The link ended, or its bearer was closed, before the procedure did.
     case disconnected(DisconnectReason)

@@ -1,11 +1,11 @@
-/// How the link to a client is protected, as the server's checks need it.
+/// The protection of the link to a client, as the server's checks need it.
 package struct ATTSecurity: Hashable, Sendable {
     package var isEncrypted: Bool
     /// Whether its keys were made with protection against a man in the middle.
     package var isAuthenticated: Bool
     /// The length of the encryption key in octets, 7 to 16; 0 while not encrypted.
     package var keySize: Int
-    /// Whether there is a key of a bond with the client, which would encrypt the link.
+    /// Whether there is a bond's key with the client that can encrypt the link.
     package var hasKey: Bool
 
     package init(isEncrypted: Bool, isAuthenticated: Bool, keySize: Int, hasKey: Bool = false) {
@@ -20,10 +20,10 @@ package struct ATTSecurity: Hashable, Sendable {
 }
 
 extension AccessRequirement {
-    /// Why a client may not, the first reason in the order in which a server tells them; `nil`: it may.
+    /// Why access is refused: the first reason in the order that servers use; `nil`: access is permitted.
     ///
-    /// Without encryption, Insufficient Encryption tells a client that it has a key for this, and Insufficient
-    /// Authentication that the two have to pair first. Source: Core Specification, Vol 3, Part C, 10.3.1.
+    /// Without encryption, Insufficient Encryption tells a client that there is a key for it, and Insufficient
+    /// Authentication that the two must pair first. Source: Core Specification, Vol 3, Part C, 10.3.1.
     func refusal(security: ATTSecurity, isAuthorized: Bool) -> ATTError? {
         if needsEncryption, !security.isEncrypted {
             return security.hasKey ? .insufficientEncryption : .insufficientAuthentication

@@ -1,4 +1,4 @@
-/// What a server does for clients that remember its database, when that changes.
+/// What a server does for clients that remember its database when the database changes.
 ///
 /// Clients with robust caching are change-aware or change-unaware:
 /// ```
@@ -9,23 +9,23 @@
 ///        ├── reads the hash, then asks again ───┘   │                                │
 ///        └── asks again ────────────────────────────┴────────────────────────────────┘
 /// ```
-/// While unaware its commands are ignored and nothing but Service Changed is sent to it.
-/// Source: Core Specification, Vol 3, Part G, 2.5.2.1.
+/// While it is unaware, its commands are ignored, and only Service Changed is sent to it. Source: Core Specification,
+/// Vol 3, Part G, 2.5.2.1.
 extension ATTServer {
     /// What happened on this bearer since the last change.
     struct Caching: Hashable, Sendable {
-        /// The client was answered Database Out Of Sync.
+        /// Whether the client got the answer Database Out Of Sync.
         var hasToldOutOfSync = false
-        /// The client has read the Database Hash.
+        /// Whether the client has read the Database Hash.
         var hasReadHash = false
-        /// Prepared writes may be for attributes that aren't the same any more.
+        /// Whether prepared writes may be for attributes that have changed.
         var hasStaleWrites = false
-        /// The indication of Service Changed that tells all that the client missed.
+        /// The indication of Service Changed that reports everything that the client missed.
         var indication: IndicationID?
     }
 
-    /// Takes note of a change of the database, at once and not only with the next PDU of the client: subscriptions to
-    /// what is gone end, and the client is told where it asked for that.
+    /// Applies a change of the database immediately, not only with the client's next PDU: subscriptions to removed
+    /// characteristics end, and the client is told if it has subscribed to that.
     package mutating func synchronize(with database: AttributeDatabase) -> Output {
         var output = Output()
         if !hasEnded { takeNote(of: database, &output) }
@@ -43,12 +43,12 @@ extension ATTServer {
             dropSubscriptions(change, &output)
             indicate(change.affected, database)
         } else if let missed = client.unconfirmedChange, caching.indication == nil {
-            // A client that was here before, and left without confirming.
+            // A client that was connected before, and left without confirming.
             indicate(missed, database)
         }
     }
 
-    /// What is gone sends nothing any more.
+    /// Ends the subscriptions to removed characteristics.
     private mutating func dropSubscriptions(_ change: DatabaseChange, _ output: inout Output) {
         for handle in client.configurations.keys.sorted() where change.hasRemoved(handle) {
             client.configure(handle, 0)
@@ -59,7 +59,7 @@ extension ATTServer {
         output.room.formUnion(outbox.takeRoom(limits: limits))
     }
 
-    /// Queues Service Changed before all other indications, in place of one that waits.
+    /// Queues Service Changed before all other indications, replacing one that waits.
     private mutating func indicate(_ affected: ClosedRange<UInt16>, _ database: AttributeDatabase) {
         guard let characteristic = database.serviceChanged?.valueHandle,
             client.configuration(of: characteristic) & ServerClient.Subscription.indicationBit != 0
@@ -78,7 +78,7 @@ extension ATTServer {
         caching.indication = id
     }
 
-    /// The client has confirmed an indication: of Service Changed, it is aware then.
+    /// The client has confirmed an indication: if it was Service Changed, the client is aware of the change.
     mutating func confirmedByClient(_ id: IndicationID) {
         guard id == caching.indication else { return }
         caching.indication = nil
@@ -86,7 +86,7 @@ extension ATTServer {
         becomeAware()
     }
 
-    /// The client asks again after it has been told, or has read the hash.
+    /// The client has become aware: it sends a request after the error, or after reading the hash.
     mutating func becomeAwareByAsking() {
         if caching.hasToldOutOfSync || caching.hasReadHash { becomeAware() }
     }
@@ -103,14 +103,14 @@ extension ATTServer {
         caching.hasReadHash = true
     }
 
-    /// Refuses what names a handle, to a client whose handles may be wrong.
+    /// Refuses requests with a handle to a client whose handles may be wrong.
     mutating func checkSync(_ handle: UInt16) throws(Refusal) {
         guard isOutOfSync else { return }
         caching.hasToldOutOfSync = true
         throw Refusal(.databaseOutOfSync, handle: handle)
     }
 
-    /// Refuses to look in a part of the database; in all of it, and for declarations, a client may always look.
+    /// Refuses to search a part of the database; a client may always search all of it, and for declarations.
     mutating func checkSync(_ read: ATTReadByTypeRequest) throws(Refusal) {
         let isDiscovery = [AttributeType.include, AttributeType.characteristic].contains(read.type)
         guard !isDiscovery, read.startHandle != 0x0001 || read.endHandle != 0xFFFF else { return }
@@ -128,14 +128,14 @@ extension ATTServer {
 // MARK: - Client Supported Features
 
 extension ATTServer {
-    /// Takes what a client writes to Client Supported Features: a bit that is set stays set.
+    /// Accepts a client's write to Client Supported Features: a bit that is set stays set.
     ///
     /// Source: Core Specification, Vol 3, Part G, 7.2.
     mutating func setFeatures(_ value: ArraySlice<UInt8>, at handle: UInt16) throws(Refusal) {
         client.features = try features(value, at: handle)
     }
 
-    /// The features that a client writes, where it may.
+    /// The features that a client writes, if it may.
     func features(_ value: ArraySlice<UInt8>, at handle: UInt16) throws(Refusal) -> GATTClientFeatures {
         guard let octet = value.first else { throw Refusal(.invalidAttributeValueLength, handle: handle) }
         let features = GATTClientFeatures(rawValue: octet).intersection(.known)

@@ -1,5 +1,5 @@
-/// The requests by which a client finds what there is. Their answers hold as much as fits; a client asks again behind
-/// the last one until it gets Attribute Not Found.
+/// The requests with which a client discovers the database. Their answers hold as much as fits; a client asks again
+/// from after the last handle until it gets Attribute Not Found.
 extension ATTServer {
     /// Source: Core Specification, Vol 3, Part F, 3.4.3.1.
     func findInformation(
@@ -17,7 +17,7 @@ extension ATTServer {
         return Response(ATTFindInformationResponse(format: format, entries: entries))
     }
 
-    /// Compares what the database knows; a value that the program would have to give matches nothing.
+    /// Compares the values in the database; a value that the program supplies matches nothing.
     ///
     /// Source: Core Specification, Vol 3, Part F, 3.4.3.3.
     func findByTypeValue(
@@ -28,7 +28,7 @@ extension ATTServer {
         let type = BluetoothUUID(find.type)
         let entries = try attributes(from: find.startHandle, through: find.endHandle, database).lazy
             .filter { attribute in
-                // What the client may not read it may not find out this way; the request knows no error for it.
+                // The client must not learn this way what it may not read; the request has no error for that.
                 attribute.type == type && value(of: attribute).map { $0[...] == find.value } ?? false
                     && mayRead(attribute, request.security)
             }

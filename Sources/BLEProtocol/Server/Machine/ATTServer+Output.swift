@@ -1,64 +1,65 @@
 extension ATTServer {
-    /// What a call of the server leads to; each part stands by itself.
+    /// The results of a call to the server; the parts are independent.
     package struct Output: Hashable, Sendable {
-        /// Values that the program is asked for: answer each with ``ATTServer/respond(to:with:database:)``.
+        /// Values that the program must supply: answer each with ``ATTServer/respond(to:with:database:)``.
         package var reads: [PendingRead] = []
         /// Values that a client has written, or wants to write.
         package var writes: [ServerWrite] = []
-        /// What the client wants to be sent has changed.
+        /// Changes of the client's subscriptions.
         package var subscriptionChanges: [SubscriptionChange] = []
         /// The client has confirmed these indications.
         package var confirmed: [IndicationID] = []
-        /// These indications won't be confirmed any more: the client unsubscribed or the bearer ended.
+        /// These indications will not be confirmed: the client unsubscribed or the bearer ended.
         package var unconfirmed: [IndicationID] = []
-        /// The program's answers to these are no longer wanted.
+        /// The program's answers to these are no longer needed.
         package var cancelled: [RequestToken] = []
-        /// ATT_MTU has changed, by an exchange that the client asked for.
+        /// ATT_MTU has changed, by an exchange that the client requested.
         package var mtu: Int?
         /// A timer to start or to stop.
         package var timer: TimerCommand?
-        /// What was refused with ``SendRefusal/full`` and may be tried again.
+        /// The queues that refused a value with ``SendRefusal/full`` and have room again.
         package var room: Room = []
         /// The bearer must be closed, for this reason; nothing more will be sent on it.
         package var close: DisconnectReason?
-        /// What was strange about the client, for a log.
+        /// Oddities of the client, for a log.
         package var notes: [String] = []
 
         package init() {}
     }
 
-    /// Names a question to the program until it is answered; never used twice on one bearer.
+    /// Identifies a question to the program until it is answered; never used twice on one bearer.
     package struct RequestToken: Hashable, Sendable {
         var number: UInt64
     }
 
-    /// Names an indication until it is confirmed, and its timer; never used twice on one bearer.
+    /// Identifies an indication until it is confirmed, and its timer; never used twice on one bearer.
     package struct IndicationID: Hashable, Sendable {
         var number: UInt64
     }
 
-    /// A client reads a value that the program must give.
+    /// A client reads a value that the program must supply.
     package struct PendingRead: Hashable, Sendable {
         package var token: RequestToken
         package var handle: UInt16
-        /// Where the client begins to read. The answer is nevertheless the whole value: the server cuts it.
+        /// The offset at which the client begins to read. The answer is nevertheless the whole value: the server cuts
+        /// it.
         package var offset: Int
     }
 
     /// A client writes a value.
     package struct ServerWrite: Hashable, Sendable {
-        /// What is left to do about the write.
+        /// What remains to do about the write.
         package enum Answer: Hashable, Sendable {
-            /// Nothing: the database has the new value already, whole, which is also in `value`.
+            /// Nothing: the database already has the complete new value, which is also in `value`.
             case stored
-            /// The program says whether it takes the value, and stores it; the success's octets are ignored.
+            /// The program decides whether to accept the value, and stores it; the octets of a success are ignored.
             case awaited(RequestToken)
-            /// The program takes the value or leaves it; the client learns nothing.
+            /// The program may accept the value or not; the client gets no answer.
             case none
         }
 
         package var handle: UInt16
-        /// Where in the value the octets belong; not 0 only where a client has written a part by a long write.
+        /// The offset of the octets in the value; other than 0 only if a client has written a part by a long write.
         package var offset: Int
         package var value: [UInt8]
         package var answer: Answer
@@ -71,7 +72,7 @@ extension ATTServer {
         }
     }
 
-    /// What a client wants to be sent of a characteristic.
+    /// A change of a client's subscription to a characteristic.
     package struct SubscriptionChange: Hashable, Sendable {
         /// The characteristic's value handle.
         package var characteristic: UInt16
@@ -85,22 +86,22 @@ extension ATTServer {
 
     /// What to do with the timer of an indication.
     package enum TimerCommand: Hashable, Sendable {
-        /// Call ``ATTServer/timerFired(_:)`` with this after so long.
+        /// Call ``ATTServer/timerFired(_:)`` with this after that time.
         case start(IndicationID, Duration)
         /// The timer isn't needed any more.
         case stop(IndicationID)
     }
 
-    /// The queues of what is sent without having been asked for; each is full, and has room again, by itself.
+    /// The queues of notifications and indications; each is full, and has room again, independently.
     package struct Room: OptionSet, Hashable, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
 
         package static let notifications = Room(rawValue: 1)
         package static let indications = Room(rawValue: 2)
-        /// Of a client that was behind with its notifications nothing waits any more.
+        /// No notification waits any more for a client that was behind.
         package static let backlog = Room(rawValue: 4)
-        /// No notification waits any more; told to who has asked for it.
+        /// No notification waits any more; reported only on request.
         package static let empty = Room(rawValue: 8)
     }
 
@@ -112,19 +113,19 @@ extension ATTServer {
         case notOffered
         /// The value has more octets than any attribute's.
         case tooLong
-        /// The client has not asked for it.
+        /// The client has not subscribed.
         case notSubscribed
-        /// The link is not protected as the characteristic asks for.
+        /// The link is not protected as the characteristic requires.
         case insufficientSecurity
-        /// The client does not know of a change of the database yet, and asked not to be sent anything until it does.
+        /// The client doesn't know of a change of the database yet, and has requested to get nothing until it does.
         case outOfSync
-        /// The queue is full; ``Output/room`` tells when it is not any more.
+        /// The queue is full; ``Output/room`` reports when it has room.
         case full
         /// The bearer has ended.
         case closed
     }
 
-    /// How much a client can make the server keep.
+    /// Limits on what a client can make the server keep.
     package struct Limits: Hashable, Sendable {
         /// Requests that the client may send before the first is answered; the specification allows it one.
         package var outstandingRequests = 4

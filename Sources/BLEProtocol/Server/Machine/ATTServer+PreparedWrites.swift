@@ -1,16 +1,17 @@
 extension ATTServer {
-    /// What an Execute Write still has to do, one attribute after the other.
+    /// A remaining step of an Execute Write, one attribute after another.
     enum ExecutionStep: Sendable {
-        /// Write a value that the server keeps.
+        /// Write a value that the server stores.
         case store(AttributeWrites)
-        /// Ask the program to take some octets at an offset.
+        /// Ask the program to accept octets at an offset.
         case ask(handle: UInt16, offset: Int, value: [UInt8])
-        /// Ask the program to take the value that the server keeps, as it would be.
+        /// Ask the program to accept the new value of an attribute that the server stores.
         case propose(AttributeWrites)
     }
 
     /// Queues a write. Whether the client may write is checked now, offset and length when it is executed: only then is
-    /// it known how long the value is. Invalid Offset and Invalid Attribute Value Length are no answers to this request.
+    /// the length of the value known. Invalid Offset and Invalid Attribute Value Length are not answers to this
+    /// request.
     ///
     /// Source: Core Specification, Vol 3, Part F, 3.4.6.1.
     mutating func prepareWrite(
@@ -26,12 +27,10 @@ extension ATTServer {
         return Response(ATTPrepareWriteResponse(handle: write.handle, offset: write.offset, part: write.part))
     }
 
-    /// Writes what is queued, in the order in which it came, or forgets it. Whatever comes of it, the queue is empty
-    /// afterwards.
+    /// Executes the queued writes in their order, or discards them. The queue is empty afterwards in any case.
     ///
-    /// All that can be known beforehand is checked before anything is written. Where the program must be asked, and
-    /// refuses, what was written before stays written.
-    /// Source: Core Specification, Vol 3, Part F, 3.4.6.3.
+    /// Everything that can be checked is checked before anything is written. If the program must be asked, and refuses,
+    /// earlier writes stay written. Source: Core Specification, Vol 3, Part F, 3.4.6.3.
     mutating func executeWrite(
         _ execution: ATTExecuteWriteRequest,
         _ request: Request,
@@ -100,8 +99,8 @@ extension ATTServer {
                 if let current = values[entry.handle] ?? value(of: attribute) {
                     values[entry.handle] = try attribute.overlaying(current, with: entry.part, at: entry.offset)
                 } else if entry.offset > attribute.maximumLength {
-                    // The length of the program's value is not known, and the program judges the offset by itself; but
-                    // no value of it is that long.
+                    // The length of the program's value is not known, and the program checks the offset itself; but no
+                    // value is that long.
                     throw .invalidOffset
                 } else if entry.end > attribute.maximumLength {
                     throw .invalidAttributeValueLength
@@ -122,9 +121,9 @@ extension ATTServer {
         }
     }
 
-    /// The value of an attribute that the server keeps, after some writes.
+    /// The value of an attribute that the server stores, after some writes.
     private func merged(_ writes: AttributeWrites, _ attribute: Attribute) throws(Refusal) -> [UInt8] {
-        // What is dynamic now was not when the writes were looked through: the services have changed in between.
+        // The attribute is dynamic now but was not when the writes were checked: the services have changed in between.
         guard let current = value(of: attribute) else { throw Refusal(.unlikely, handle: writes.handle) }
         do throws(ATTError) {
             return try writes.merged(into: current, of: attribute)
@@ -133,7 +132,7 @@ extension ATTServer {
         }
     }
 
-    /// Writes an attribute that the server keeps.
+    /// Writes an attribute that the server stores.
     private mutating func store(
         _ writes: AttributeWrites,
         _ database: inout AttributeDatabase,

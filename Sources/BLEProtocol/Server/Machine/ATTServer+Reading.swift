@@ -18,7 +18,7 @@ extension ATTServer {
         return try part(of: value, at: offset, handle: handle, request)
     }
 
-    /// As much of a value as fits, from an offset on; nothing where the value ends there.
+    /// As much of a value as fits, from an offset on; empty if the value ends there.
     func part(of value: [UInt8], at offset: Int, handle: UInt16, _ request: Request) throws(Refusal) -> Response {
         guard offset <= value.count else { throw Refusal(.invalidOffset, handle: handle) }
         let part = value[offset...].prefix(request.mtu - 1)
@@ -26,11 +26,10 @@ extension ATTServer {
             ? Response(ATTReadResponse(value: part)) : Response(ATTReadBlobResponse(part: part))
     }
 
-    /// All values of a type that have the first one's length, as many as fit.
+    /// The values of a type with the same length as the first one, as many as fit.
     ///
-    /// A value that the program must give is answered alone where it is the first, and ends the list where it isn't:
-    /// the client asks again behind the last handle anyway.
-    /// Source: Core Specification, Vol 3, Part F, 3.4.4.1.
+    /// A value that the program must supply is answered alone if it is the first, and otherwise ends the list: the
+    /// client asks again from after the last handle anyway. Source: Core Specification, Vol 3, Part F, 3.4.4.1.
     mutating func readByType(
         _ read: ATTReadByTypeRequest,
         _ request: Request,
@@ -75,12 +74,12 @@ extension ATTServer {
 extension ATTServer {
     /// Several values on their way into one response.
     struct MultipleRead: Sendable {
-        /// The attributes that are still to be read, at least one while the program is asked.
+        /// The attributes that remain to be read, at least one while the program is asked.
         private(set) var handles: ArraySlice<UInt16>
         private(set) var values: [[UInt8]] = []
-        /// How many octets the response can still take.
+        /// How many octets still fit into the response.
         private(set) var room: Int
-        /// The octets that go before each value: its length, or nothing.
+        /// The octets before each value: its length, or nothing.
         let prefixLength: Int
 
         init(_ handles: [UInt16], _ request: Request) {
@@ -92,7 +91,7 @@ extension ATTServer {
         /// The attribute that is read next.
         var next: UInt16 { handles.first ?? 0 }
 
-        /// Whether another value would find place, or at least its length.
+        /// Whether all is read, or no further value, not even its length, fits.
         var isComplete: Bool { handles.isEmpty || room < max(prefixLength, 1) }
 
         mutating func add(_ value: [UInt8]) {
@@ -102,7 +101,7 @@ extension ATTServer {
         }
     }
 
-    /// Read Multiple, with values of known lengths or with the lengths told.
+    /// Read Multiple, with values of known lengths or with their lengths included.
     ///
     /// Source: Core Specification, Vol 3, Part F, 3.4.4.7 and 3.4.4.11.
     mutating func readMultiple(
@@ -115,7 +114,7 @@ extension ATTServer {
         return readMultiple(MultipleRead(handles, request), request, database, &output)
     }
 
-    /// Reads on, until all is read, nothing more fits, or the program must be asked.
+    /// Continues until all is read, nothing more fits, or the program must be asked.
     mutating func readMultiple(
         _ read: MultipleRead,
         _ request: Request,

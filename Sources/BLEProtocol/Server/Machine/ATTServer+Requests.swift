@@ -1,9 +1,9 @@
 extension ATTServer {
-    /// Answers a request; `nil`: the program was asked and the answer comes with its.
+    /// Answers a request; `nil`: the program was asked, and the answer follows its own.
     ///
-    /// Where several errors apply the first in this order is told: the PDU's form, the opcode, a change that the client
-    /// doesn't know of, the handle, the direction, the link's security, authorization, offset and length, and last what
-    /// the program says.
+    /// If several errors apply, the first in this order is sent: the PDU's form, the opcode, a change that the client
+    /// doesn't know of, the handle, the direction, the link's security, authorization, offset and length, and finally
+    /// the program's error.
     mutating func answer(
         _ request: Request,
         _ database: inout AttributeDatabase,
@@ -48,7 +48,7 @@ extension ATTServer {
         }
     }
 
-    /// Goes on with a request, with what the program said.
+    /// Continues a request with the program's answer.
     mutating func resume(
         _ question: Question,
         with result: Result<[UInt8], ATTError>,
@@ -83,7 +83,7 @@ extension ATTServer {
         do { return try PDU(decoding: request.pdu) } catch { throw Refusal(.invalidPDU) }
     }
 
-    /// The client is offered what this device takes, and the smaller of the two holds once the response is sent.
+    /// Offers the client this device's MTU; the smaller of the two applies once the response is sent.
     private func exchangeMTU(_ exchange: ATTExchangeMTURequest) -> Response {
         let agreed = min(Int(exchange.clientMTU), maximumMTU)
         return Response(ATTExchangeMTUResponse(serverMTU: UInt16(maximumMTU)), mtu: agreed)

@@ -1,9 +1,8 @@
 extension ATTServer {
-    /// Queues a notification; the value is cut at ATT_MTU - 3 octets when it is sent,
-    /// which never are more than 512.
+    /// Queues a notification; when it is sent, the value is cut at ATT_MTU - 3 octets, and at 512 at most.
     ///
-    /// - Parameter bound: Where it may wait, and what is done where there is no room.
-    /// - Throws: ``SendRefusal``, where the client didn't ask for it, or there is no room at the moment.
+    /// - Parameter bound: where it may wait, and what happens if there is no room.
+    /// - Throws: ``SendRefusal`` if the client has not subscribed, or there is no room now.
     @discardableResult
     package mutating func notify(
         _ handle: UInt16,
@@ -17,23 +16,22 @@ extension ATTServer {
         return queued
     }
 
-    /// What has become of the notifications for this client so far.
+    /// The counts of this client's notifications so far.
     package var notificationCounts: NotificationCounts { outbox.notifications.counts }
 
-    /// Whether no notification waits; where one does, ``Output/room`` tells when that is so.
+    /// Whether no notification waits; if one does, ``Output/room`` reports when none waits any more.
     package mutating func watchForEmptiness() -> Bool { outbox.watchForEmptiness() }
 
-    /// Counts a value as dropped that the program gave up to queue.
+    /// Counts as dropped a value that the program gave up queueing.
     package mutating func countDropped() {
-        // What comes after the end was never meant for it.
+        // A value that comes after the end was never meant for this client.
         if !hasEnded { outbox.countDropped(1) }
     }
 
-    /// Queues an indication; the value is cut at ATT_MTU - 3 octets when it is sent,
-    /// which never are more than 512.
+    /// Queues an indication; when it is sent, the value is cut at ATT_MTU - 3 octets, and at 512 at most.
     ///
-    /// - Returns: The name by which ``Output/confirmed`` or ``Output/unconfirmed`` tells of it.
-    /// - Throws: ``SendRefusal``, where the client didn't ask for it, or there is no room at the moment.
+    /// - Returns: the identifier with which ``Output/confirmed`` or ``Output/unconfirmed`` reports it.
+    /// - Throws: ``SendRefusal`` if the client has not subscribed, or there is no room now.
     package mutating func indicate(
         _ handle: UInt16,
         _ value: [UInt8],
@@ -45,7 +43,7 @@ extension ATTServer {
         return id
     }
 
-    /// How many octets of a value a notification or an indication carries at the MTU of now.
+    /// How many octets of a value a notification or an indication carries at the current MTU.
     package var maximumValueLength: Int { min(mtu - 3, ATTLimits.maximumValueLength) }
 
     mutating func makeIndicationID() -> IndicationID {
@@ -53,10 +51,10 @@ extension ATTServer {
         return IndicationID(number: indications)
     }
 
-    /// Queues notifications of several characteristics: one PDU for a client that takes several values in one where they
-    /// fit it, else one for each. In one PDU no value is cut.
+    /// Queues notifications of several characteristics: one PDU for a client that accepts several values in one, if
+    /// they fit, otherwise one for each. In one PDU no value is cut.
     ///
-    /// - Throws: ``SendRefusal``, where the client didn't ask for any one of them, or there is no room at the moment.
+    /// - Throws: ``SendRefusal`` if the client has not subscribed to every one of them, or there is no room now.
     package mutating func notify(
         _ values: [(handle: UInt16, value: [UInt8])],
         database: AttributeDatabase
@@ -80,23 +78,23 @@ extension ATTServer {
         guard let characteristic = database.characteristic(at: handle) else { throw .unknownCharacteristic }
         guard characteristic.properties.contains(kind == .notify ? .notify : .indicate) else { throw .notOffered }
         guard client.wants(kind, of: handle) else { throw .notSubscribed }
-        // What a bonded client had configured holds again only once the link is as safe as it was then.
+        // A bonded client's earlier configuration applies only once the link is sufficiently protected again.
         let refusal = characteristic.subscribing.refusal(security: security, isAuthorized: client.isAuthorized)
         guard refusal == nil else { throw .insufficientSecurity }
     }
 
-    /// The PDU to be sent next; the same one until ``sent()``. `nil`: nothing for now.
+    /// The PDU to send next; the same one until ``sent()``. `nil`: nothing for now.
     ///
-    /// A driver that hands it to the link without its lock says ``sending()`` before, and ``sent()`` or ``notSent()``
+    /// A driver that passes it to the link without its lock calls ``sending()`` before, and ``sent()`` or ``notSent()``
     /// after.
     package mutating func nextPDU() -> [UInt8]? {
         guard !outbox.isEmpty, !hasEnded else { return nil }
         return outbox.next(mtu: mtu, isExchangingMTU ? .none : isOutOfSync ? .only(caching.indication) : .all)
     }
 
-    /// The PDU that ``nextPDU()`` returned is being handed to the link: what the client says to it may come at any time.
+    /// The PDU that ``nextPDU()`` returned is being passed to the link: the client's answer may come at any time.
     ///
-    /// - Returns: ATT_MTU, where the PDU puts another one in force.
+    /// - Returns: the new ATT_MTU if the PDU changes it.
     package mutating func sending() -> Int? {
         guard case .response(let mtu?) = outbox.sending() else { return nil }
         setMTU(mtu)
@@ -140,7 +138,7 @@ extension ATTServer {
     }
 
     /// Some clients answer an indication for which they have no handler with an Error Response. It has arrived, and no
-    /// confirmation will follow: the next one may go.
+    /// confirmation will follow: the next indication may be sent.
     mutating func confirmByError(_ output: inout Output) {
         guard let id = outbox.confirm() else {
             output.notes.append("an Error Response without an indication was ignored")

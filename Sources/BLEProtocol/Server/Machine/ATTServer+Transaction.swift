@@ -1,6 +1,6 @@
-/// What a request consists of on its way to its response.
+/// The parts of a request on its way to its response.
 extension ATTServer {
-    /// A request, and what held when it was received.
+    /// A request, and the conditions when it was received.
     struct Request: Sendable {
         var pdu: [UInt8]
         var opcode: ATTOpcode
@@ -9,7 +9,7 @@ extension ATTServer {
         var mtu: Int
     }
 
-    /// A PDU that answers a request, and the MTU that holds once it has been sent.
+    /// A PDU that answers a request, and the MTU that applies once it is sent.
     struct Response: Sendable {
         var pdu: [UInt8]
         var mtu: Int?
@@ -20,14 +20,14 @@ extension ATTServer {
         }
     }
 
-    /// A request that can't go on before the program has answered.
+    /// A request that can't continue before the program has answered.
     struct Question: Sendable {
         var token: RequestToken
         var request: Request
         var continuation: Continuation
     }
 
-    /// How a request goes on when the program has answered.
+    /// How a request continues when the program has answered.
     enum Continuation: Sendable {
         case read(handle: UInt16, offset: Int)
         case readByType(handle: UInt16)
@@ -36,7 +36,7 @@ extension ATTServer {
         case execute(handle: UInt16, rest: ArraySlice<ExecutionStep>)
     }
 
-    /// Why a request is not fulfilled, and which attribute is to blame.
+    /// Why a request fails, and the attribute that caused it.
     struct Refusal: Error {
         var handle: UInt16
         var error: ATTError
@@ -49,7 +49,7 @@ extension ATTServer {
 }
 
 extension ATTErrorResponse {
-    /// These codes are no attribute's fault: they name no handle (Vol 3, Part F, 3.4.1.1).
+    /// These codes concern no attribute: they name no handle (Vol 3, Part F, 3.4.1.1).
     private static let withoutHandle: Set<ATTError> = [.invalidPDU, .requestNotSupported]
 
     init(request: ATTOpcode, _ refusal: ATTServer.Refusal) {

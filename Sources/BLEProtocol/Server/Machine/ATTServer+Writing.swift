@@ -18,9 +18,9 @@ extension ATTServer {
         return nil
     }
 
-    /// What the program is asked to take; `nil` where the server takes it by itself.
+    /// The value that the program is asked to accept; `nil` if the server accepts it by itself.
     ///
-    /// Of a stored value that the program judges it is the whole one, as it would be: the program stores it.
+    /// For a stored value that the program checks, it is the complete new value: the program stores it.
     private func proposal(_ value: ArraySlice<UInt8>, _ attribute: Attribute) throws(Refusal) -> [UInt8]? {
         switch attribute.content {
         case .dynamic: return Array(value)
@@ -34,7 +34,7 @@ extension ATTServer {
         }
     }
 
-    /// Does what a command says, or nothing: it is never answered.
+    /// Carries out a command, or ignores it: it is never answered.
     mutating func obey(
         _ pdu: [UInt8],
         _ opcode: ATTOpcode,
@@ -60,7 +60,7 @@ extension ATTServer {
         }
     }
 
-    /// The attribute, where the client may write it and the value is not too long.
+    /// The attribute, if the client may write it and the value is not too long.
     private func writable(
         _ handle: UInt16,
         _ value: ArraySlice<UInt8>,
@@ -133,7 +133,7 @@ extension ATTServer {
         }
     }
 
-    /// The bits of a configuration that a client writes, where it may.
+    /// The bits of a configuration that a client writes, if it may.
     func configuration(
         _ value: ArraySlice<UInt8>,
         of characteristic: UInt16,
@@ -144,8 +144,8 @@ extension ATTServer {
         guard let bits = reader.uint16(), reader.isAtEnd else {
             throw Refusal(.invalidAttributeValueLength, handle: attribute.handle)
         }
-        // Neither bits that are reserved for the future nor those of an ability that isn't there: a client that set one
-        // would wait in vain for what it means by it.
+        // Neither reserved bits nor those of a missing property: a client that set one would wait in vain for its
+        // effect.
         guard bits & ~configurable(characteristic, database) == 0 else {
             throw Refusal(.valueNotAllowed, handle: attribute.handle)
         }
@@ -159,7 +159,7 @@ extension ATTServer {
             | (properties.contains(.indicate) ? ServerClient.Subscription.indicationBit : 0)
     }
 
-    /// Nothing more is sent of what the client no longer wants, not even what was queued before.
+    /// Drops what the client no longer subscribes to, even if it was queued before.
     private mutating func dropUnwanted(_ characteristic: UInt16, _ bits: UInt16, _ output: inout Output) {
         if bits & ServerClient.Subscription.notificationBit == 0 {
             outbox.dropNotifications(of: characteristic)

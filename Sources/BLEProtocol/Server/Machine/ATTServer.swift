@@ -1,7 +1,7 @@
 /// The server half of the Attribute Protocol on one bearer: PDUs of one client in, answers and events out.
 ///
-/// A value without I/O, time or lock. Whoever drives it gives it each request, command and confirmation, does what the
-/// ``Output`` says, and pulls what is to be sent:
+/// A value without I/O, time or lock. Its driver passes it each request, command and confirmation, does what the
+/// ``Output`` says, and takes the PDUs to send:
 ///
 /// ```
 ///   received(pdu) ──► Output.reads, .writes ──► the program ──► respond(to: token)
@@ -16,25 +16,25 @@
 /// it is not kept here but lent to each call that needs it. A client's own state is in ``client``.
 ///
 /// A second request before the first was answered breaks the specification (Vol 3, Part F, 3.3.2); a few are kept and
-/// answered in order, beyond ``Limits/outstandingRequests`` the bearer is closed. The server itself is liberal with
-/// what can do no harm: PDUs that don't fit are ignored with a note.
+/// answered in order, beyond ``Limits/outstandingRequests`` the bearer is closed. The server tolerates what does no
+/// harm: PDUs that don't fit are ignored with a note.
 package struct ATTServer: Sendable {
     /// ATT_MTU, in octets: 23 until an exchange.
     package private(set) var mtu = ATTLimits.defaultMTU
 
-    /// What is kept for the client.
+    /// The state kept for the client.
     package internal(set) var client: ServerClient
 
-    /// Whether this device's client half has asked for an exchange of the MTU that is not answered yet: until then the
-    /// server sends no notification and no indication (Vol 3, Part F, 3.4.2). Set by the driver.
+    /// Whether this device's client half has requested an MTU exchange that is not answered yet: until then the server
+    /// sends no notification and no indication (Vol 3, Part F, 3.4.2). Set by the driver.
     package var isExchangingMTU = false
 
-    /// Whether the bearer has ended; the server then does nothing any more.
+    /// Whether the bearer has ended; then the server does nothing any more.
     package private(set) var hasEnded = false
 
     let maximumMTU: Int
     let limits: Limits
-    /// The link's protection, as last told.
+    /// The link's protection, as last reported.
     package internal(set) var security = ATTSecurity.none
 
     /// The request that waits for the program's answer.
@@ -44,15 +44,15 @@ package struct ATTServer: Sendable {
     var outbox = ServerOutbox()
     private var tokens: UInt64 = 0
     var indications: UInt64 = 0
-    /// What makes a client that missed a change aware of it.
+    /// The state with which a client that missed a change becomes aware of it.
     var caching = Caching()
 
-    /// Makes the server half of a fresh bearer.
+    /// Makes the server half of a new bearer.
     ///
     /// - Parameters:
-    ///   - maximumMTU: What is offered in an exchange, 23 to 517; the client half must offer the same.
-    ///   - client: A new client's state, or what was kept of a bonded one.
-    ///   - limits: How much the client can make the server keep.
+    ///   - maximumMTU: the MTU offered in an exchange, 23 to 517; the client half must offer the same.
+    ///   - client: a new client's state, or the kept state of a bonded one.
+    ///   - limits: how much the client can make the server keep.
     package init(maximumMTU: Int, client: ServerClient = ServerClient(), limits: Limits = Limits()) {
         self.maximumMTU = min(max(maximumMTU, ATTLimits.defaultMTU), Int(UInt16.max))
         self.client = client
@@ -108,8 +108,8 @@ extension ATTServer {
             && pdu[1] == ATTOpcode.handleValueIndication.rawValue
     }
 
-    /// Goes on with a request, now that the program has answered: a read with the whole value, a write with success and
-    /// anything, both with an error that the client is told.
+    /// Continues a request with the program's answer: a read with the whole value, a write with success and any octets,
+    /// either with an error that the client gets.
     package mutating func respond(
         to token: RequestToken,
         with result: Result<[UInt8], ATTError>,
@@ -130,18 +130,18 @@ extension ATTServer {
         return output
     }
 
-    /// Sets ATT_MTU after an exchange that this device's client half asked for.
+    /// Sets ATT_MTU after an exchange that this device's client half requested.
     package mutating func setMTU(_ mtu: Int) {
         self.mtu = min(max(mtu, ATTLimits.defaultMTU), maximumMTU)
     }
 
-    /// Tells how the link is protected now; each received PDU tells it too.
+    /// Sets the link's current protection; each received PDU sets it too.
     package mutating func setSecurity(_ security: ATTSecurity) { self.security = security }
 
-    /// Tells whether the program has authorized the client.
+    /// Sets whether the program has authorized the client.
     package mutating func setAuthorized(_ isAuthorized: Bool) { client.isAuthorized = isAuthorized }
 
-    /// The time of an indication is over: 30 s without a confirmation end the bearer (Vol 3, Part F, 3.3.3).
+    /// The time limit of an indication is over: 30 s without a confirmation end the bearer (Vol 3, Part F, 3.3.3).
     package mutating func timerFired(_ id: IndicationID) -> Output {
         var output = Output()
         guard !hasEnded, outbox.unconfirmed == id else { return output }
@@ -150,7 +150,7 @@ extension ATTServer {
         return output
     }
 
-    /// The bearer is over: what was under way is given up, the prepared writes are forgotten.
+    /// The bearer has ended: pending requests are given up, and prepared writes are discarded.
     ///
     /// ``client`` can still be taken and kept.
     package mutating func ended() -> Output {
@@ -174,7 +174,7 @@ extension ATTServer {
         }
     }
 
-    /// Queues the response that `body` makes, or the error; `nil` where the program was asked.
+    /// Queues the response that `body` makes, or the error; nothing if it returns `nil`, since the program was asked.
     private mutating func finish(
         _ request: Request,
         _ output: inout Output,

@@ -1,15 +1,15 @@
-/// The notifications that wait for one client, in order, and what has become of all that were meant for it.
+/// The notifications that wait for one client, in order, and the counts of all its notifications.
 ///
-/// A value that finds no room is refused or dropped, or takes the place of an older one, as its ``Bound`` says. From then on
-/// until nothing waits any more the client is behind.
+/// A value without room is refused or dropped, or replaces an older one, as its ``Bound`` says. From then on, until
+/// nothing waits any more, the client is behind.
 struct NotificationQueue: Sendable {
-    /// A value that waits; it is cut to the MTU only when its turn has come.
+    /// A value that waits; it is cut to the MTU only when it is sent.
     typealias Value = ServerOutbox.Value
 
-    /// What makes one notification.
+    /// The content of one notification.
     enum Notice: Sendable {
         case one(Value)
-        /// One PDU where they fit it, else one for each.
+        /// One PDU if they fit, otherwise one for each.
         case together([Value])
 
         /// How many values it has.
@@ -27,7 +27,7 @@ struct NotificationQueue: Sendable {
             }
         }
 
-        /// What is left of it without the first few values of a characteristic.
+        /// The rest of it without the first few values of a characteristic.
         fileprivate func without(_ handle: UInt16, atMost count: inout Int) -> Notice? {
             switch self {
             case .one(let value):
@@ -45,7 +45,7 @@ struct NotificationQueue: Sendable {
     }
 
     private(set) var counts = ATTServer.NotificationCounts()
-    /// What waits: from `first` on. What lies before has been taken.
+    /// The waiting notifications, from `first` on; those before have been taken.
     private var notices: [Notice?] = []
     private var first = 0
 
@@ -57,23 +57,23 @@ struct NotificationQueue: Sendable {
 // MARK: - In
 
 extension NotificationQueue {
-    /// Adds a notification, if it may wait; of several values each counts.
+    /// Adds a notification, if it may wait; each of several values counts.
     ///
-    /// - Parameter limit: how many notifications may wait where the bound is ``ATTServer/Bound/shared``.
-    /// - Returns: whether it waits, and how many values were dropped for it; `nil`: it has to be tried again, and nobody has
-    ///   counted it.
+    /// - Parameter limit: how many notifications may wait if the bound is ``ATTServer/Bound/shared``.
+    /// - Returns: whether it waits, and how many values were dropped for it; `nil`: it must be tried again, and is not
+    ///   counted.
     mutating func add(_ notice: Notice, _ bound: ATTServer.Bound, limit: Int) -> ATTServer.Queued? {
         let dropped: Int
         switch bound {
         case .shared:
-            // A group counts as one, whatever is in it, so that one that is larger than the queue can be sent at all.
+            // A group counts as one, so that one that is larger than the queue can be sent at all.
             guard count < limit else {
                 fallBehind()
                 return nil
             }
             dropped = 0
         case .window(let most):
-            // Its sender keeps itself back: nobody is behind.
+            // Its sender waits for room, so the client is not behind.
             guard waiting(like: notice, most) < max(1, most) else { return nil }
             dropped = 0
         case .unbounded: dropped = 0
@@ -90,13 +90,13 @@ extension NotificationQueue {
         return ATTServer.Queued(isQueued: true, dropped: dropped)
     }
 
-    /// Puts notifications before all others, which were counted before.
+    /// Puts notifications that are already counted before all others.
     mutating func putBack(_ values: [Value]) {
         notices.replaceSubrange(..<first, with: values.map { Notice.one($0) })
         first = 0
     }
 
-    /// Counts values that were meant for the client, and found no room.
+    /// Counts values for the client that found no room.
     mutating func countDropped(_ count: Int) {
         counts.offered += count
         counts.dropped += count
@@ -113,7 +113,7 @@ extension NotificationQueue {
         return notices[first...].reduce(0) { $0 + ($1?.count(of: value.handle) ?? 0) }
     }
 
-    /// Drops the oldest values of the same characteristic beyond the bound, and tells how many.
+    /// Drops the oldest values of the same characteristic beyond the bound. Returns how many.
     private mutating func makeRoom(for notice: Notice, _ most: Int) -> Int {
         guard case .one(let value) = notice else { return 0 }
         let surplus = waiting(like: notice, most) - max(1, most) + 1
@@ -127,7 +127,7 @@ extension NotificationQueue {
 // MARK: - Out
 
 extension NotificationQueue {
-    /// The one whose turn it is.
+    /// Takes the next one.
     mutating func take() -> Notice? {
         guard first < notices.count, let notice = notices[first] else { return nil }
         notices[first] = nil
@@ -139,7 +139,7 @@ extension NotificationQueue {
         return notice
     }
 
-    /// Forgets all that wait of a characteristic.
+    /// Drops all waiting values of a characteristic.
     mutating func drop(_ handle: UInt16) { drop(handle, atMost: .max) }
 
     private mutating func drop(_ handle: UInt16, atMost most: Int) {
@@ -149,10 +149,10 @@ extension NotificationQueue {
         counts.dropped += most - left
     }
 
-    /// The link has taken so many values.
+    /// The link has taken this many values.
     mutating func sent(_ count: Int) { counts.sent += count }
 
-    /// Nothing is sent any more: what waits is dropped, and what was handed out.
+    /// Sending has ended: what waits is dropped, and what was handed out.
     mutating func end(handedOut: Int) {
         counts.dropped += handedOut + notices[first...].reduce(0) { $0 + ($1?.count ?? 0) }
         (notices, first) = ([], 0)
@@ -170,19 +170,19 @@ extension NotificationQueue {
 extension ATTServer {
     /// Where a value may wait.
     package enum Bound: Hashable, Sendable {
-        /// Among ``Limits/notifications`` of all characteristics; refused as ``SendRefusal/full`` where there is no room.
+        /// Among ``Limits/notifications`` of all characteristics; refused as ``SendRefusal/full`` if there is no room.
         case shared
-        /// Among so many of its characteristic; refused as ``SendRefusal/full`` where there is no room.
+        /// Among this many of its characteristic; refused as ``SendRefusal/full`` if there is no room.
         case window(Int)
-        /// Wherever there is memory.
+        /// Without a limit but memory.
         case unbounded
-        /// Among so many of its characteristic; the oldest one makes room.
+        /// Among this many of its characteristic; the oldest one makes room.
         case newest(Int)
-        /// Among so many of its characteristic; dropped where there is no room.
+        /// Among this many of its characteristic; dropped if there is no room.
         case oldest(Int)
     }
 
-    /// What has become of a value that was to be queued.
+    /// The outcome of queueing a value.
     package struct Queued: Hashable, Sendable {
         /// Whether it waits for its turn.
         package var isQueued: Bool
@@ -190,7 +190,7 @@ extension ATTServer {
         package var dropped: Int
     }
 
-    /// What has become of the notifications for one client: each was sent, was dropped or waits.
+    /// The counts of the notifications for one client: each was sent, was dropped, or waits.
     package struct NotificationCounts: Hashable, Sendable {
         /// Values that were meant for it.
         package var offered = 0
@@ -198,10 +198,10 @@ extension ATTServer {
         package var sent = 0
         /// Values that the client never gets.
         package var dropped = 0
-        /// How often it has fallen behind or caught up; it begins with everything it was sent.
+        /// How often the client has fallen behind or caught up; initially it is not behind.
         package var changes = 0
 
-        /// Values that wait, the one included that is being given to the link.
+        /// Values that wait, including the one that is being passed to the link.
         package var waiting: Int { offered - sent - dropped }
         /// Whether a value has found no room since nothing waited last.
         package var isBehind: Bool { !changes.isMultiple(of: 2) }

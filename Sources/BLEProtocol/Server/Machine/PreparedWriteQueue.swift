@@ -1,4 +1,4 @@
-/// The writes that a client has prepared and not yet executed: in order, each one by itself, and never more than the
+/// The writes that a client has prepared and not yet executed: in order, each one separately, and never more than the
 /// server has room for.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.6.
@@ -14,12 +14,12 @@ struct PreparedWriteQueue: Hashable, Sendable {
     private(set) var entries: [Entry] = []
     private var octets = 0
 
-    /// Adds a write; where there is no room nothing changes and the result is `false`.
+    /// Adds a write; if there is no room, nothing changes and the result is `false`.
     mutating func append(_ entry: Entry, limits: ATTServer.Limits) -> Bool {
         guard entries.count < limits.preparedWrites, octets + entry.part.count <= limits.preparedOctets else {
             return false
         }
-        // A copy of its own: the slice would keep the whole PDU alive.
+        // A copy, since the slice would keep the whole PDU alive.
         entries.append(Entry(handle: entry.handle, offset: entry.offset, part: Array(entry.part)[...]))
         octets += entry.part.count
         return true
@@ -32,15 +32,15 @@ struct PreparedWriteQueue: Hashable, Sendable {
     }
 }
 
-/// Prepared writes of one attribute that came one after the other.
+/// Consecutive prepared writes of one attribute.
 struct AttributeWrites: Hashable, Sendable {
     var handle: UInt16
     private(set) var entries: [PreparedWriteQueue.Entry]
-    /// Whether all writes of the queue to this attribute together give the whole of its value, each continuing the one
-    /// before, from the beginning on: the procedure Write Long Characteristic Values. Else they change places in it.
+    /// Whether all queued writes to this attribute together make up its whole value, each continuing the previous one,
+    /// from the beginning: the procedure Write Long Characteristic Values. Otherwise they change parts of it.
     private(set) var isOfWhole: Bool
 
-    /// Sorts a queue into what belongs together, and leaves it in the order in which it came.
+    /// Groups the queue's writes that belong together, and keeps their order.
     static func inOrder(_ entries: [PreparedWriteQueue.Entry]) -> [AttributeWrites] {
         var ends: [UInt16: Int] = [:]
         var parts: Set<UInt16> = []
@@ -62,7 +62,7 @@ struct AttributeWrites: Hashable, Sendable {
 
     /// The value after these writes.
     ///
-    /// A whole value replaces one of variable length, as a Write Request would; other writes lie over it.
+    /// A whole value replaces one of variable length, as a Write Request would; other writes overwrite parts of it.
     func merged(into current: [UInt8], of attribute: Attribute) throws(ATTError) -> [UInt8] {
         var value = current
         for entry in entries { value = try attribute.overlaying(value, with: entry.part, at: entry.offset) }

@@ -1,13 +1,13 @@
-/// What a server keeps for one client: its subscriptions, what it understands, what it knows of the database, and the
+/// What a server keeps for one client: its subscriptions, its features, what it knows about the database, and the
 /// writes that it has prepared.
 ///
-/// It outlives the connection where the client is bonded: take it from the ``ATTServer`` that has ended, give it to
-/// the next one. For any other client begin anew (Core Specification, Vol 3, Part G, 3.3.3.3).
+/// It outlives the connection if the client is bonded: take it from the ``ATTServer`` that has ended, and pass it to
+/// the next one. For any other client, make a new one (Core Specification, Vol 3, Part G, 3.3.3.3).
 package struct ServerClient: Hashable, Sendable {
     /// The values of the Client Characteristic Configurations that are not zero, by the characteristic's value handle.
     package private(set) var configurations: [UInt16: UInt16]
 
-    /// What the client has said that it understands.
+    /// The features that the client has declared.
     package internal(set) var features: GATTClientFeatures
 
     /// Whether the program has authorized the client.
@@ -19,20 +19,20 @@ package struct ServerClient: Hashable, Sendable {
     /// The version of the database that the client was served from; `nil` before it was.
     var databaseVersion: Int?
 
-    /// The handles whose change the client has not confirmed to know of.
+    /// The changed handles that the client has not confirmed.
     var unconfirmedChange: ClosedRange<UInt16>?
 
-    /// One queue for the client, whatever it asks on which bearer (Vol 3, Part F, 3.4.6).
+    /// One queue for the client, for all its bearers (Vol 3, Part F, 3.4.6).
     var preparedWrites = PreparedWriteQueue()
 
-    /// Makes a client's state: a new client's, or that of a bonded one with what it had configured.
+    /// Makes a client's state: a new client's, or a bonded one's with its earlier configuration.
     package init(configurations: [UInt16: UInt16] = [:], features: GATTClientFeatures = []) {
         self.configurations = configurations.filter { $0.value != 0 }
         self.features = features
     }
 
-    /// The same client, which comes back to attributes that are not those it left: what it had configured holds no more,
-    /// but for the wish to be told so.
+    /// The same client, which returns to a database that has changed: its configuration no longer applies, except the
+    /// subscription to Service Changed.
     package func returning(to database: AttributeDatabase) -> ServerClient {
         let changed = database.serviceChanged?.valueHandle
         var client = ServerClient(configurations: configurations.filter { $0.key == changed }, features: features)
@@ -41,17 +41,17 @@ package struct ServerClient: Hashable, Sendable {
         return client
     }
 
-    /// Whether the client was served from the database as it is now.
+    /// Whether the client was served from the current database.
     package func knows(_ database: AttributeDatabase) -> Bool {
         unconfirmedChange == nil && (databaseVersion ?? database.history.version) == database.history.version
     }
 
-    /// What the client wants to be sent of a characteristic.
+    /// The client's subscription to a characteristic.
     package func subscription(of characteristic: UInt16) -> Subscription {
         Subscription(configuration: configuration(of: characteristic))
     }
 
-    /// Whether the client wants to be sent values of a characteristic in this way; it may have asked for both.
+    /// Whether the client has subscribed to a characteristic in this way; it may have subscribed in both.
     package func wants(_ kind: Subscription, of characteristic: UInt16) -> Bool {
         let bits = configuration(of: characteristic)
         return switch kind {
@@ -75,11 +75,11 @@ package struct ServerClient: Hashable, Sendable {
 }
 
 extension ServerClient {
-    /// What a client wants to be sent of a characteristic.
+    /// How a client has subscribed to a characteristic.
     package enum Subscription: Hashable, Sendable {
         /// Nothing.
         case none
-        /// Notifications; also where the client asked for both.
+        /// Notifications; also if the client has subscribed to both.
         case notify
         /// Indications.
         case indicate

@@ -1,7 +1,7 @@
-/// What a server has to send, in three lanes: responses first, then notifications, then indications, of which only
-/// one may be unconfirmed at any time (Core Specification, Vol 3, Part F, 3.3.2).
+/// The PDUs that a server has to send, in three lanes: responses first, then notifications, then indications, of which
+/// only one may be unconfirmed at any time (Core Specification, Vol 3, Part F, 3.3.2).
 struct ServerOutbox: Sendable {
-    /// A value to be sent; it is cut to the MTU only when its turn has come.
+    /// A value to send; it is cut to the MTU only when it is sent.
     struct Value: Sendable {
         var handle: UInt16
         var octets: [UInt8]
@@ -19,7 +19,7 @@ struct ServerOutbox: Sendable {
     private struct InFlight: Sendable {
         enum Lane: Sendable {
             case response(mtu: Int?)
-            /// So many values.
+            /// This many values.
             case notification(Int)
             case indication(ATTServer.IndicationID)
         }
@@ -42,10 +42,10 @@ struct ServerOutbox: Sendable {
     private var inFlight: InFlight?
     /// The indication that was sent and is not confirmed.
     private(set) var unconfirmed: ATTServer.IndicationID?
-    /// The queues that have refused a value since they had room last.
+    /// The queues that have refused a value since they last had room.
     private var refusing: ATTServer.Room = []
 
-    /// Whether what was handed out is being given to the link: its answer may come at any time.
+    /// Whether the PDU handed out is being passed to the link: its answer may come at any time.
     private var isOnItsWay = false
 
     /// Whether nothing is to be sent, now or later.
@@ -71,7 +71,7 @@ extension ServerOutbox {
 
     mutating func notify(_ values: [Value], isTogether: Bool, limits: ATTServer.Limits) -> Bool {
         guard isTogether else {
-            // All of them or none: what comes behind the first is not asked whether there is room.
+            // All of them or none: only the first one is checked for room.
             guard let one = values.first, add(.one(one), .shared, limits) != nil else { return values.isEmpty }
             for value in values.dropFirst() { _ = add(.one(value), .unbounded, limits) }
             return true
@@ -90,7 +90,7 @@ extension ServerOutbox {
         return queued
     }
 
-    /// Counts values that were meant for the client, and are not queued.
+    /// Counts values for the client that are not queued.
     mutating func countDropped(_ count: Int) {
         notifications.countDropped(count)
         refusing.insert(.backlog)
@@ -105,7 +105,7 @@ extension ServerOutbox {
         return true
     }
 
-    /// Whether no notification waits; where one does, it is told when that is so.
+    /// Whether no notification waits; if one does, the server reports when none waits any more.
     mutating func watchForEmptiness() -> Bool {
         if notifications.counts.waiting > 0 { refusing.insert(.empty) }
         return notifications.counts.waiting == 0
@@ -114,23 +114,23 @@ extension ServerOutbox {
     /// Puts an indication of the server's own before all others.
     mutating func indicateFirst(_ value: Value, _ id: ATTServer.IndicationID) { indications.insert((id, value), at: 0) }
 
-    /// Whether the client's confirmation fits; the next indication may then go.
+    /// Takes the client's confirmation, if one is due; then the next indication may be sent.
     mutating func confirm() -> ATTServer.IndicationID? {
         defer { unconfirmed = nil }
         return unconfirmed
     }
 
-    /// Forgets the notifications of a characteristic that wait.
+    /// Drops the waiting notifications of a characteristic.
     mutating func dropNotifications(of handle: UInt16) { notifications.drop(handle) }
 
-    /// Forgets the indications of a characteristic that wait, and tells which they were.
+    /// Drops the waiting indications of a characteristic, and returns them.
     mutating func dropIndications(of handle: UInt16) -> [ATTServer.IndicationID] {
         let dropped = indications.filter { $0.value.handle == handle }.map(\.id)
         indications.removeAll { $0.value.handle == handle }
         return dropped
     }
 
-    /// Forgets everything; returns the indications that will never be confirmed.
+    /// Drops everything; returns the indications that will never be confirmed.
     mutating func clear() -> [ATTServer.IndicationID] {
         var lost = unconfirmed.map { [$0] } ?? []
         if case .indication(let id)? = inFlight?.lane, !isOnItsWay { lost.append(id) }
@@ -144,7 +144,7 @@ extension ServerOutbox {
         return lost
     }
 
-    /// Which queues have refused values and have room again: half of it, so that it pays to wake somebody.
+    /// The queues that have refused values and have room again: half of it, so that waking the sender is worthwhile.
     mutating func takeRoom(limits: ATTServer.Limits) -> ATTServer.Room {
         guard !refusing.isEmpty else { return [] }
         var room: ATTServer.Room = []
@@ -157,9 +157,9 @@ extension ServerOutbox {
         return room
     }
 
-    /// The octets of a value that fit into one PDU; an attribute's value ends at 512, whatever the MTU.
+    /// The octets of a value that fit into one PDU; an attribute's value has at most 512, whatever the MTU.
     private func cut(_ octets: [UInt8], mtu: Int) -> ArraySlice<UInt8> {
-        // A handle and an opcode go with a value.
+        // An opcode and a handle precede the value.
         octets.prefix(min(mtu - 3, ATTLimits.maximumValueLength))
     }
 }
@@ -167,7 +167,7 @@ extension ServerOutbox {
 // MARK: - Out
 
 extension ServerOutbox {
-    /// The PDU to be sent next; the same one until `sent()`.
+    /// The PDU to send next; the same one until `sent()`.
     mutating func next(mtu: Int, _ values: Values) -> [UInt8]? {
         if inFlight == nil { inFlight = take(mtu: mtu, values) }
         return inFlight?.pdu
@@ -210,7 +210,7 @@ extension ServerOutbox {
         return InFlight(pdu: pdu.encoded, lane: .indication(id))
     }
 
-    /// The PDU that was handed out is being given to the link. The answer is what is sent with it.
+    /// The PDU that was handed out is being passed to the link. Returns what is sent with it.
     mutating func sending() -> Sent {
         guard let lane = inFlight?.lane, !isOnItsWay else { return .nothing }
         isOnItsWay = true
@@ -223,7 +223,7 @@ extension ServerOutbox {
         }
     }
 
-    /// The link took the PDU; an indication is told only while it is not confirmed.
+    /// The link took the PDU; an indication is returned only while it is not confirmed.
     mutating func sent() -> Sent {
         if !isOnItsWay { _ = sending() }
         isOnItsWay = false
