@@ -1,15 +1,15 @@
 /// Where the fields of an advertisement stand on air: the one place that decides it, for every radio.
 ///
-/// What fits into the 31 octets of the advertisement and the 31 of its scan response is divided between them: a field
-/// stands in the advertisement where it can, the earlier declared the more so, and no division that fits is missed.
-/// Else, on a controller with extended advertising, all of it makes one piece; an extended advertisement to which one can
-/// connect has no scan response. A list of services of each width is divided for itself.
+/// Fields that fit into the 31 octets of the advertisement and the 31 of its scan response are divided between them: a
+/// field is in the advertisement if possible, earlier ones first, and no division that fits is missed. Otherwise, on a
+/// controller with extended advertising, all fields form one piece; a connectable extended advertisement has no scan
+/// response. A list of services of each width is divided for itself.
 ///
 /// Source: Core Specification, Vol 3, Part C, 11; Vol 6, Part B, 2.3.1; Core Specification Supplement, Part A, 1.
 package struct AdvertisingLayout: Hashable, Sendable {
-    /// What the controller is to send.
+    /// What the controller sends.
     package let data: AdvertisingData
-    /// What the controller is to answer scanners.
+    /// What the controller answers to active scanners.
     package let scanResponse: AdvertisingData
     /// Whether it has no room but in an extended advertisement.
     package let isExtended: Bool
@@ -23,7 +23,7 @@ package struct AdvertisingLayout: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - fields: what is advertised, the most important first.
-    ///   - response: what is to stand in the scan response, where there is one.
+    ///   - response: the fields for the scan response, if there is one.
     ///   - interval: the advertising interval.
     ///   - extendedLimit: how many octets the controller sends in one extended advertisement; `nil`: it has none.
     package init(

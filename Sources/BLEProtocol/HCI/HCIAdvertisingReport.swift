@@ -2,7 +2,7 @@
 ///
 /// Source: Core Specification, Vol 4, Part E, 7.7.65.2 (legacy) and 7.7.65.13 (extended).
 package struct HCIAdvertisingReport: Hashable, Sendable {
-    /// What kind of packet it was on air; unknown bits survive.
+    /// The kind of packet on air; unknown bits are kept.
     package struct Kind: OptionSet, Hashable, Sendable {
         package let rawValue: UInt16
         package init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -25,7 +25,7 @@ package struct HCIAdvertisingReport: Hashable, Sendable {
         case reserved = 3
     }
 
-    /// Who advertises: an identity address where the controller resolved a private one; `nil` for an anonymous
+    /// The advertiser's address: its identity address if the controller resolved a private one; `nil` for an anonymous
     /// advertisement.
     package var address: BluetoothAddress?
 
@@ -35,10 +35,10 @@ package struct HCIAdvertisingReport: Hashable, Sendable {
     package var kind: Kind
     package var dataStatus: DataStatus
 
-    /// The received signal strength in dBm; `nil` where the controller doesn't know.
+    /// The received signal strength in dBm; `nil` if the controller doesn't know it.
     package var rssi: Int8?
 
-    /// The power that the advertisement was sent with in dBm; `nil` where it isn't known.
+    /// The transmit power of the advertisement in dBm; `nil` if it isn't known.
     package var txPower: Int8?
 
     /// The advertising set, 0 to 15; `nil` for a legacy packet.
@@ -54,7 +54,7 @@ extension HCIAdvertisingReport {
 
     /// The reports in a packet that was read from a raw HCI socket, event indicator 0x04 first.
     ///
-    /// Empty for every other packet. Where a report is longer than what is left, those before it count.
+    /// Empty for every other packet. If a report is longer than the rest of the packet, the ones before it count.
     package static func reports(in packet: [UInt8]) -> [HCIAdvertisingReport] {
         var reader = ByteReader(packet)
         guard reader.uint8() == 0x04, reader.uint8() == leMeta, let length = reader.uint8(),

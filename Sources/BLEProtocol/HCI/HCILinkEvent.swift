@@ -1,4 +1,4 @@
-/// What an HCI packet tells of a link: how it is asked for and began, what it is like now, that it is over.
+/// What an HCI packet reports about a link: its request, its beginning, its current conditions, its end.
 ///
 /// Source: Core Specification, Vol 4, Part E, 7.7.5, 7.7.65, 7.8.12 and 7.8.66.
 package enum HCILinkEvent: Hashable, Sendable {
@@ -20,7 +20,7 @@ package enum HCILinkEvent: Hashable, Sendable {
 
     /// The host asks for a link to whoever advertises in the way of Bluetooth 4, or in that of Bluetooth 5, too.
     case connecting(isExtended: Bool)
-    /// A link stands.
+    /// A link is up.
     case connected(handle: UInt16, Times, isCentral: Bool)
     /// The times of a link have changed.
     case timesChanged(handle: UInt16, Times)
@@ -40,7 +40,8 @@ package enum HCILinkEvent: Hashable, Sendable {
     private static let disconnectionComplete: UInt8 = 0x05
     private static let lowEnergyMeta: UInt8 = 0x3E
 
-    /// Decodes a packet of a raw HCI socket; `nil` for what tells nothing of a link, for failures, and for what is cut off.
+    /// Decodes a packet of a raw HCI socket; `nil` for packets that don't concern a link, for failures, and for
+    /// truncated ones.
     package init?(decoding packet: [UInt8]) {
         var reader = ByteReader(packet)
         if packet.first == Self.commandPacket {

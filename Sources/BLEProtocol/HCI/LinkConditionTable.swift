@@ -1,4 +1,4 @@
-/// What a controller's events have told of its links, by their handles.
+/// What a controller's events have reported about its links, by their handles.
 ///
 /// A value without I/O: events go in, the handle of the link that has changed comes out.
 package struct LinkConditionTable: Sendable {
@@ -8,7 +8,7 @@ package struct LinkConditionTable: Sendable {
 
     package init() {}
 
-    /// What is known of a link; `nil` where it was made before this table listened.
+    /// The known conditions of a link; `nil` if it was made before this table listened.
     package subscript(handle: UInt16) -> LinkConditions? { links[handle] }
 
     /// Takes an event; returns the handle of the link of which something else is true now.
@@ -59,11 +59,11 @@ package struct LinkConditionTable: Sendable {
 }
 
 extension LinkConditions {
-    /// The octets of a packet of each link that begins (Core Specification, Vol 6, Part B, 4.5.10): a controller tells when
-    /// they are more.
+    /// The octets of a packet of each link that begins (Core Specification, Vol 6, Part B, 4.5.10): a controller
+    /// reports when they are more.
     private static let firstDataLength = 27
 
-    /// - Parameter phy: the modulation that a link begins with; `nil` where that isn't known.
+    /// - Parameter phy: the PHY that a link begins with; `nil` if that isn't known.
     fileprivate static func beginning(on phy: PHY?) -> LinkConditions {
         var conditions = LinkConditions()
         (conditions.sendingPHY, conditions.receivingPHY) = (phy, phy)

@@ -19,9 +19,9 @@ extension ManagementStatus {
     /// An error for a command that was answered with this status.
     ///
     /// - Parameters:
-    ///   - opcode: The command that was answered.
-    ///   - operation: What the program had asked for: `scan`.
-    ///   - object: What it was asked of: `hci0`, an address.
+    ///   - opcode: the command that was answered.
+    ///   - operation: the operation that the program requested: `scan`.
+    ///   - object: the object of the operation: `hci0`, an address.
     package func error(for opcode: ManagementOpcode, operation: String, object: String) -> BLEError {
         BLEError(
             errorCode,

@@ -1,7 +1,7 @@
 /// Reads a btsnoop file: this library's, btmon's, or that of Android's "HCI snoop log".
 ///
-/// Anybody may have written the file: what is cut off or makes no sense is left out and counted, and nothing in it makes
-/// the reader trap or take more than its share of memory.
+/// The file is not trusted: what is cut off or malformed is left out and counted, and nothing in it makes the reader
+/// trap or take more than its share of memory.
 ///
 /// Source: BlueZ, doc/btsnoop-protocol.rst; Core Specification, Vol 4, Part E, 5.4 and 7.7, Vol 3, Part A, 3.1.
 package struct CaptureReader {
@@ -32,7 +32,7 @@ package struct CaptureReader {
 
     private init() {}
 
-    /// What a file holds; `nil` where the octets are no btsnoop file, or one of packets that are not of HCI.
+    /// The content of a file; `nil` if the octets are not a btsnoop file, or one whose packets are not HCI packets.
     package static func traffic(in octets: [UInt8]) -> CapturedTraffic? {
         var reader = ByteReader(octets)
         guard let header = BTSnoopHeader(decoding: &reader) else { return nil }
@@ -188,7 +188,7 @@ struct L2CAPAssembler {
     private var pending: [UInt8] = []
     private var missing = 0
 
-    /// Takes the payload of a packet; a whole frame where it completes one.
+    /// Takes the payload of a packet. Returns a whole frame if the payload completes one.
     mutating func add(_ payload: ArraySlice<UInt8>, isContinued: Bool) -> (channel: UInt16, payload: [UInt8])? {
         if isContinued {
             guard missing > 0 else { return nil }

@@ -1,8 +1,8 @@
-/// What a btsnoop file tells of devices: their advertisements, and the ATT PDUs of their links.
+/// The devices' traffic in a btsnoop file: their advertisements, and the ATT PDUs of their links.
 ///
 /// Made by ``CaptureReader``. A value; its size is bounded by that of the file, and by ``Limits``.
 package struct CapturedTraffic: Hashable, Sendable {
-    /// How much is taken of one file; what is beyond is left out and counted.
+    /// How much is read of one file; the rest is left out and counted.
     package enum Limits {
         package static let advertisements = 500_000
         package static let pdus = 1_000_000
@@ -11,7 +11,7 @@ package struct CapturedTraffic: Hashable, Sendable {
         package static let openLinks = 256
     }
 
-    /// One advertisement, with its scan response where one was heard.
+    /// One advertisement, with its scan response if one was received.
     package struct Advertisement: Hashable, Sendable {
         /// Since 1970-01-01 00:00:00 UTC.
         package var time: Duration
@@ -45,7 +45,7 @@ package struct CapturedTraffic: Hashable, Sendable {
 
     package init() {}
 
-    /// When the first of it happened; `nil` where there is nothing.
+    /// The time of its first event; `nil` if there is none.
     package var begin: Duration? {
         [advertisements.first?.time, links.map(\.begin).min()].compactMap { $0 }.min()
     }

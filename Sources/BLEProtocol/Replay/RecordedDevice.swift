@@ -1,15 +1,16 @@
-/// A peripheral as the links of a capture show it: what it offers, what was read of it, and what it sent by itself.
+/// A peripheral as the links of a capture show it: its services, the values that were read, and its notifications and
+/// indications.
 ///
-/// What was asked of it is known by the answers alone: services and characteristics as they were discovered, values as
-/// they were read. Attributes of which only the handle is known are served by their handles, and not discovered.
+/// Only the recorded answers are known: services and characteristics as they were discovered, values as they were read.
+/// Attributes of which only the handle is known are served by their handles, and not discovered.
 package struct RecordedDevice: Hashable, Sendable {
-    /// What a read or a write of an attribute came to.
+    /// The outcome of a read or a write of an attribute.
     package enum Outcome: Hashable, Sendable {
         case value([UInt8])
         case error(ATTError)
     }
 
-    /// What a value that the peripheral sent by itself is measured from.
+    /// The event from which the time of a notification or indication is measured.
     package enum Anchor: Hashable, Sendable {
         case linkBegin
         /// The central's write to a handle, counted from 0 on each link.

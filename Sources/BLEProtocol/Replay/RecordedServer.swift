@@ -1,8 +1,9 @@
 /// Serves a ``RecordedDevice`` to one central at a time: a machine, with PDUs and moments in and PDUs out.
 ///
-/// Each read of an attribute gives the next value that was recorded, and the last one again when they are used up; so do
-/// the outcomes of writes. What the device sent by itself comes as long after what it was measured from as it did then. The
-/// n-th link repeats the n-th one of the recording, and those that follow the last one repeat that.
+/// Each read of an attribute returns the next recorded value, and repeats the last one when they are used up; the
+/// outcomes of writes do the same. A notification or indication comes as long after the event that it is measured from
+/// as it was recorded. The n-th link repeats the n-th one of the recording, and links after the last one repeat that
+/// one.
 package struct RecordedServer: Sendable {
     let device: RecordedDevice
     let handles: [UInt16]
@@ -14,7 +15,7 @@ package struct RecordedServer: Sendable {
     private var linkNumber = -1
     private var link = LinkState()
 
-    /// What holds while a link stands.
+    /// The state while a link is up.
     private struct LinkState: Sendable {
         var mtu = ATTLimits.defaultMTU
         /// Values of configurations.
@@ -53,7 +54,7 @@ package struct RecordedServer: Sendable {
         plan(.linkBegin, now)
     }
 
-    /// When something is to be sent next; `nil` where nothing is, or a confirmation is waited for.
+    /// When the next value is due; `nil` if there is none, or a confirmation is awaited.
     package var nextDue: Duration? {
         guard let next = link.due.last else { return nil }
         return next.sending.isIndication && link.awaitsConfirmation ? nil : next.moment
@@ -96,7 +97,7 @@ package struct RecordedServer: Sendable {
 
     // MARK: - What the central sends
 
-    /// Takes a PDU; the answer, where it has one.
+    /// Takes a PDU. Returns the answer, if there is one.
     package mutating func received(_ pdu: [UInt8], now: Duration) -> [UInt8]? {
         guard let opcode = pdu.first.map(ATTOpcode.init) else { return nil }
         let written = RecordedDevice.written(by: pdu, &link.prepared)
@@ -154,7 +155,7 @@ package struct RecordedServer: Sendable {
 
     // MARK: - Values
 
-    /// What the next read of an attribute gives.
+    /// The outcome of the next read of an attribute.
     mutating func nextOutcome(of handle: UInt16) -> RecordedDevice.Outcome {
         guard let attribute = device.attributes[handle] else { return .error(.invalidHandle) }
         if let declaration = attribute.declaration { return .value(declaration) }
@@ -190,7 +191,7 @@ package struct RecordedServer: Sendable {
         }
     }
 
-    /// The refusal of a write; `nil` where it is taken.
+    /// The refusal of a write; `nil` if it is accepted.
     private mutating func write(_ handle: UInt16, _ opcode: ATTOpcode) -> [UInt8]? {
         guard device.attributes[handle] != nil else { return refuse(opcode, handle, .invalidHandle) }
         guard let outcomes = device.writes[handle], !outcomes.isEmpty else { return nil }

@@ -1,6 +1,6 @@
-/// Takes the values out of what is recorded of a link, and leaves its structure: opcodes, handles, types, lengths, errors.
+/// Removes the values from the record of a link, and keeps its structure: opcodes, handles, types, lengths, errors.
 ///
-/// Octets of values become zeros, so that what is left is decoded as before.
+/// Octets of values become zeros, so that the rest is decoded as before.
 package struct ATTRedactor: Sendable {
     /// The types that a Read By Type asked for, of which the answer is yet to come: of what was sent, and received.
     private var asked: (sent: BluetoothUUID?, received: BluetoothUUID?)

@@ -23,8 +23,8 @@ package protocol GATTProcedure: Sendable {
     /// The next step, after the answer to the request of the last one.
     mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure) -> GATTStep<Success>
 
-    /// What has to be sent after the procedure failed or was cancelled; its answer is awaited and ignored.
-    /// `isSent` tells whether the radio took the last request.
+    /// The request to send after the procedure failed or was cancelled; its answer is awaited and ignored. `isSent`
+    /// says whether the radio took the last request.
     func cleanUp(isSent: Bool) -> GATTRequest?
 
     // The steps without the type of the success. Requirements, so that each procedure has its own: looked up in an
@@ -102,7 +102,7 @@ package struct GATTAnswer: Hashable, Sendable {
         self.mtu = mtu
     }
 
-    /// The decoded response; throws where it is malformed, and the peer's error where there is one.
+    /// The decoded response; throws if it is malformed, and the peer's error if there is one.
     package func response<Request: ATTRequest>(to request: Request.Type) throws(GATTFailure) -> Request.Response {
         let pdu = try success()
         do throws(ATTDecodingError) {
@@ -112,7 +112,7 @@ package struct GATTAnswer: Hashable, Sendable {
         }
     }
 
-    /// The octets of the response; throws the peer's error where there is one.
+    /// The octets of the response; throws the peer's error if there is one.
     @discardableResult
     package func success() throws(GATTFailure) -> ArraySlice<UInt8> {
         switch content {
@@ -121,7 +121,7 @@ package struct GATTAnswer: Hashable, Sendable {
         }
     }
 
-    /// The peer's error, where the answer is one.
+    /// The peer's error, if the answer is one.
     package var error: ATTError? {
         guard case .error(let response) = content else { return nil }
         return response.error

@@ -1,10 +1,10 @@
-/// A request as octets, and what its answer is known by.
+/// A request as octets, and how to recognise its answer.
 package struct GATTRequest: Hashable, Sendable {
     package let pdu: [UInt8]
     package let opcode: ATTOpcode
     package let responseOpcode: ATTOpcode
 
-    /// The one attribute that it names; `nil` where it names none, several or a range.
+    /// The one attribute that it names; `nil` if it names none, several or a range.
     private let handle: UInt16?
     /// Whether the response too begins with that handle, and is somebody else's where it doesn't.
     private let isRepeated: Bool

@@ -1,9 +1,8 @@
 /// Reads the values of all attributes of a type within a range, without knowing their handles.
 ///
-/// Fails with ``ATTError/attributeNotFound`` where there is none. What has been read stays where an attribute behind it
-/// can't be: the peer doesn't go on behind that one. A value that is longer than an answer can hold, 253
-/// octets or ATT_MTU - 4, comes cut; ``ReadValue`` reads it whole.
-/// Source: Core Specification, Vol 3, Part G, 4.8.2.
+/// Fails with ``ATTError/attributeNotFound`` if there is none. If a later attribute can't be read, the values read
+/// before it are kept: the peer doesn't continue after that one. A value that is longer than an answer can hold, 253
+/// octets or ATT_MTU - 4, comes cut; ``ReadValue`` reads it whole. Source: Core Specification, Vol 3, Part G, 4.8.2.
 package struct ReadByUUID: GATTProcedure {
     package struct Value: Hashable, Sendable {
         package var handle: UInt16
@@ -23,8 +22,8 @@ package struct ReadByUUID: GATTProcedure {
     private var walk: HandleWalk
     private var found: [Value] = []
 
-    /// With a limit it ends as soon as there are so many values, and asks no more; 1 is right for what can be there
-    /// only once, such as the Database Hash.
+    /// With a limit it ends as soon as there are that many values; 1 is right for what can occur only once, such as the
+    /// Database Hash.
     package init(_ uuid: BluetoothUUID, in range: ClosedRange<UInt16> = 0x0001...0xFFFF, limit: Int = .max) {
         self.uuid = uuid
         self.limit = limit

@@ -1,7 +1,6 @@
 /// Reads two or more values in one answer, one after another: all but the last of a length that the caller knows.
 ///
-/// The answer is cut at ATT_MTU - 1 octets, and nothing tells so.
-/// Source: Core Specification, Vol 3, Part G, 4.8.4.
+/// The answer is cut at ATT_MTU - 1 octets, without any sign of it. Source: Core Specification, Vol 3, Part G, 4.8.4.
 package struct ReadMultiple: GATTProcedure {
     package static let isRepeatable = true
 

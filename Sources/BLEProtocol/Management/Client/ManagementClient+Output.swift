@@ -4,7 +4,7 @@ extension ManagementClient {
         let rawValue: UInt64
     }
 
-    /// What is to be done after an input; each lane may be empty.
+    /// What to do after an input; each lane may be empty.
     package struct Output: Equatable, Sendable {
         /// Datagrams for the socket, in this order.
         package var send: [Transmission] = []
@@ -14,7 +14,7 @@ extension ManagementClient {
         package var event: IndexedEvent?
         /// Timers to start and to stop.
         package var timers: [Timer] = []
-        /// An answer that belongs to no command: to be told to whoever looks for faults, no more.
+        /// An answer that belongs to no command: for diagnosis only.
         package var unexpectedReply: ManagementReply?
         /// What was wrong with the datagram; it has no other effect.
         package var malformed: ManagementDecodingError?
@@ -50,7 +50,7 @@ extension ManagementClient {
         package let event: ManagementEvent
     }
 
-    /// What is to be done with a timer.
+    /// What to do with a timer.
     package enum Timer: Equatable, Sendable {
         /// Report it with ``ManagementClient/timerFired(_:)`` after this long.
         case start(RequestID, Duration)

@@ -13,7 +13,7 @@
 /// in which they were submitted; see ``ManagementScheduling`` for those that are not answered soon. Answers are paired
 /// by opcode and controller, the oldest command first.
 ///
-/// A value without I/O: octets and expired timers go in, ``Output`` says what is to be done.
+/// A value without I/O: octets and expired timers go in, and ``Output`` says what to do.
 package struct ManagementClient: ~Copyable, Sendable {
     private var lanes: [ManagementIndex: Lane] = [:]
     private var sent: [Sent] = []

@@ -10,9 +10,9 @@ package struct Attribute: Hashable, Sendable {
         case stored([UInt8])
         /// With the program, which is asked.
         case dynamic
-        /// With the client's state, since each client has its own: what it wants to be sent of this characteristic.
+        /// With the client's state, since each client has its own: its subscription to this characteristic.
         case clientConfiguration(characteristic: UInt16)
-        /// With the client's state: what it understands of GATT's additions.
+        /// With the client's state: the GATT features that it supports.
         case clientFeatures
         /// The Database Hash, 16 octets as they stand on air; the database keeps it right.
         case databaseHash([UInt8])
@@ -62,8 +62,7 @@ extension Attribute {
         return Array(new) + current.dropFirst(new.count)
     }
 
-    /// The value after one prepared write was executed: its octets lie over the value, which grows where they reach
-    /// beyond its end.
+    /// The value after one prepared write: its octets overwrite the value, which grows if they reach beyond its end.
     package func overlaying(
         _ current: [UInt8],
         with part: ArraySlice<UInt8>,

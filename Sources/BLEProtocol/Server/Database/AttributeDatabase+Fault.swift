@@ -1,5 +1,5 @@
 extension AttributeDatabase {
-    /// What is wrong with a description, in words; `nil` where it can be laid out.
+    /// What is wrong with a description, in words; `nil` if it can be laid out.
     package static func fault(in services: [LocalService]) -> String? {
         for service in services {
             for included in service.includes {

@@ -12,7 +12,7 @@ extension AttributeDatabase {
         place(ServicePlacement.inOrder(services))
     }
 
-    /// Lays out services, each one where it has been given a place; those that lie there already keep their values.
+    /// Lays out services, each at its assigned place; those that are already there keep their values.
     private mutating func place(_ placements: [ServicePlacement], keeping kept: Set<ServicePlacement> = []) {
         var layout = ServiceLayout(placements)
         for placement in placements where !kept.contains(placement) { layout.add(placement) }
@@ -27,8 +27,8 @@ extension AttributeDatabase {
     /// Offers other services from now on, and notes the change for the clients.
     ///
     /// A service with the same description as before keeps its handles and its values, and so does a client's
-    /// subscription to it. A new one lies behind all that were there, so that a handle which a client still holds names
-    /// nothing rather than something else; only when the handles run out all services are laid out anew.
+    /// subscription to it. A new one is placed after all that were there, so that a handle that a client still holds
+    /// names nothing rather than something else; only if the handles run out are all services laid out again.
     ///
     /// - Precondition: ``fault(in:)`` finds nothing.
     /// - Returns: whether anything is different now.
@@ -50,7 +50,7 @@ extension AttributeDatabase {
         return true
     }
 
-    /// A place for each service: the old one where it has one, else behind all others.
+    /// A place for each service: its old one if it has one, otherwise after all others.
     private func places(for services: [LocalService]) -> [ServicePlacement] {
         var old = placements
         var next = old.reduce(0) { max($0, Int($1.end)) } + 1

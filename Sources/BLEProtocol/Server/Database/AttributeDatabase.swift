@@ -1,8 +1,8 @@
-/// What a server offers: attributes in the order of their handles, and the values that it stores.
+/// A server's database: attributes in the order of their handles, and the values that it stores.
 ///
-/// One database serves every client of a device. It is a value: whoever owns it (a `LocalPeripheral`, a test) lends it
-/// to each call of an ``ATTServer`` as `inout`, so a write through one client is what the next one reads. What belongs
-/// to a single client, its subscriptions and its prepared writes, is not here but in ``ServerClient``.
+/// One database serves every client of a device. It is a value: its owner (a `LocalPeripheral`, a test) lends it to
+/// each call of an ``ATTServer`` as `inout`, so a client reads what another one has written. The state of a single
+/// client, its subscriptions and its prepared writes, is in ``ServerClient``.
 package struct AttributeDatabase: Sendable {
     /// All attributes, in ascending order of handles; there may be gaps.
     package private(set) var attributes: [Attribute]
@@ -13,7 +13,7 @@ package struct AttributeDatabase: Sendable {
     /// What has changed since the database was made.
     package internal(set) var history = DatabaseHistory()
 
-    /// Where each service lies that was described; empty where the attributes were given one by one.
+    /// The place of each described service; empty if the attributes were given one by one.
     var placements: [ServicePlacement] = []
 
     /// Makes a database of attributes and of what is known about the characteristics among them.
@@ -23,7 +23,7 @@ package struct AttributeDatabase: Sendable {
         set(attributes, characteristics)
     }
 
-    /// Puts other attributes in place of all that there are, and computes the Database Hash where there is one.
+    /// Replaces all attributes, and computes the Database Hash if there is one.
     mutating func set(_ attributes: [Attribute], _ characteristics: [DatabaseCharacteristic]) {
         self.attributes = attributes.sorted { $0.handle < $1.handle }
         self.characteristics = characteristics.sorted { $0.valueHandle < $1.valueHandle }
@@ -58,7 +58,7 @@ extension AttributeDatabase {
         characteristics.first { $0.id == id }?.valueHandle
     }
 
-    /// The characteristic that tells clients of changes, where the server has it.
+    /// The characteristic that reports changes to clients, if the server has it.
     package var serviceChanged: DatabaseCharacteristic? {
         characteristics.first { $0.uuid == AttributeType.serviceChanged && $0.configuration != nil }
     }
@@ -94,7 +94,7 @@ extension Array {
 // MARK: - Stored values
 
 extension AttributeDatabase {
-    /// The stored value of an attribute; `nil` where there is no such attribute or its value is not stored here.
+    /// The stored value of an attribute; `nil` if there is no such attribute or its value is not stored here.
     package func value(at handle: UInt16) -> [UInt8]? {
         guard case .stored(let value)? = attribute(at: handle)?.content else { return nil }
         return value

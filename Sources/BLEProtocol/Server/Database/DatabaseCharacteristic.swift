@@ -12,9 +12,9 @@ package struct DatabaseCharacteristic: Hashable, Sendable {
     package var declaration: UInt16
     /// The handle of its value.
     package var valueHandle: UInt16
-    /// The handle of its Client Characteristic Configuration, where it has one.
+    /// The handle of its Client Characteristic Configuration, if it has one.
     package var configuration: UInt16?
-    /// What a client must bring to be sent anything.
+    /// What is required of a client to receive values.
     package var subscribing: AccessRequirement
 
     package init(

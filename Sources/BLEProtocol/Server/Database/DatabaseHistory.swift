@@ -47,7 +47,7 @@ package struct DatabaseHistory: Hashable, Sendable {
         if changes.count > Self.limit { changes.removeFirst() }
     }
 
-    /// All changes since a version as one; `nil` where there are none.
+    /// All changes since a version as one; `nil` if there are none.
     package func change(since old: Int) -> DatabaseChange? {
         guard old != version else { return nil }
         let missed = version - old

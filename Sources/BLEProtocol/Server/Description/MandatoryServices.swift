@@ -2,8 +2,8 @@ extension [LocalService] {
     /// These services with the two that every device must offer in front: the Generic Access service, with the
     /// device's name and appearance, and the Generic Attribute service. One that is described already stays as it is.
     ///
-    /// - Parameter canChange: Whether the services may become others while clients remember them: then the Generic
-    ///   Attribute service lets clients be told, and compare. Without it they may take for granted that nothing changes.
+    /// - Parameter canChange: whether the services may change while clients remember them: then the Generic Attribute
+    ///   service lets clients subscribe to changes, and compare. Without it they may assume that nothing changes.
     ///
     /// Source: Core Specification, Vol 3, Part C, 12, and Part G, 7.
     package func addingMandatoryServices(

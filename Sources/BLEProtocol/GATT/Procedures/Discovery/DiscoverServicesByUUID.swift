@@ -1,8 +1,7 @@
 /// Finds the primary services of one UUID, without what is in them.
 ///
-/// A UUID that has a 16-bit form is asked for in that form; where nothing is found, once more in 128 bits, since a
-/// server compares octets and a few devices declare the long form.
-/// Source: Core Specification, Vol 3, Part G, 4.4.2.
+/// A UUID that has a 16-bit form is requested in that form; if nothing is found, once more in 128 bits, since a server
+/// compares octets and a few devices declare the long form. Source: Core Specification, Vol 3, Part G, 4.4.2.
 package struct DiscoverServicesByUUID: GATTProcedure {
     package let uuid: BluetoothUUID
 
@@ -12,7 +11,7 @@ package struct DiscoverServicesByUUID: GATTProcedure {
     private var handles: Set<UInt16> = []
     private var isLongForm: Bool
 
-    /// - Parameter isLongForm: whether only the form of 128 bits is asked for, also where there is a shorter one.
+    /// - Parameter isLongForm: whether only the 128-bit form is requested, even if there is a shorter one.
     package init(_ uuid: BluetoothUUID, in range: ClosedRange<UInt16> = 0x0001...0xFFFF, isLongForm: Bool = false) {
         self.uuid = uuid
         walk = HandleWalk(range)

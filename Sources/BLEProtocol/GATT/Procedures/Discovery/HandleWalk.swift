@@ -32,7 +32,7 @@ struct HandleWalk: Hashable, Sendable {
         return true
     }
 
-    /// Goes on behind the last handle of an answer; `false` where the range is used up, or the answer leads nowhere.
+    /// Continues after the last handle of an answer; `false` if the range is used up, or the answer leads nowhere.
     mutating func advance(past last: UInt16) -> Bool {
         guard last >= start, last < end else { return false }
         start = last + 1
