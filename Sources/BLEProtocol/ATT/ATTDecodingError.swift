@@ -1,4 +1,4 @@
-/// Why octets are no PDU of the kind that was expected.
+/// Why octets are not a PDU of the expected kind.
 package struct ATTDecodingError: Error, Hashable, Sendable {
     /// What is wrong.
     package enum Reason: String, Hashable, Sendable {
@@ -20,10 +20,10 @@ package struct ATTDecodingError: Error, Hashable, Sendable {
         case tooFewEntries = "the list has too few entries"
     }
 
-    /// The opcode of the PDU that was expected.
+    /// The opcode of the expected PDU.
     package var opcode: ATTOpcode
 
-    /// Where in the PDU, in octets from its opcode.
+    /// The place in the PDU, in octets from its opcode.
     package var offset: Int
 
     /// What is wrong.

@@ -1,4 +1,4 @@
-/// The first octet of every ATT PDU; unknown opcodes survive.
+/// The first octet of every ATT PDU; unknown opcodes are kept.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.3.1 and 3.4.8.
 package struct ATTOpcode: RawRepresentable, Hashable, Sendable {
@@ -39,17 +39,17 @@ package struct ATTOpcode: RawRepresentable, Hashable, Sendable {
     package static let signedWriteCommand = ATTOpcode(rawValue: 0xD2)
 }
 
-// MARK: - What the octet tells
+// MARK: - What the octet means
 
 extension ATTOpcode {
-    /// The six types of PDU, and what the specification doesn't define.
+    /// The six types of PDU, and the opcodes that the specification doesn't define.
     package enum Kind: Hashable, Sendable {
         /// From client to server; the server answers.
         case request
         /// From server to client, the answer to a request; the Error Response too.
         case response
-        /// From client to server, without an answer. Every opcode with the command bit, also an undefined one: a
-        /// server drops what it doesn't know.
+        /// From client to server, without an answer. Includes every undefined opcode with the command bit: a server
+        /// drops those that it doesn't know.
         case command
         /// From server to client, without an answer.
         case notification
@@ -61,7 +61,7 @@ extension ATTOpcode {
         case unknown
     }
 
-    /// Which half of a device the PDU is for: requests, commands, confirmations and unknown ones go to the server,
+    /// The half of a device that receives the PDU: requests, commands, confirmations and unknown PDUs go to the server,
     /// the others to the client.
     package var kind: Kind {
         switch rawValue {

@@ -6,13 +6,13 @@ package protocol ATTPDU: Hashable, Sendable {
     /// The PDU's first octet.
     static var opcode: ATTOpcode { get }
 
-    /// Reads the fields that follow the opcode. What is left unread makes the decoding fail.
+    /// Reads the fields after the opcode. Unread octets make the decoding fail.
     init(parameters: inout ATTParameterReader) throws(ATTDecodingError)
 
-    /// Appends the fields that follow the opcode.
+    /// Appends the fields after the opcode.
     func encodeParameters(into writer: inout ByteWriter)
 
-    /// How many octets the fields will need; a hint that saves a reallocation.
+    /// The number of octets that the fields need; a hint that saves a reallocation.
     var parameterCount: Int { get }
 }
 
@@ -63,10 +63,10 @@ extension ATTPDU {
 
 /// The sizes that the Attribute Protocol fixes. Source: Core Specification, Vol 3, Part F, 3.2.8, 3.2.9 and Part G, 5.2.1.
 package enum ATTLimits {
-    /// ATT_MTU on LE before anything was exchanged, and the least that may be offered.
+    /// ATT_MTU on LE before an exchange, and the smallest value that may be offered.
     package static let defaultMTU = 23
     /// The longest value that an attribute may have.
     package static let maximumValueLength = 512
-    /// The ATT_MTU beyond which nothing gains: a Prepare Write with a whole value.
+    /// The largest useful ATT_MTU: it fits a Prepare Write with a whole value.
     package static let usefulMTU = 517
 }

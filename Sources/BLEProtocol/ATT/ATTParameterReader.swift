@@ -4,7 +4,7 @@ package struct ATTParameterReader {
     private let opcode: ATTOpcode
     private let length: Int
 
-    /// Reads `parameters`, which follow the opcode of a PDU of `length` octets.
+    /// Reads `parameters`, the octets after the opcode of a PDU of `length` octets.
     package init(_ parameters: ArraySlice<UInt8>, of opcode: ATTOpcode, length: Int) {
         reader = ByteReader(parameters)
         self.opcode = opcode
@@ -13,10 +13,10 @@ package struct ATTParameterReader {
 
     package var isAtEnd: Bool { reader.isAtEnd }
 
-    /// The number of octets that have not been read yet.
+    /// The number of unread octets.
     package var count: Int { reader.remaining.count }
 
-    /// An error at the place where reading stands.
+    /// An error at the current position.
     package func error(_ reason: ATTDecodingError.Reason) -> ATTDecodingError {
         ATTDecodingError(opcode: opcode, offset: length - reader.remaining.count, reason: reason)
     }
@@ -36,10 +36,10 @@ package struct ATTParameterReader {
         return value
     }
 
-    /// All that is left.
+    /// The unread octets.
     package mutating func rest() -> ArraySlice<UInt8> { reader.rest() }
 
-    /// All that is left, which must be a UUID of 2 or 16 octets.
+    /// The unread octets, which must be a UUID of 2 or 16 octets.
     package mutating func uuid() throws(ATTDecodingError) -> BluetoothUUID {
         guard count == 2 || count == 16, let uuid = BluetoothUUID(littleEndian: reader.remaining) else {
             throw error(.invalidUUIDLength)
@@ -48,7 +48,7 @@ package struct ATTParameterReader {
         return uuid
     }
 
-    /// Reads entries of `size` octets until none is left: at least one, and only whole ones.
+    /// Reads entries of `size` octets to the end: at least one, and only whole ones.
     package mutating func entries<Entry>(
         of size: Int,
         _ decode: (inout ATTParameterReader) throws(ATTDecodingError) -> Entry

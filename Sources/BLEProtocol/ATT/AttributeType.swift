@@ -1,4 +1,4 @@
-/// The attribute types by which GATT tells declarations and descriptors apart.
+/// The attribute types by which GATT distinguishes declarations and descriptors.
 ///
 /// Source: Bluetooth SIG, Assigned Numbers, 3.5 to 3.8; Core Specification, Vol 3, Part G, 3.
 package enum AttributeType {
@@ -19,7 +19,7 @@ package enum AttributeType {
     package static let databaseHash = BluetoothUUID(0x2B2A)
     package static let serverSupportedFeatures = BluetoothUUID(0x2B3A)
 
-    /// Whether the type opens a service, an include or a characteristic: 2800 to 2803.
+    /// Whether the type begins a service, an include or a characteristic: 2800 to 2803.
     package static func isDeclaration(_ uuid: BluetoothUUID) -> Bool {
         uuid.short.map { (0x2800...0x2803).contains($0) } ?? false
     }

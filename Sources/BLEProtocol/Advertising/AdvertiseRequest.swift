@@ -52,9 +52,10 @@ public struct AdvertiseRequest: Hashable, Sendable {
         self.init(data.fields, scanResponse: scanResponse.fields, isConnectable: isConnectable)
     }
 
-    /// Where the fields stand on air.
+    /// The placement of the fields on air.
     ///
-    /// - Parameter extendedLimit: how many octets the controller sends in one extended advertisement; `nil`: it has none.
+    /// - Parameter extendedLimit: the largest extended advertisement of the controller in octets; `nil`: it supports
+    ///   none.
     package func layout(extendedLimit: Int? = nil) throws(AdvertisingFault) -> AdvertisingLayout {
         try AdvertisingLayout(fields, scanResponse: scanResponse, interval: interval, extendedLimit: extendedLimit)
     }

@@ -24,7 +24,7 @@ extension AdvertisingData {
         return String(decoding: octets, as: UTF8.self)
     }
 
-    /// How many octets stand before the first one that is no UTF-8.
+    /// The number of octets before the first one that is not UTF-8.
     private static func validCount(_ octets: ArraySlice<UInt8>) -> Int {
         var decoder = UTF8()
         var iterator = octets.makeIterator()

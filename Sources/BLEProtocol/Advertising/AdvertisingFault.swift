@@ -1,23 +1,23 @@
-/// Why fields make no advertisement.
+/// Why fields can't form an advertisement.
 package enum AdvertisingFault: Error, Hashable, Sendable {
     /// The fields don't fit.
     case overflow(Overflow)
-    /// One that may be there once is there twice.
+    /// A field that may occur only once occurs twice.
     case repeated(AdvertisingData.FieldType)
     /// The flags are declared for the scan response, where they have no meaning.
     case flagsInScanResponse
-    /// No controller advertises so often or so seldom.
+    /// No controller supports this interval.
     case interval(ClosedRange<Duration>)
 
-    /// What is too long, and what would help.
+    /// The fields that are too long together, and what would help.
     package struct Overflow: Hashable, Sendable {
         /// The octets of each field, in the order of the declaration.
         package let fields: [Field]
-        /// How many octets an extended advertisement of the controller holds; `nil`: it has none.
+        /// The largest extended advertisement of the controller in octets; `nil`: it supports none.
         package let extendedLimit: Int?
-        /// The fields of which one alone can be left out; where there is none, those that are left out together.
+        /// The fields of which leaving out any one is enough; if there is none, the fields to leave out together.
         package let relief: [Relief]
-        /// Whether all of ``relief`` have to be left out.
+        /// Whether all of ``relief`` must be left out.
         package let needsAll: Bool
 
         package struct Field: Hashable, Sendable {
@@ -27,11 +27,11 @@ package enum AdvertisingFault: Error, Hashable, Sendable {
 
         package struct Relief: Hashable, Sendable {
             package let name: String
-            /// By how many octets it can be shortened in place of leaving it out; `nil`: it can't.
+            /// The number of octets by which it can be shortened instead; `nil`: it can't.
             package let shortening: Int?
         }
 
-        /// How many octets all of them have.
+        /// The total number of octets.
         package var octets: Int { fields.reduce(0) { $0 + $1.octets } }
     }
 }
@@ -41,7 +41,7 @@ extension AdvertisingFault.Overflow {
         let all = fields + response
         self.fields = all.map { Field(name: $0.name, octets: $0.octets) }
         self.extendedLimit = extendedLimit
-        /// Whether there is room without the fields at these places, and with another one at a place.
+        /// Whether the rest fits without the fields at some places, and with another field at one place.
         func fits(without gone: Set<Int>, _ place: Int? = nil, _ other: AdvertisingData.Field? = nil) -> Bool {
             let kept = all.indices.filter { !gone.contains($0) }
             let field = { (index: Int) in index == place ? other ?? all[index] : all[index] }
@@ -55,7 +55,7 @@ extension AdvertisingFault.Overflow {
         needsAll = single.isEmpty
         if single.isEmpty {
             var gone: Set<Int> = []
-            // The largest first: so the fewest go.
+            // The largest first, so that the fewest are left out.
             for place in all.indices.sorted(by: { all[$0].octets > all[$1].octets }) where !fits(without: gone) {
                 gone.insert(place)
             }
@@ -71,7 +71,7 @@ extension AdvertisingFault.Overflow {
 }
 
 extension AdvertisingData.Field {
-    /// How many octets of it are for the program to choose: a name, data.
+    /// How many of its octets the program chooses: a name, data.
     fileprivate var spare: Int {
         guard let only = structures.first, structures.count == 1 else { return 0 }
         switch only.type {

@@ -1,31 +1,31 @@
-/// Where the fields of an advertisement stand on air: the one place that decides it, for every radio.
+/// The placement of an advertisement's fields on air, decided here for every radio.
 ///
 /// Fields that fit into the 31 octets of the advertisement and the 31 of its scan response are divided between them: a
 /// field is in the advertisement if possible, earlier ones first, and no division that fits is missed. Otherwise, on a
 /// controller with extended advertising, all fields form one piece; a connectable extended advertisement has no scan
-/// response. A list of services of each width is divided for itself.
+/// response. Lists of services of different widths are placed separately.
 ///
 /// Source: Core Specification, Vol 3, Part C, 11; Vol 6, Part B, 2.3.1; Core Specification Supplement, Part A, 1.
 package struct AdvertisingLayout: Hashable, Sendable {
     /// What the controller sends.
     package let data: AdvertisingData
-    /// What the controller answers to active scanners.
+    /// The scan response, which only active scanners receive.
     package let scanResponse: AdvertisingData
-    /// Whether it has no room but in an extended advertisement.
+    /// Whether it fits only into an extended advertisement.
     package let isExtended: Bool
-    /// The advertising interval in units of 0.625 ms; `nil`: the radio's own.
+    /// The advertising interval in units of 0.625 ms; `nil`: the radio's default.
     package let interval: ClosedRange<UInt32>?
 
-    /// The advertising intervals that every controller can do (Vol 4, Part E, 7.8.5).
+    /// The advertising intervals that every controller supports (Vol 4, Part E, 7.8.5).
     package static let intervals: ClosedRange<Duration> = .milliseconds(20) ... .milliseconds(10_240)
 
-    /// Divides fields.
+    /// Divides fields between the advertisement and the scan response.
     ///
     /// - Parameters:
     ///   - fields: what is advertised, the most important first.
     ///   - response: the fields for the scan response, if there is one.
     ///   - interval: the advertising interval.
-    ///   - extendedLimit: how many octets the controller sends in one extended advertisement; `nil`: it has none.
+    ///   - extendedLimit: the largest extended advertisement of the controller in octets; `nil`: it supports none.
     package init(
         _ fields: [AdvertisingData.Field],
         scanResponse response: [AdvertisingData.Field] = [],
@@ -49,7 +49,7 @@ package struct AdvertisingLayout: Hashable, Sendable {
         (self.data, scanResponse, isExtended) = (data, AdvertisingData(bytes: []), true)
     }
 
-    /// Whether there is room for these.
+    /// Whether these fields fit.
     static func fits(_ fields: [AdvertisingData.Field], _ response: [AdvertisingData.Field], _ extendedLimit: Int?)
         -> Bool
     {
@@ -59,7 +59,7 @@ package struct AdvertisingLayout: Hashable, Sendable {
 
     private static func units(_ duration: Duration) -> UInt32 { UInt32(duration / .microseconds(625)) }
 
-    /// What would be said twice, or where it may not stand.
+    /// Throws if a field occurs twice, or where it must not.
     private static func check(
         _ fields: [AdvertisingData.Field],
         _ response: [AdvertisingData.Field]
@@ -86,7 +86,7 @@ package struct AdvertisingLayout: Hashable, Sendable {
 // MARK: - The division
 
 extension AdvertisingLayout {
-    /// Where a structure may stand.
+    /// A structure, and where it may be placed.
     private struct Piece {
         let structure: AdvertisingData.Field.Structure
         let mayLead: Bool
@@ -101,7 +101,7 @@ extension AdvertisingLayout {
         let taken = Set(bound.compactMap(\.type.singleGroup))
         let pieces =
             fields.flatMap(\.structures).map { structure in
-                // A block says a thing once; the flags stand in the advertisement.
+                // A field occurs once in each part; the flags must be in the advertisement.
                 let isTaken = structure.type.singleGroup.map(taken.contains) ?? false
                 return Piece(structure: structure, mayLead: true, mayFollow: structure.type != .flags && !isTaken)
             } + bound.map { Piece(structure: $0, mayLead: false, mayFollow: true) }
@@ -113,13 +113,14 @@ extension AdvertisingLayout {
         )
     }
 
-    /// Whether each stands in the advertisement; `nil` where there is no way. From the last to the first it is found out with
-    /// how many octets in the advertisement the rest still finds room, then each takes the better place that leaves one.
+    /// Whether each structure is in the advertisement; `nil` if there is no division that fits. From the last to the
+    /// first, it determines for which number of used octets in the advertisement the rest still fits; then each
+    /// structure takes the better place that leaves a way.
     private static func places(of pieces: [Piece]) -> [Bool]? {
         let limit = AdvertisingData.legacyLimit
         let before = pieces.reduce(into: [0]) { sums, piece in sums.append((sums.last ?? 0) + piece.structure.octets) }
         guard let total = before.last, total <= 2 * limit else { return nil }
-        /// What is left for the scan response fits, too.
+        /// Whether the rest fits into the scan response.
         func follows(_ index: Int, _ leading: Int) -> Bool { (0...limit).contains(before[index] - leading) }
         var hasWay = Array(repeating: Array(repeating: false, count: limit + 1), count: pieces.count + 1)
         for leading in 0...limit { hasWay[pieces.count][leading] = follows(pieces.count, leading) }
@@ -144,33 +145,33 @@ extension AdvertisingLayout {
 }
 
 extension AdvertisingData.Field.Structure {
-    /// How many octets of data one can have: its length is one octet, and counts the type.
+    /// The most octets of data in one structure: its length is one octet, which counts the type too.
     static let limit = 254
 
-    /// How many octets it takes, with its length and its type.
+    /// The number of octets on air, with the length and the type.
     var octets: Int { data.count + 2 }
 }
 
 extension AdvertisingData.Field {
-    /// How many octets it takes.
+    /// The number of octets on air.
     var octets: Int { structures.reduce(0) { $0 + $1.octets } }
 }
 
 extension AdvertisingData {
-    /// Structures of at most 254 octets of data each, one after the other.
+    /// Makes the structures, of at most 254 octets of data each, one after another.
     init(_ structures: [AdvertisingData.Field.Structure]) {
         self.init(
             bytes: structures.flatMap { [UInt8(truncatingIfNeeded: $0.data.count + 1), $0.type.rawValue] + $0.data }
         )
     }
 
-    /// Its structures as fields, to be sent once more.
+    /// Its structures as fields, to send them again.
     package var fields: [AdvertisingData.Field] { map { .raw($0.type, $0.data) } }
 }
 
 extension AdvertisingData.FieldType {
-    /// What may be there once only in an advertisement or a scan response, by the type that stands for all that mean the
-    /// same; `nil` for what may be repeated (Core Specification Supplement, Part A, 1).
+    /// The type that represents all types with the same meaning, for one that may occur only once in an advertisement
+    /// or a scan response; `nil` for one that may be repeated (Core Specification Supplement, Part A, 1).
     fileprivate var singleGroup: AdvertisingData.FieldType? {
         switch self {
         case .incompleteServices16, .completeServices16: .completeServices16

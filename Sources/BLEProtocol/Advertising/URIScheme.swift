@@ -1,18 +1,19 @@
-/// The code points that stand for the beginning of a URI in an advertisement.
+/// The code points that abbreviate the beginning of a URI in an advertisement.
 ///
 /// Source: Bluetooth Assigned Numbers, 2.7, URI Scheme Name String Mapping.
 enum URIScheme {
-    /// Stands for no scheme: the text is the whole URI.
+    /// No scheme: the text is the whole URI.
     static let none: UInt32 = 0x01
 
-    /// The beginning that a code point stands for, with its colon; `nil` for one that was not assigned.
+    /// The beginning that a code point abbreviates, with its colon; `nil` for an unassigned code point.
     static func text(_ code: UInt32) -> String? {
         if code == none { return "" }
         guard code > none, code - 2 < names.count else { return nil }
         return names[Int(code - 2)] + ":"
     }
 
-    /// The code point for a URI and how many characters it stands for; that of no scheme where none was assigned.
+    /// The code point for a URI, and the number of characters that it replaces; the one for no scheme if none is
+    /// assigned.
     static func code(for uri: String) -> (code: UInt32, length: Int) {
         guard let colon = uri.firstIndex(of: ":"), let place = names.firstIndex(of: uri[..<colon].lowercased()) else {
             return (none, 0)
@@ -20,7 +21,7 @@ enum URIScheme {
         return (UInt32(place) + 2, uri.distance(from: uri.startIndex, to: colon) + 1)
     }
 
-    /// In the order of their code points, from 2 on.
+    /// In the order of their code points, starting with 2.
     private static let names: [String] = """
         aaa aaas about acap acct cap cid coap coaps crid data dav dict dns file ftp geo go gopher h323 http \
         https iax icap im imap info ipp ipps iris iris.beep iris.xpc iris.xpcs iris.lwz jabber ldap mailto mid \

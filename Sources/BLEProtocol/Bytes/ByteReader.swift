@@ -1,6 +1,7 @@
-/// Reads little-endian fields from the front of a slice; every read tells when the octets run out.
+/// Reads little-endian fields from the front of a slice; every read reports when the octets run out.
 ///
-/// A position in octets that stay as they are: taking from the front of a slice costs several times as much.
+/// It moves a position and leaves the octets as they are: removing from the front of a slice costs several times as
+/// much.
 package struct ByteReader {
     private let octets: ArraySlice<UInt8>
     private var position: Int
@@ -12,10 +13,10 @@ package struct ByteReader {
 
     package init(_ bytes: [UInt8]) { self.init(bytes[...]) }
 
-    /// What has not been read yet.
+    /// The unread octets.
     package var remaining: ArraySlice<UInt8> { octets[position...] }
 
-    /// The number of octets that have not been read yet.
+    /// The number of unread octets.
     package var count: Int { octets.endIndex - position }
 
     package var isAtEnd: Bool { position == octets.endIndex }
@@ -37,14 +38,14 @@ package struct ByteReader {
         return UInt32(low) | UInt32(high) << 16
     }
 
-    /// The next `count` octets; `nil`, and nothing read, where there are fewer.
+    /// The next `count` octets; `nil`, and nothing is read, if there are fewer.
     package mutating func bytes(_ count: Int) -> ArraySlice<UInt8>? {
         guard count >= 0, self.count >= count else { return nil }
         defer { position += count }
         return octets[position..<position + count]
     }
 
-    /// All that is left.
+    /// All unread octets.
     package mutating func rest() -> ArraySlice<UInt8> {
         defer { position = octets.endIndex }
         return remaining

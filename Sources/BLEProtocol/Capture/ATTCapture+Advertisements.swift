@@ -1,20 +1,20 @@
 extension ATTCapture {
-    /// What an advertisement of version 4 holds.
+    /// The size of an advertisement of Bluetooth 4.
     private static let legacyLimit = 31
-    /// What one event has room for beside its other fields.
+    /// The room for data in one event.
     private static let eventLimit = 229
-    /// 127 stands for a strength or a power that isn't known.
+    /// 127 means that a strength or power is unknown.
     private static let unknownStrength: Int8 = 127
 
-    /// An advertisement was received: the event by which a controller tells of it, or several for one that is long.
+    /// An advertisement was received: the event that reports it, or several events if it is long.
     ///
-    /// One that is longer than an advertisement of version 4, as one is that was merged with its scan response, is told as
-    /// an extended one. Source: Core Specification, Vol 4, Part E, 7.7.65.2 and 7.7.65.13.
+    /// An advertisement that is longer than one of Bluetooth 4, for example merged with its scan response, is written
+    /// as an extended one. Source: Core Specification, Vol 4, Part E, 7.7.65.2 and 7.7.65.13.
     ///
     /// - Parameters:
-    ///   - address: Who advertises.
+    ///   - address: The advertiser's address.
     ///   - isConnectable: Whether connections are accepted.
-    ///   - rssi: The strength in dBm, where it is known.
+    ///   - rssi: The signal strength in dBm, if it is known.
     ///   - data: The AD structures.
     package func advertised(
         by address: BluetoothAddress,
@@ -36,16 +36,16 @@ extension ATTCapture {
             // Bit 0: connectable; bit 5: more of the data follows.
             let kind: UInt8 = (isConnectable ? 0x01 : 0x00) | (part.endIndex < data.count ? 0x20 : 0x00)
             var report: [UInt8] = [0x01, kind, 0x00] + origin
-            // LE 1M on both channels, no set number, transmit power not known.
+            // LE 1M on both channels, no set number, unknown transmit power.
             report += [0x01, 0x01, 0xFF, UInt8(bitPattern: Self.unknownStrength), strength]
-            // No periodic advertising, nobody in particular addressed.
+            // No periodic advertising, no target address.
             report += [0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(part.count)]
             return event(0x0D, report + part, time)
         }
     }
 
-    /// The data in parts of which each fits into an event. They are cut between structures where they can be: Wireshark
-    /// reads each part by itself, and takes half a structure for a malformed one.
+    /// The data in parts that each fit into an event. They are cut between structures if possible: Wireshark reads each
+    /// part by itself, and reports half a structure as malformed.
     ///
     /// Source: Core Specification, Vol 3, Part C, 11 (length, type, data).
     private static func parts(of data: [UInt8]) -> [ArraySlice<UInt8>] {
@@ -56,7 +56,7 @@ extension ATTCapture {
             if next - start <= eventLimit {
                 end = next
             } else {
-                // One that is longer than a part is cut in the middle.
+                // A structure that is longer than a part is cut in the middle.
                 if end == start { end = start + eventLimit }
                 parts.append(data[start..<end])
                 start = end

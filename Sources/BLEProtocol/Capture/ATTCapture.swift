@@ -1,4 +1,4 @@
-/// Makes a btsnoop file of the ATT PDUs on some links and of advertisements, which btmon and Wireshark dissect.
+/// Makes a btsnoop file, which btmon and Wireshark dissect, of the ATT PDUs on some links and of advertisements.
 ///
 /// A socket delivers only ATT PDUs. Each is wrapped in the L2CAP and HCI headers that it had on its way through the
 /// controller; the connection handles are synthetic, and so are the events that begin and end a link or report an
@@ -6,15 +6,15 @@
 ///
 /// A value without I/O: every function returns the octets to append to the file.
 package struct ATTCapture: Sendable {
-    /// A link within the capture: its made-up connection handle.
+    /// A link within the capture, by its synthetic connection handle.
     package struct LinkID: Hashable, Sendable {
         package let handle: UInt16
 
-        /// A link by the handle that it gets in the file.
+        /// Makes a link from its handle in the file.
         package init(handle: UInt16) { self.handle = handle }
     }
 
-    /// Which side of the link this adapter is (Core Specification, Vol 4, Part E, 7.7.65.1).
+    /// This adapter's role on the link (Core Specification, Vol 4, Part E, 7.7.65.1).
     package enum Role: UInt8, Hashable, Sendable {
         case central = 0
         case peripheral = 1
@@ -33,7 +33,7 @@ package struct ATTCapture: Sendable {
 
     /// The beginning of the file: its header, a note and the adapter.
     ///
-    /// - Parameter name: The adapter's name, of which seven octets are kept, and a zero behind them: `hci0`.
+    /// - Parameter name: The adapter's name, cut after seven octets and followed by a zero: `hci0`.
     package func opening(adapter address: BluetoothAddress?, name: String, time: ReceptionTime) -> [UInt8] {
         let note = "BLEStreams: ATT PDUs and advertising data are as on air, the rest is made up"
         let octets = address?.littleEndianOctets ?? [0, 0, 0, 0, 0, 0]
@@ -44,7 +44,7 @@ package struct ATTCapture: Sendable {
         let records = [
             record(.newIndex, newIndex, time),
             record(.openIndex, [], time),
-            // 0xFFFF is the manufacturer's number that stands for none.
+            // 0xFFFF: no manufacturer.
             record(.indexInformation, octets + [0xFF, 0xFF], time),
         ]
         return BTSnoopHeader(datalink: .linuxMonitor).encoded + self.note(note, time: time) + records.flatMap(\.encoded)
@@ -59,7 +59,7 @@ package struct ATTCapture: Sendable {
         guard let handle = unusedHandle() else { return nil }
         handles.insert(handle)
         var event = ByteWriter(capacity: 21)
-        // LE Connection Complete; interval, latency, timeout and accuracy are not known and left zero.
+        // LE Connection Complete; interval, latency, timeout and accuracy are unknown and stay zero.
         event.append([0x3E, 19, 0x01, 0x00])
         event.uint16(handle)
         event.append([role.rawValue, peer.kind == .public ? 0 : 1])
@@ -80,14 +80,14 @@ package struct ATTCapture: Sendable {
         record(.dataReceived, wrapped(pdu, handle: link.handle | 0x2000), time).encoded
     }
 
-    /// PDUs were lost before the next one: the note stands where they would.
+    /// PDUs were lost before the next one; a note takes their place.
     package func dropped(_ count: Int, on link: LinkID, time: ReceptionTime) -> [UInt8] {
         note("\(count) PDUs of connection \(link.handle) were lost", time: time)
     }
 
     /// The link has ended.
     ///
-    /// - Parameter status: The HCI status that the radio told; without one, 0x1F, Unspecified Error, is written.
+    /// - Parameter status: The HCI status that the radio reported; without one, 0x1F, Unspecified Error, is written.
     package mutating func linkClosed(_ link: LinkID, status: UInt8?, time: ReceptionTime) -> [UInt8] {
         handles.remove(link.handle)
         // Disconnection Complete.
@@ -98,7 +98,7 @@ package struct ATTCapture: Sendable {
         return record(.event, event.bytes, time).encoded
     }
 
-    /// Something to be read by people; it is about no adapter.
+    /// A note for a person to read; it concerns no adapter.
     package func note(_ text: String, time: ReceptionTime) -> [UInt8] {
         BTSnoopRecord(opcode: .systemNote, index: 0xFFFF, time: time.sinceEpoch, data: Array(text.utf8) + [0]).encoded
     }
@@ -111,9 +111,9 @@ package struct ATTCapture: Sendable {
         return nextHandle
     }
 
-    /// Handle with flags, length; length and channel of L2CAP; the PDU.
+    /// Connection handle with flags, and length; length and channel of L2CAP; the PDU.
     private func wrapped(_ pdu: some Collection<UInt8>, handle: UInt16) -> [UInt8] {
-        // No ATT PDU of a socket comes near 65,531 octets; were one longer, its end would be left out.
+        // No ATT PDU of a socket comes near 65,531 octets; the end of a longer one is left out.
         let pdu = pdu.prefix(0xFFFF - 4)
         var writer = ByteWriter(capacity: 8 + pdu.count)
         writer.uint16(handle)

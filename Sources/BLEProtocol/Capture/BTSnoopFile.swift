@@ -1,15 +1,15 @@
-/// What the packets of a btsnoop file are.
+/// The kind of packets in a btsnoop file.
 ///
 /// Source: BlueZ, doc/btsnoop-protocol.rst.
 package struct BTSnoopDatalink: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// HCI packets of one adapter; the flags tell of which type.
+    /// HCI packets of one adapter; the flags state their type.
     package static let hci = BTSnoopDatalink(rawValue: 1001)
-    /// HCI packets of one adapter, each with its type octet in front.
+    /// HCI packets of one adapter, each preceded by its type octet.
     package static let hciUART = BTSnoopDatalink(rawValue: 1002)
-    /// What Linux's monitor channel tells of all adapters.
+    /// The records of Linux's monitor channel, for all adapters.
     package static let linuxMonitor = BTSnoopDatalink(rawValue: 2001)
 }
 
@@ -27,7 +27,7 @@ package struct BTSnoopHeader: Hashable, Sendable {
         Self.magic + bigEndian(Self.version) + bigEndian(datalink.rawValue)
     }
 
-    /// Reads a header; `nil` where it is none, or one of another version.
+    /// Reads a header; `nil` if it is not one, or has another version.
     package init?(decoding reader: inout ByteReader) {
         guard let magic = reader.bytes(8), magic.elementsEqual(Self.magic),
             reader.bigEndian(4) == UInt64(Self.version), let datalink = reader.bigEndian(4)

@@ -1,15 +1,15 @@
-/// One packet of a btsnoop file and when it was seen.
+/// One packet of a btsnoop file, with its time.
 package struct BTSnoopRecord: Hashable, Sendable {
-    /// What the flags mean depends on the file's ``BTSnoopDatalink``.
+    /// The meaning of the flags depends on the file's ``BTSnoopDatalink``.
     package var flags: UInt32
 
-    /// How many packets were lost before this one.
+    /// The number of packets lost before this one.
     package var drops: UInt32
 
     /// The time since 1970-01-01 00:00:00 UTC; the file keeps whole microseconds.
     package var time: Duration
 
-    /// How many octets the packet had, of which ``data`` may be only the first ones.
+    /// The packet's length in octets; ``data`` may be only its beginning.
     package var originalLength: UInt32
 
     package var data: ArraySlice<UInt8>
@@ -33,7 +33,7 @@ package struct BTSnoopRecord: Hashable, Sendable {
             + bigEndian(drops) + bigEndian(microseconds) + data
     }
 
-    /// Reads the next record; `nil` at the end of the file and where the file ends within a record.
+    /// Reads the next record; `nil` at the end of the file, or if the file ends within a record.
     package init?(decoding reader: inout ByteReader) {
         guard let original = reader.bigEndian(4), let included = reader.bigEndian(4),
             let flags = reader.bigEndian(4), let drops = reader.bigEndian(4), let time = reader.bigEndian(8),
@@ -56,7 +56,7 @@ extension BTSnoopRecord {
         self.init(flags: UInt32(index) << 16 | UInt32(opcode.rawValue), time: time, data: data[...])
     }
 
-    /// A record of a file with the datalink ``BTSnoopDatalink/hciUART``; `nil` for what is no HCI packet.
+    /// A record of a file with the datalink ``BTSnoopDatalink/hciUART``; `nil` if it is not an HCI packet.
     package init?(hciUART opcode: MonitorOpcode, time: Duration, data: [UInt8]) {
         let type: UInt8
         let flags: UInt32
@@ -70,14 +70,14 @@ extension BTSnoopRecord {
         self.init(flags: flags, time: time, data: [type] + data[...])
     }
 
-    /// What the record tells, in a file with the datalink ``BTSnoopDatalink/linuxMonitor``.
+    /// The record's content, in a file with the datalink ``BTSnoopDatalink/linuxMonitor``.
     package var opcode: MonitorOpcode { MonitorOpcode(rawValue: UInt16(truncatingIfNeeded: flags)) }
 
-    /// Which adapter it is about, in a file with the datalink ``BTSnoopDatalink/linuxMonitor``.
+    /// The adapter's number, in a file with the datalink ``BTSnoopDatalink/linuxMonitor``.
     package var index: UInt16 { UInt16(truncatingIfNeeded: flags >> 16) }
 }
 
-/// What Linux's monitor channel tells; unknown values survive.
+/// The content of a record of Linux's monitor channel; unknown values are kept.
 package struct MonitorOpcode: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt16
     package init(rawValue: UInt16) { self.rawValue = rawValue }

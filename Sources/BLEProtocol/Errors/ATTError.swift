@@ -46,16 +46,16 @@ public struct ATTError: Error, RawRepresentable, Hashable, Sendable {
     package static let databaseOutOfSync = ATTError(rawValue: 0x12)
     /// The server doesn't allow this value.
     public static let valueNotAllowed = ATTError(rawValue: 0x13)
-    /// The write was refused by a profile's rule.
+    /// A profile's rule refused the write.
     public static let writeRequestRejected = ATTError(rawValue: 0xFC)
     /// The Client Characteristic Configuration is not set as a profile requires.
     public static let cccdImproperlyConfigured = ATTError(rawValue: 0xFD)
-    /// A procedure of the profile is already under way.
+    /// A procedure of the profile is already in progress.
     public static let procedureAlreadyInProgress = ATTError(rawValue: 0xFE)
     /// The value is out of the range that a profile defines.
     public static let outOfRange = ATTError(rawValue: 0xFF)
 
-    /// Whether the code is one that an application or a vendor defines (0x80 to 0x9F).
+    /// Whether an application or a vendor defines the code (0x80 to 0x9F).
     package var isApplicationError: Bool { (0x80...0x9F).contains(rawValue) }
 }
 

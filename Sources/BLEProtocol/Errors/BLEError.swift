@@ -126,7 +126,7 @@ extension BLEError: CustomStringConvertible {
         if !object.isEmpty { text += " \(object)" }
         text += ": \(cause)"
         if let received { text += "; \(received.count) octets had been received" }
-        // A cause that names the limit has told the time.
+        // A cause that names the limit already states the time.
         if let elapsed, !cause.contains(" within ") { text += " (after \(elapsed))" }
         if !text.hasSuffix(".") { text += "." }
         if !remedy.isEmpty { text += " \(remedy)" }

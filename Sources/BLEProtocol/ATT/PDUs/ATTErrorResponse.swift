@@ -4,7 +4,7 @@
 package struct ATTErrorResponse: ATTPDU {
     package static let opcode = ATTOpcode.errorResponse
 
-    /// The opcode of what failed.
+    /// The opcode of the request that failed.
     package var request: ATTOpcode
     /// The attribute that failed, as the server reports it: 0 if none did. Don't use it for matching.
     package var handle: UInt16

@@ -1,11 +1,11 @@
-/// Tells the server how long a PDU the client takes. At most once per connection.
+/// States the longest PDU that the client accepts. At most once per connection.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.2.1.
 package struct ATTExchangeMTURequest: ATTRequest {
     package typealias Response = ATTExchangeMTUResponse
     package static let opcode = ATTOpcode.exchangeMTURequest
 
-    /// The longest PDU that the client takes, in octets; less than 23 counts as 23.
+    /// The longest PDU that the client accepts, in octets; less than 23 counts as 23.
     package var clientMTU: UInt16
 
     package init(clientMTU: UInt16) { self.clientMTU = clientMTU }
@@ -21,7 +21,7 @@ package struct ATTExchangeMTURequest: ATTRequest {
 package struct ATTExchangeMTUResponse: ATTPDU {
     package static let opcode = ATTOpcode.exchangeMTUResponse
 
-    /// The longest PDU that the server takes, in octets; less than 23 counts as 23.
+    /// The longest PDU that the server accepts, in octets; less than 23 counts as 23.
     package var serverMTU: UInt16
 
     package init(serverMTU: UInt16) { self.serverMTU = serverMTU }

@@ -1,11 +1,11 @@
-/// Has the server write what is queued, or forget it.
+/// Makes the server write its queue, or discard it.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.6.3.
 package struct ATTExecuteWriteRequest: ATTRequest {
     package typealias Response = ATTExecuteWriteResponse
     package static let opcode = ATTOpcode.executeWriteRequest
 
-    /// What becomes of the queue; undefined octets survive, a server answers them with Invalid PDU.
+    /// What becomes of the queue; undefined octets are kept: a server answers them with Invalid PDU.
     package struct Flags: RawRepresentable, Hashable, Sendable {
         package let rawValue: UInt8
 

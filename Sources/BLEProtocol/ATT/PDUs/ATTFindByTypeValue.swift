@@ -1,4 +1,4 @@
-/// Asks for the attributes of a type that have a given value, with the groups they open.
+/// Requests the attributes of a type that have a given value, and the groups that they begin.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.3.3.
 package struct ATTFindByTypeValueRequest: ATTRequest {
@@ -7,7 +7,7 @@ package struct ATTFindByTypeValueRequest: ATTRequest {
 
     package var startHandle: UInt16
     package var endHandle: UInt16
-    /// The type's 16-bit form, the only one that fits.
+    /// The type's 16-bit form; no other form fits.
     package var type: UInt16
     package var value: ArraySlice<UInt8>
 
@@ -35,7 +35,7 @@ package struct ATTFindByTypeValueRequest: ATTRequest {
     package var parameterCount: Int { 6 + value.count }
 }
 
-/// The attributes that were found, and where each one's group ends.
+/// The attributes found, each with the end of its group.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.3.4.
 package struct ATTFindByTypeValueResponse: ATTPDU {

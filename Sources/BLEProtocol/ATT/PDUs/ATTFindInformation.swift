@@ -1,4 +1,4 @@
-/// Asks for the types of the attributes within a range of handles.
+/// Requests the types of the attributes within a range of handles.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.3.1.
 package struct ATTFindInformationRequest: ATTRequest {
@@ -30,7 +30,7 @@ package struct ATTFindInformationRequest: ATTRequest {
 package struct ATTFindInformationResponse: ATTPDU {
     package static let opcode = ATTOpcode.findInformationResponse
 
-    /// How wide the types are.
+    /// The width of the types.
     package enum Format: UInt8, Hashable, Sendable {
         case bits16 = 1
         case bits128 = 2
@@ -53,7 +53,7 @@ package struct ATTFindInformationResponse: ATTPDU {
     }
 
     package var format: Format
-    /// One or more; each type must have the form that ``format`` tells.
+    /// One or more; each type must have the width that ``format`` states.
     package var entries: [Entry]
 
     package init(format: Format, entries: [Entry]) {

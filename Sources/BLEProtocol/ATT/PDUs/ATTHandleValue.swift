@@ -1,4 +1,4 @@
-/// A value that the server sends by itself, without an answer.
+/// A notification: a value that the server sends by itself, without a confirmation.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.7.1.
 package struct ATTHandleValueNotification: ATTHandleAndValue {
@@ -14,7 +14,7 @@ package struct ATTHandleValueNotification: ATTHandleAndValue {
     }
 }
 
-/// A value that the server sends by itself, and the client confirms.
+/// An indication: a value that the server sends by itself, and the client confirms.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.7.2.
 package struct ATTHandleValueIndication: ATTHandleAndValue {

@@ -1,4 +1,4 @@
-/// Values that the server sends by itself, several in one PDU, to clients that said they understand it.
+/// Several notifications in one PDU, for clients that have declared support for it.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.7.4.
 package struct ATTMultipleHandleValueNotification: ATTPDU {
@@ -14,7 +14,7 @@ package struct ATTMultipleHandleValueNotification: ATTPDU {
         }
     }
 
-    /// Two or more by the specification, never cut. One alone is accepted: BlueZ sends it.
+    /// The specification requires two or more, never cut. A single one is accepted: BlueZ sends it.
     package var entries: [Entry]
 
     package init(entries: [Entry]) { self.entries = entries }

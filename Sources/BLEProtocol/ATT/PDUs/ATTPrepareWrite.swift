@@ -1,4 +1,4 @@
-/// Puts a part of a value into the server's queue.
+/// Queues a part of a value on the server.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.6.1.
 package struct ATTPrepareWriteRequest: ATTRequest {
@@ -6,7 +6,7 @@ package struct ATTPrepareWriteRequest: ATTRequest {
     package static let opcode = ATTOpcode.prepareWriteRequest
 
     package var handle: UInt16
-    /// Where in the value the part begins, counted from 0.
+    /// The offset of the part in the value, counted from 0.
     package var offset: UInt16
     package var part: ArraySlice<UInt8>
 
@@ -31,7 +31,7 @@ package struct ATTPrepareWriteRequest: ATTRequest {
     package var parameterCount: Int { 4 + part.count }
 }
 
-/// The echo of what was put into the queue.
+/// The echo of the queued part.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.6.2.
 package struct ATTPrepareWriteResponse: ATTPDU {

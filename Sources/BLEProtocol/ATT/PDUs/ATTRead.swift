@@ -1,4 +1,4 @@
-/// Asks for an attribute's value, or for as much of its front as fits.
+/// Requests an attribute's value, or as much of its beginning as fits.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.4.3.
 package struct ATTReadRequest: ATTRequest {

@@ -1,4 +1,4 @@
-/// Asks for an attribute's value from an offset on.
+/// Requests an attribute's value from an offset on.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.4.5.
 package struct ATTReadBlobRequest: ATTRequest {
@@ -6,7 +6,7 @@ package struct ATTReadBlobRequest: ATTRequest {
     package static let opcode = ATTOpcode.readBlobRequest
 
     package var handle: UInt16
-    /// The first octet that is wanted, counted from 0.
+    /// The offset of the first requested octet, counted from 0.
     package var offset: UInt16
 
     package init(handle: UInt16, offset: UInt16) {
@@ -25,7 +25,7 @@ package struct ATTReadBlobRequest: ATTRequest {
     }
 }
 
-/// A part of an attribute's value, cut at ATT_MTU - 1 octets; empty where the value ends at the offset.
+/// A part of an attribute's value, cut at ATT_MTU - 1 octets; empty if the value ends at the offset.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.4.6.
 package struct ATTReadBlobResponse: ATTPDU {

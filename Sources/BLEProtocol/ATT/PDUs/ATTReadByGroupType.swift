@@ -1,4 +1,4 @@
-/// Asks for the values of the attributes of a grouping type, and where their groups end.
+/// Requests the values of the attributes of a grouping type, and the ends of their groups.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.4.9.
 package struct ATTReadByGroupTypeRequest: ATTRequest {
@@ -28,13 +28,13 @@ package struct ATTReadByGroupTypeRequest: ATTRequest {
     }
 }
 
-/// Groups: first handle, last handle, and the value of the attribute that opens the group; all values of one length.
+/// Groups: first handle, last handle, and the value of the attribute that begins the group; all values of one length.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.4.10.
 package struct ATTReadByGroupTypeResponse: ATTPDU {
     package static let opcode = ATTOpcode.readByGroupTypeResponse
 
-    /// The longest value that an entry can hold, in octets; the length octet tells no more.
+    /// The longest value that an entry can hold, in octets; the length octet can't express more.
     package static let maximumValueLength = 251
 
     package struct Entry: Hashable, Sendable {

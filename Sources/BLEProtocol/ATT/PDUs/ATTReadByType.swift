@@ -1,4 +1,4 @@
-/// Asks for the values of the attributes of a type.
+/// Requests the values of the attributes of one type.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.4.1.
 package struct ATTReadByTypeRequest: ATTRequest {
@@ -34,7 +34,7 @@ package struct ATTReadByTypeRequest: ATTRequest {
 package struct ATTReadByTypeResponse: ATTPDU {
     package static let opcode = ATTOpcode.readByTypeResponse
 
-    /// The longest value that an entry can hold, in octets; the length octet tells no more.
+    /// The longest value that an entry can hold, in octets; the length octet can't express more.
     package static let maximumValueLength = 253
 
     package struct Entry: Hashable, Sendable {

@@ -1,4 +1,4 @@
-/// Asks for the values of two or more attributes at once, all but the last of known length.
+/// Requests the values of two or more attributes at once; all but the last have a known length.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.4.7.
 package struct ATTReadMultipleRequest: ATTRequest {
@@ -39,7 +39,7 @@ package struct ATTReadMultipleResponse: ATTPDU {
 }
 
 extension ATTParameterReader {
-    /// Reads handles until nothing is left: two at least.
+    /// Reads handles to the end: at least two.
     mutating func handles() throws(ATTDecodingError) -> [UInt16] {
         guard count >= 4 else { throw error(.tooFewEntries) }
         return try entries(of: 2) { reader throws(ATTDecodingError) in try reader.uint16() }

@@ -1,4 +1,4 @@
-/// Asks for the values of two or more attributes at once, of any length.
+/// Requests the values of two or more attributes of any length at once.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.4.11.
 package struct ATTReadMultipleVariableRequest: ATTRequest {
@@ -28,9 +28,9 @@ package struct ATTReadMultipleVariableResponse: ATTPDU {
     package static let opcode = ATTOpcode.readMultipleVariableResponse
 
     package struct Entry: Hashable, Sendable {
-        /// The length of the attribute's value, also where ``value`` is cut.
+        /// The length of the attribute's value, even if ``value`` is cut.
         package var length: UInt16
-        /// The value, or as much of its front as fitted.
+        /// The value, or as much of its beginning as fitted.
         package var value: ArraySlice<UInt8>
 
         package init(length: UInt16, value: ArraySlice<UInt8>) {

@@ -1,4 +1,4 @@
-/// Writes an attribute's value and asks for an answer.
+/// Writes an attribute's value with a response.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.5.1.
 package struct ATTWriteRequest: ATTRequest, ATTHandleAndValue {

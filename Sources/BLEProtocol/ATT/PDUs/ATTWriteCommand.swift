@@ -13,13 +13,13 @@ package struct ATTWriteCommand: ATTHandleAndValue {
     }
 }
 
-/// A Write Command whose last twelve octets prove who sent it.
+/// A Write Command whose last twelve octets prove its sender.
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.4.5.4.
 package struct ATTSignedWriteCommand: ATTPDU {
     package static let opcode = ATTOpcode.signedWriteCommand
 
-    /// The octets of a signature: a counter of 4, a code of 8.
+    /// The length of a signature in octets: a counter of 4, a code of 8.
     package static let signatureLength = 12
 
     package var handle: UInt16
