@@ -1,8 +1,8 @@
-/// A device address as the management protocol carries it: six octets, least significant first, and a type octet.
+/// A device address in the management protocol: six octets, least significant first, and a type octet.
 ///
 /// Unlike ``BluetoothAddress`` it can also name a device of classic Bluetooth (BR/EDR).
 package struct ManagementAddress: Hashable, Sendable {
-    /// The transport and kind of the address; unknown values survive.
+    /// The transport and kind of the address; unknown values are kept.
     package struct Kind: RawRepresentable, Hashable, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -2,11 +2,11 @@
 ///
 /// It names the packet and the field, never the octets: a packet may hold keys.
 package struct ManagementDecodingError: Error, Hashable, Sendable {
-    /// Which packet could not be decoded.
+    /// The packet that could not be decoded.
     package enum Subject: Hashable, Sendable {
-        /// The six octets in front of every packet.
+        /// The header of six octets.
         case frame
-        /// The parameters that came with the answer to a command.
+        /// The parameters of the answer to a command.
         case answer(ManagementOpcode)
         /// The parameters of an event.
         case event(ManagementEventCode)
@@ -14,7 +14,7 @@ package struct ManagementDecodingError: Error, Hashable, Sendable {
 
     package let subject: Subject
 
-    /// The first field for which the octets did not suffice.
+    /// The first field that is incomplete.
     package let field: String
 
     package init(_ subject: Subject, field: String) {

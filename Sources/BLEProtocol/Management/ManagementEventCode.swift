@@ -1,4 +1,4 @@
-/// What a management packet from the kernel tells; unknown codes survive.
+/// The code of an event or answer in a management packet from the kernel; unknown codes are kept.
 ///
 /// Source: BlueZ, doc/mgmt-protocol.rst.
 package struct ManagementEventCode: RawRepresentable, Hashable, Sendable {
@@ -44,7 +44,7 @@ package struct ManagementEventCode: RawRepresentable, Hashable, Sendable {
 }
 
 extension ManagementEventCode: CustomStringConvertible {
-    /// The event's name as the protocol's document writes it; the number where it has none here.
+    /// The event's name in the protocol's document; the number if it has none here.
     package var description: String {
         Self.names[rawValue] ?? "event 0x" + String(rawValue, radix: 16)
     }

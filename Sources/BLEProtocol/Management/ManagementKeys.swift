@@ -1,6 +1,6 @@
 /// The key that encrypts the link to a bonded device; 36 octets in a packet.
 package struct ManagementLongTermKey: Hashable, Sendable {
-    /// How the key was made; unknown values survive.
+    /// How the key was made; unknown values are kept.
     package struct Kind: RawRepresentable, Hashable, Sendable {
         package let rawValue: UInt8
         package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -14,7 +14,7 @@ package struct ManagementLongTermKey: Hashable, Sendable {
 
     package let address: ManagementAddress
     package let kind: Kind
-    /// For which of the two roles the key counts, as the kernel numbers it; hand it back as it came.
+    /// The role for which the key is valid, as the kernel numbers it; return it to the kernel unchanged.
     package let initiator: UInt8
     /// The key's length in octets, 7 to 16.
     package let size: UInt8
@@ -63,7 +63,7 @@ package struct ManagementLongTermKey: Hashable, Sendable {
     }
 }
 
-/// The key that finds a bonded device behind its changing private addresses; 23 octets in a packet.
+/// The key that resolves a bonded device's changing private addresses; 23 octets in a packet.
 package struct ManagementIdentityResolvingKey: Hashable, Sendable {
     /// The device's identity address.
     package let address: ManagementAddress
@@ -85,7 +85,7 @@ package struct ManagementIdentityResolvingKey: Hashable, Sendable {
     }
 }
 
-/// The key that a bonded device signs write commands with.
+/// The key with which a bonded device signs write commands.
 package struct ManagementSignatureResolvingKey: Hashable, Sendable {
     package let address: ManagementAddress
     /// 0 and 2 this side's, 1 and 3 the peer's; 0 and 1 unauthenticated, 2 and 3 authenticated.

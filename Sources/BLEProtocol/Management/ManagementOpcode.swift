@@ -1,4 +1,4 @@
-/// What a management command asks for; unknown codes survive.
+/// The code of a management command; unknown codes are kept.
 ///
 /// Source: BlueZ, doc/mgmt-protocol.rst.
 package struct ManagementOpcode: RawRepresentable, Hashable, Sendable {
@@ -63,7 +63,7 @@ package struct ManagementOpcode: RawRepresentable, Hashable, Sendable {
 }
 
 extension ManagementOpcode: CustomStringConvertible {
-    /// The command's name as the protocol's document writes it; the number where it has none here.
+    /// The command's name in the protocol's document; the number if it has none here.
     package var description: String {
         Self.names[rawValue] ?? "command 0x" + String(rawValue, radix: 16)
     }

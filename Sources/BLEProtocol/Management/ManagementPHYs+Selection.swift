@@ -1,5 +1,5 @@
 extension ManagementPHYs {
-    /// Those of Low Energy; the others are of classic Bluetooth.
+    /// The PHYs of Low Energy; the others belong to classic Bluetooth.
     package static let lowEnergy: ManagementPHYs = [
         .lowEnergy1MTransmit, .lowEnergy1MReceive, .lowEnergy2MTransmit, .lowEnergy2MReceive, .lowEnergyCodedTransmit,
         .lowEnergyCodedReceive,
@@ -20,7 +20,7 @@ extension ManagementPHYs {
         }
     }
 
-    /// The modulations of Low Energy among them.
+    /// The Low Energy PHYs among them.
     package var selection: AdapterPHYs.Selection {
         AdapterPHYs.Selection(
             sending: Set(Self.bits.filter { contains($0.sending) }.map(\.0)),
@@ -30,7 +30,7 @@ extension ManagementPHYs {
 }
 
 extension ManagementGetPHYConfiguration.Response {
-    /// What is said of Low Energy.
+    /// The Low Energy part of the answer.
     package var phys: AdapterPHYs {
         AdapterPHYs(
             supported: supported.selection,

@@ -1,7 +1,7 @@
-/// One packet of the management socket: a command on the way in, an answer or event on the way out.
+/// One packet of the management socket: a command to the kernel, or an answer or event from it.
 ///
-/// Six octets stand in front of the parameters: the code, the controller's index and the number of octets that follow,
-/// each 16 bits, least significant octet first. One packet is one datagram.
+/// A header of six octets precedes the parameters: the code, the controller's index and the number of octets that
+/// follow, each 16 bits, least significant octet first. One packet is one datagram.
 /// Source: BlueZ, doc/mgmt-protocol.rst, "Packet Structures".
 package struct ManagementPacket: Hashable, Sendable {
     /// The opcode of a command or the code of an event.
@@ -15,7 +15,7 @@ package struct ManagementPacket: Hashable, Sendable {
         self.parameters = parameters
     }
 
-    /// Takes a datagram apart without copying; its length field must agree with its length.
+    /// Decodes a datagram without copying; its length field must agree with its length.
     package init(decoding datagram: [UInt8]) throws(ManagementDecodingError) {
         var reader = ByteReader(datagram)
         guard let code = reader.uint16(), let index = reader.uint16(), let length = reader.uint16() else {
@@ -26,7 +26,7 @@ package struct ManagementPacket: Hashable, Sendable {
         self.init(code: code, index: ManagementIndex(rawValue: index), parameters: parameters)
     }
 
-    /// The datagram; parameters of more than 65,535 octets are a mistake of the caller.
+    /// The datagram; parameters of more than 65,535 octets are a programming error.
     package var encoded: [UInt8] {
         var writer = ByteWriter(capacity: 6 + parameters.count)
         precondition(parameters.count <= 0xFFFF, "a management packet holds 65,535 octets of parameters at most")
@@ -39,7 +39,7 @@ package struct ManagementPacket: Hashable, Sendable {
 }
 
 extension ManagementPacket: CustomStringConvertible, CustomReflectable {
-    /// The numbers in front of the parameters; the parameters may be keys and are not shown.
+    /// The fields of the header; the parameters may be keys and are not shown.
     package var description: String {
         "code 0x\(String(code, radix: 16)), \(index), \(parameters.count) octets of parameters"
     }

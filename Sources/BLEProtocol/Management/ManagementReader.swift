@@ -1,6 +1,6 @@
-/// Reads the fields of a management packet; where octets lack, the error names the packet and the field.
+/// Reads the fields of a management packet; if octets are missing, the error names the packet and the field.
 ///
-/// Octets behind the last known field are left alone: a newer kernel may append fields.
+/// Octets after the last known field are ignored: a newer kernel may append fields.
 package struct ManagementReader {
     private var reader: ByteReader
     private let subject: ManagementDecodingError.Subject
@@ -39,7 +39,7 @@ package struct ManagementReader {
         return value
     }
 
-    /// A signal strength or power in dBm, where 127 stands for "not known".
+    /// A signal strength or power in dBm; 127 means "not known".
     package mutating func decibels(_ field: StaticString) throws(ManagementDecodingError) -> Int8? {
         let value = try int8(field)
         return value == 127 ? nil : value
@@ -64,13 +64,13 @@ package struct ManagementReader {
         return key
     }
 
-    /// Advertising data behind its 16-bit length: the one allocation of a decoded report.
+    /// Advertising data after its 16-bit length: the one allocation of a decoded report.
     package mutating func advertisingData(_ field: StaticString) throws(ManagementDecodingError) -> AdvertisingData {
         let length = try uint16(field)
         return AdvertisingData(bytes: Array(try bytes(Int(length), field)))
     }
 
-    /// Text in a field of fixed length, up to its first NUL; what is no UTF-8 is repaired.
+    /// Text in a field of fixed length, up to its first NUL; invalid UTF-8 is repaired.
     package mutating func text(_ count: Int, _ field: StaticString) throws(ManagementDecodingError) -> String {
         String(decoding: try bytes(count, field).prefix { $0 != 0 }, as: UTF8.self)
     }

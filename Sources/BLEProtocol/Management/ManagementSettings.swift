@@ -1,4 +1,4 @@
-/// What a controller can do, or what is switched on; bits that are not known here survive.
+/// What a controller supports, or what is switched on; unknown bits are kept.
 ///
 /// Source: BlueZ, doc/mgmt-protocol.rst, "Read Controller Information".
 package struct ManagementSettings: OptionSet, Hashable, Sendable {

@@ -1,5 +1,5 @@
 extension ManagementStatus {
-    /// The kind of failure that a status stands for, as a program that uses the library sees it.
+    /// The kind of failure that a program using the library sees for a status.
     package var errorCode: BLEError.Code {
         switch self {
         case .notConnected, .disconnected: .disconnected

@@ -1,4 +1,4 @@
-/// How the kernel answered a management command; unknown values survive.
+/// How the kernel answered a management command; unknown values are kept.
 ///
 /// Source: BlueZ, doc/mgmt-protocol.rst, "Error Codes".
 package struct ManagementStatus: RawRepresentable, Hashable, Sendable {
@@ -30,7 +30,7 @@ package struct ManagementStatus: RawRepresentable, Hashable, Sendable {
 }
 
 extension ManagementStatus: CustomStringConvertible {
-    /// The status as the protocol's document writes it, and its number: `Busy (0x0a)`.
+    /// The status as in the protocol's document, and its number: `Busy (0x0a)`.
     package var description: String {
         let number = "0x" + (rawValue < 16 ? "0" : "") + String(rawValue, radix: 16)
         return Self.names.indices.contains(Int(rawValue)) ? "\(Self.names[Int(rawValue)]) (\(number))" : number

@@ -1,5 +1,5 @@
 extension ManagementClient {
-    /// Names a command that was submitted, and its timer.
+    /// Identifies a submitted command, and its timer.
     package struct RequestID: Hashable, Sendable {
         let rawValue: UInt64
     }
@@ -8,15 +8,15 @@ extension ManagementClient {
     package struct Output: Equatable, Sendable {
         /// Datagrams for the socket, in this order.
         package var send: [Transmission] = []
-        /// Commands that are over, each exactly once.
+        /// The commands that have ended, each exactly once.
         package var completed: [Completion] = []
         /// The event that was received.
         package var event: IndexedEvent?
-        /// Timers to start and to stop.
+        /// Timers to start and stop.
         package var timers: [Timer] = []
         /// An answer that belongs to no command: for diagnosis only.
         package var unexpectedReply: ManagementReply?
-        /// What was wrong with the datagram; it has no other effect.
+        /// The fault of the datagram; it has no other effect.
         package var malformed: ManagementDecodingError?
     }
 
@@ -44,7 +44,7 @@ extension ManagementClient {
         case closed
     }
 
-    /// An event and the controller that it is about.
+    /// An event, and the controller that it concerns.
     package struct IndexedEvent: Equatable, Sendable {
         package let index: ManagementIndex
         package let event: ManagementEvent

@@ -1,4 +1,4 @@
-/// Pairs the answers on a management socket with the commands that were sent, and hands every event on.
+/// Matches the answers on a management socket with the commands sent, and passes every event on.
 ///
 /// ```
 ///             submit                 turn comes                answered
@@ -9,9 +9,9 @@
 ///                                                    ▼
 ///                                          completed(.timedOut); a late answer is still taken for this command
 /// ```
-/// One command at a time is under way for each controller, as in bluetoothd, so that commands take effect in the order
-/// in which they were submitted; see ``ManagementScheduling`` for those that are not answered soon. Answers are paired
-/// by opcode and controller, the oldest command first.
+/// One command at a time is in progress for each controller, as in bluetoothd, so that commands take effect in the
+/// order in which they were submitted; see ``ManagementScheduling`` for those that are not answered soon. Answers are
+/// matched by opcode and controller, the oldest command first.
 ///
 /// A value without I/O: octets and expired timers go in, and ``Output`` says what to do.
 package struct ManagementClient: ~Copyable, Sendable {
@@ -20,14 +20,14 @@ package struct ManagementClient: ~Copyable, Sendable {
     private var nextID: UInt64 = 1
     private var isClosed = false
 
-    /// How many answers of commands whose time is over are still looked out for.
+    /// The number of timed-out commands whose late answers are still recognised.
     private static let maximumExpired = 64
 
     package init() {}
 
-    /// Takes a command; it leaves in `send`, now or later.
+    /// Submits a command; it is returned in `send`, now or later.
     ///
-    /// - Parameter timeout: How long its answer may take, counted from when it leaves; `nil` the command's own limit.
+    /// - Parameter timeout: How long its answer may take, counted from when it is sent; `nil`: the command's own limit.
     package mutating func submit<Command: ManagementCommand>(
         _ command: Command,
         index: ManagementIndex,
@@ -55,7 +55,7 @@ package struct ManagementClient: ~Copyable, Sendable {
         return (id, output)
     }
 
-    /// Nobody waits for the answer any more: a command that has not left never does, and no completion comes.
+    /// Withdraws a command: if it has not been sent, it never is; no completion follows.
     package mutating func withdraw(_ id: RequestID) -> Output {
         var output = Output()
         for index in lanes.keys {
@@ -89,7 +89,7 @@ package struct ManagementClient: ~Copyable, Sendable {
         return output
     }
 
-    /// The socket refused a command that was handed out in `send`: the kernel has not seen it.
+    /// The socket refused a command that was returned in `send`: the kernel has not received it.
     package mutating func sendFailed(_ id: RequestID) -> Output {
         var output = Output()
         guard let place = sent.firstIndex(where: { $0.id == id }) else { return output }
@@ -100,14 +100,14 @@ package struct ManagementClient: ~Copyable, Sendable {
         return output
     }
 
-    /// A timer that was started has run out; one that was cancelled meanwhile is ignored.
+    /// A timer ran out; one that was cancelled meanwhile is ignored.
     package mutating func timerFired(_ id: RequestID) -> Output {
         var output = Output()
         guard let place = sent.firstIndex(where: { $0.id == id && $0.state != .expired }) else { return output }
         let request = sent[place]
         if request.state == .awaited { output.completed.append(Completion(id: id, outcome: .timedOut)) }
         if request.elderWasAnswered {
-            // The answer that was taken for an elder command's was this one's: the elder's got lost.
+            // The answer that was matched with an older command was this one's: the older one's was lost.
             sent.remove(at: place)
         } else {
             sent[place].state = .expired
@@ -121,7 +121,7 @@ package struct ManagementClient: ~Copyable, Sendable {
         return output
     }
 
-    /// The socket is gone: all commands end, and so does every one that is submitted later.
+    /// The socket is closed: all commands end, and so does every command submitted later.
     package mutating func closed() -> Output {
         var output = Output()
         isClosed = true
@@ -160,7 +160,7 @@ package struct ManagementClient: ~Copyable, Sendable {
         release(request, &output)
     }
 
-    /// The kernel answers nothing for a controller that is gone.
+    /// The kernel answers nothing for a removed controller.
     private mutating func controllerRemoved(_ index: ManagementIndex, _ output: inout Output) {
         let orphans = sent.filter { $0.index == index }
         sent.removeAll { $0.index == index }
@@ -180,7 +180,7 @@ package struct ManagementClient: ~Copyable, Sendable {
         advance(request.index, &output)
     }
 
-    /// Sends what may leave for one controller.
+    /// Sends the commands of one controller that may be sent.
     private mutating func advance(_ index: ManagementIndex, _ output: inout Output) {
         while let lane = lanes[index], lane.holder == nil {
             guard let next = lane.waiting.first else {
@@ -201,7 +201,7 @@ package struct ManagementClient: ~Copyable, Sendable {
 }
 
 extension ManagementClient {
-    /// The commands of one controller that have not left, and the one whose answer they wait for.
+    /// The unsent commands of one controller, and the one whose answer they wait for.
     private struct Lane {
         var holder: RequestID?
         var waiting: [Request] = []
@@ -216,14 +216,14 @@ extension ManagementClient {
         let datagram: [UInt8]
     }
 
-    /// A command that has left and has not been answered.
+    /// A command that has been sent and not answered.
     private struct Sent {
         enum State {
-            /// Somebody waits for the answer.
+            /// The caller waits for the answer.
             case awaited
-            /// Nobody waits for it; its place in the order is kept until it comes, or its time is over.
+            /// No caller waits for it; its place in the order is kept until it comes, or its time is over.
             case withdrawn
-            /// Its time is over; a late answer must not be taken for that of a later command.
+            /// It has timed out; a late answer must not be taken for that of a later command.
             case expired
         }
 

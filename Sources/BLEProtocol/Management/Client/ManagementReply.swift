@@ -32,7 +32,7 @@ package struct ManagementReply: Hashable, Sendable {
         )
     }
 
-    /// What came with the answer to a command of a certain type; meaningful when the status is success.
+    /// The parameters of the answer to a command of a certain type; meaningful if the status is success.
     ///
     /// - Throws: ``ManagementDecodingError`` when it is too short.
     package func response<Command: ManagementCommand>(

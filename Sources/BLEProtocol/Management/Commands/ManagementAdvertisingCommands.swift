@@ -8,7 +8,7 @@ package struct ManagementAdvertisingFlags: OptionSet, Hashable, Sendable {
     package static let limitedDiscoverable = Self(rawValue: 1 << 2)
     /// The kernel adds a Flags field.
     package static let managedFlags = Self(rawValue: 1 << 3)
-    /// The kernel adds the power it sends with.
+    /// The kernel adds the transmit power.
     package static let power = Self(rawValue: 1 << 4)
     /// The kernel adds the appearance to the scan response.
     package static let appearance = Self(rawValue: 1 << 5)
@@ -17,19 +17,19 @@ package struct ManagementAdvertisingFlags: OptionSet, Hashable, Sendable {
     package static let secondary1M = Self(rawValue: 1 << 7)
     package static let secondary2M = Self(rawValue: 1 << 8)
     package static let secondaryCoded = Self(rawValue: 1 << 9)
-    /// Add Extended Advertising Parameters: the duration counts.
+    /// Add Extended Advertising Parameters: the duration applies.
     package static let hasDuration = Self(rawValue: 1 << 12)
-    /// Add Extended Advertising Parameters: the timeout counts.
+    /// Add Extended Advertising Parameters: the timeout applies.
     package static let hasTimeout = Self(rawValue: 1 << 13)
-    /// Add Extended Advertising Parameters: the intervals count.
+    /// Add Extended Advertising Parameters: the intervals apply.
     package static let hasIntervals = Self(rawValue: 1 << 14)
-    /// Add Extended Advertising Parameters: the power counts.
+    /// Add Extended Advertising Parameters: the power applies.
     package static let hasPower = Self(rawValue: 1 << 15)
     /// Add Extended Advertising Parameters: a scan response will follow.
     package static let hasScanResponse = Self(rawValue: 1 << 16)
 }
 
-/// What the controller can advertise, and which instances there are.
+/// Reads what the controller can advertise, and which instances exist.
 package struct ManagementReadAdvertisingFeatures: ManagementCommand {
     package static let opcode = ManagementOpcode.readAdvertisingFeatures
 
@@ -37,11 +37,11 @@ package struct ManagementReadAdvertisingFeatures: ManagementCommand {
 
     package struct Response: ManagementResponse {
         package let supported: ManagementAdvertisingFlags
-        /// Octets of advertising data that fit: 31, or 251 for a controller with extended advertising.
+        /// The size of the advertising data in octets: 31, or 251 for a controller with extended advertising.
         package let maximumData: UInt8
-        /// Octets of scan response data that fit.
+        /// The size of the scan response data in octets.
         package let maximumScanResponse: UInt8
-        /// How many instances there may be; they are numbered from 1.
+        /// The largest number of instances; they are numbered from 1.
         package let maximumInstances: UInt8
         package let instances: [UInt8]
 
@@ -63,13 +63,13 @@ package struct ManagementAddAdvertising: ManagementCommand {
 
     package let instance: UInt8
     package let flags: ManagementAdvertisingFlags
-    /// Seconds on air before the next instance has its turn; 0 the kernel's choice.
+    /// Seconds on air before the next instance has its turn; 0: the kernel's choice.
     package let duration: UInt16
-    /// Seconds until the instance is removed; 0 never.
+    /// Seconds until the instance is removed; 0: never.
     package let timeout: UInt16
-    /// At most 255 octets; more is a mistake of the caller.
+    /// At most 255 octets; more is a programming error.
     package let data: AdvertisingData
-    /// At most 255 octets; more is a mistake of the caller.
+    /// At most 255 octets; more is a programming error.
     package let scanResponse: AdvertisingData
 
     package init(
@@ -100,9 +100,9 @@ package struct ManagementAddAdvertising: ManagementCommand {
     }
 }
 
-/// Ends an advertising instance; instance 0 stands for all.
+/// Ends an advertising instance; instance 0 means all of them.
 ///
-/// It leaves at once: a program that ends must not leave the instance behind because the kernel owes it an answer.
+/// It is sent at once: a program that ends must not leave the instance behind because the kernel owes it an answer.
 package struct ManagementRemoveAdvertising: ManagementCommand {
     package typealias Response = ManagementInstanceResponse
     package static let opcode = ManagementOpcode.removeAdvertising
@@ -113,7 +113,7 @@ package struct ManagementRemoveAdvertising: ManagementCommand {
     package func encodeParameters(into writer: inout ByteWriter) { writer.uint8(instance) }
 }
 
-/// How many octets of data an instance with certain flags would have room for.
+/// Reads how many octets of data an instance with certain flags would have room for.
 package struct ManagementGetAdvertisingSize: ManagementCommand {
     package static let opcode = ManagementOpcode.getAdvertisingSizeInformation
 
@@ -145,7 +145,7 @@ package struct ManagementGetAdvertisingSize: ManagementCommand {
     }
 }
 
-/// Which instance a command was about.
+/// The instance that a command concerned.
 package struct ManagementInstanceResponse: ManagementResponse {
     package let instance: UInt8
 

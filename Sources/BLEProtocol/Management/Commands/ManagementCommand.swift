@@ -1,11 +1,11 @@
 /// A command of the management protocol; its type names its answer.
 package protocol ManagementCommand: Sendable {
-    /// What comes with an answer whose status is success.
+    /// The parameters of an answer whose status is success.
     associatedtype Response: ManagementResponse
 
     static var opcode: ManagementOpcode { get }
 
-    /// When the command may leave, and whether others wait for its answer.
+    /// When the command may be sent, and whether others wait for its answer.
     static var scheduling: ManagementScheduling { get }
 
     /// How long the kernel may take to answer.
@@ -15,25 +15,25 @@ package protocol ManagementCommand: Sendable {
     func encodeParameters(into writer: inout ByteWriter)
 }
 
-/// When a command may leave, and whether later commands for the same controller wait for its answer.
+/// When a command may be sent, and whether later commands for the same controller wait for its answer.
 package enum ManagementScheduling: Hashable, Sendable {
-    /// In turn; the next one leaves when this one has been answered.
+    /// In turn; the next one is sent when this one has been answered.
     case inTurn
-    /// In turn; the next one need not wait. For commands that are answered only after others have been sent.
+    /// In turn; the next one doesn't wait. For commands that are answered only after others have been sent.
     case inTurnWithoutHolding
-    /// At once, before all that wait: an answer to a question of the kernel, or a cancellation.
+    /// At once, before all waiting commands: an answer to a question of the kernel, or a cancellation.
     case immediately
 }
 
-/// What comes with the answer to a command, behind its status.
+/// The parameters of the answer to a command, after its status.
 package protocol ManagementResponse: Hashable, Sendable {
     init(decoding reader: inout ManagementReader) throws(ManagementDecodingError)
 }
 
 extension ManagementCommand {
     package static var scheduling: ManagementScheduling { .inTurn }
-    /// Longer than the kernel may take: it waits for up to 20 s for a peer that fell silent while it was being connected
-    /// to, and all that needs the controller waits behind that.
+    /// Longer than the kernel may take: it waits up to 20 s for a peer that fell silent while being connected to, and
+    /// everything that needs the controller waits for that.
     package static var timeout: Duration { .seconds(30) }
     package func encodeParameters(into writer: inout ByteWriter) {}
 
@@ -45,12 +45,12 @@ extension ManagementCommand {
     }
 }
 
-/// An answer that says no more than its status.
+/// An answer with nothing but its status.
 package struct ManagementEmptyResponse: ManagementResponse {
     package init(decoding reader: inout ManagementReader) {}
 }
 
-/// The answer to a setting: what is switched on now.
+/// The answer to a setting: what is now switched on.
 package struct ManagementSettingsResponse: ManagementResponse {
     package let settings: ManagementSettings
 
@@ -59,7 +59,7 @@ package struct ManagementSettingsResponse: ManagementResponse {
     }
 }
 
-/// The answer to a command about one device: its address once more.
+/// The answer to a command about one device: its address again.
 package struct ManagementAddressResponse: ManagementResponse {
     package let address: ManagementAddress
 

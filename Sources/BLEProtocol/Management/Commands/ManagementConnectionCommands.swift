@@ -8,7 +8,7 @@ package struct ManagementDisconnect: ManagementCommand {
     package func encodeParameters(into writer: inout ByteWriter) { writer.managementAddress(address) }
 }
 
-/// Which devices are connected, by whichever program.
+/// Lists the connected devices, whichever program connected them.
 package struct ManagementGetConnections: ManagementCommand {
     package static let opcode = ManagementOpcode.getConnections
 
@@ -26,7 +26,7 @@ package struct ManagementGetConnections: ManagementCommand {
     }
 }
 
-/// How strong a link is; the kernel answers from a cache of one to three seconds.
+/// Reads how strong a link is; the kernel answers from a cache of one to three seconds.
 package struct ManagementGetConnectionInformation: ManagementCommand {
     package static let opcode = ManagementOpcode.getConnectionInformation
 
@@ -36,11 +36,11 @@ package struct ManagementGetConnectionInformation: ManagementCommand {
 
     package struct Response: ManagementResponse {
         package let address: ManagementAddress
-        /// The strength of the peer's signal in dBm; `nil` where the controller can't tell.
+        /// The strength of the peer's signal in dBm; `nil` if the controller doesn't know it.
         package let rssi: Int8?
-        /// The power that this side sends with, in dBm.
+        /// The transmit power of this side, in dBm.
         package let power: Int8?
-        /// The highest power that this side can send with, in dBm.
+        /// The highest transmit power of this side, in dBm.
         package let maximumPower: Int8?
 
         package init(decoding reader: inout ManagementReader) throws(ManagementDecodingError) {
@@ -52,16 +52,17 @@ package struct ManagementGetConnectionInformation: ManagementCommand {
     }
 }
 
-/// Which connection parameters the kernel uses for some devices, from their next connection on.
+/// Sets the connection parameters that the kernel uses for some devices, from their next connection on.
 ///
-/// The list replaces the one before, except for devices that are being connected to, and for those of Add Device that are
-/// connected to by themselves. From revision 23 of the protocol on (6.11) a list of one changes a link that is up too, where
-/// the kernel has an entry of the device already. At most 4,368 entries fit a packet; more is a mistake of the caller.
+/// The list replaces the previous one, except for devices that are being connected to, and for those of Add Device that
+/// the kernel connects to by itself. From revision 23 of the protocol on (6.11), a list of one entry also changes a
+/// link that is up, if the kernel already has an entry for the device. At most 4,368 entries fit a packet; more is a
+/// programming error.
 /// Source: kernel, `net/bluetooth/mgmt.c`, `load_conn_param`.
 package struct ManagementLoadConnectionParameters: ManagementCommand {
     package typealias Response = ManagementEmptyResponse
     package static let opcode = ManagementOpcode.loadConnectionParameters
-    /// The kernel carries it out before `send` returns: what is asked for behind it finds it done.
+    /// The kernel executes it before `send` returns: what is requested after it finds it done.
     package static let scheduling = ManagementScheduling.immediately
 
     package let entries: [ManagementConnectionParameters]
@@ -80,7 +81,7 @@ package struct ManagementConnectionParameters: Hashable, Sendable {
     package let minimumInterval: UInt16
     /// Units of 1.25 ms, 6 to 3200.
     package let maximumInterval: UInt16
-    /// How many connection events the peripheral may skip, 0 to 499.
+    /// The number of connection events that the peripheral may skip, 0 to 499.
     package let latency: UInt16
     /// Units of 10 ms, 10 to 3200.
     package let supervisionTimeout: UInt16
@@ -99,7 +100,7 @@ package struct ManagementConnectionParameters: Hashable, Sendable {
         self.supervisionTimeout = supervisionTimeout
     }
 
-    /// What a program prefers, in the units of the air.
+    /// The program's parameters, in the units of the air.
     package init(_ parameters: ConnectionParameters, for address: BluetoothAddress) {
         self.init(
             address: ManagementAddress(address),

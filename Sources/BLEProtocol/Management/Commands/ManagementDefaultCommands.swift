@@ -1,4 +1,4 @@
-/// Reads the kernel's defaults for one controller; it answers at once.
+/// Reads the kernel's defaults for one controller; the kernel answers at once.
 ///
 /// Source: BlueZ, doc/mgmt-api.txt, "Read Default System Configuration Command".
 package struct ManagementReadDefaultConfiguration: ManagementCommand {
@@ -8,8 +8,8 @@ package struct ManagementReadDefaultConfiguration: ManagementCommand {
     package init() {}
 
     package struct Response: ManagementResponse {
-        /// For how long the kernel waits for a peer that it has heard to answer its connection request; `nil` where it
-        /// doesn't say.
+        /// How long the kernel waits for a peer that it has heard to answer its connection request; `nil` if the kernel
+        /// doesn't state it.
         package let connectPatience: Duration?
 
         package init(decoding reader: inout ManagementReader) throws(ManagementDecodingError) {
@@ -28,8 +28,8 @@ package struct ManagementReadDefaultConfiguration: ManagementCommand {
     }
 }
 
-/// Sets for how long the kernel waits for a peer that it has heard to answer its connection request (its "LE Autoconnect
-/// Timeout"); it answers at once.
+/// Sets how long the kernel waits for a peer that it has heard to answer its connection request (its "LE Autoconnect
+/// Timeout"); the kernel answers at once.
 ///
 /// Source: BlueZ, doc/mgmt-api.txt, "Set Default System Configuration Command".
 package struct ManagementSetConnectPatience: ManagementCommand {

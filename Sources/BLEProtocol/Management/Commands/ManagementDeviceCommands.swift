@@ -1,4 +1,4 @@
-/// Has the kernel watch for a device, or connect to it, without any socket.
+/// Makes the kernel watch for a device, or connect to it, without a socket.
 package struct ManagementAddDevice: ManagementCommand {
     package typealias Response = ManagementAddressResponse
     package static let opcode = ManagementOpcode.addDevice
@@ -26,7 +26,7 @@ package struct ManagementAddDevice: ManagementCommand {
     }
 }
 
-/// Undoes ``ManagementAddDevice`` for one device or, with ``ManagementAddress/any``, for all; drops no link.
+/// Undoes ``ManagementAddDevice`` for one device or, with ``ManagementAddress/any``, for all; it drops no link.
 package struct ManagementRemoveDevice: ManagementCommand {
     package typealias Response = ManagementAddressResponse
     package static let opcode = ManagementOpcode.removeDevice
@@ -36,7 +36,7 @@ package struct ManagementRemoveDevice: ManagementCommand {
     package func encodeParameters(into writer: inout ByteWriter) { writer.managementAddress(address) }
 }
 
-/// What the kernel keeps about a device that was added or paired.
+/// The flags that the kernel keeps for a device that was added or paired.
 package struct ManagementDeviceFlags: OptionSet, Hashable, Sendable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }

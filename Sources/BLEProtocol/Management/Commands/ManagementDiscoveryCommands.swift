@@ -7,7 +7,7 @@ package struct ManagementDiscoveryType: OptionSet, Hashable, Sendable {
     package static let lowEnergyPublic = Self(rawValue: 1 << 1)
     package static let lowEnergyRandom = Self(rawValue: 1 << 2)
 
-    /// Low Energy devices, with public and with random addresses: what Linux accepts as one.
+    /// Low Energy devices, with public and with random addresses: Linux accepts the two only together.
     package static let lowEnergy: Self = [.lowEnergyPublic, .lowEnergyRandom]
 }
 
@@ -21,7 +21,7 @@ package struct ManagementStartDiscovery: ManagementCommand {
     package func encodeParameters(into writer: inout ByteWriter) { writer.uint8(type.rawValue) }
 }
 
-/// Ends a discovery, whoever started it; the type must be the one that it was started with.
+/// Ends a discovery, whichever program started it; the type must be the one that it was started with.
 package struct ManagementStopDiscovery: ManagementCommand {
     package typealias Response = ManagementDiscoveryResponse
     package static let opcode = ManagementOpcode.stopDiscovery
@@ -31,18 +31,18 @@ package struct ManagementStopDiscovery: ManagementCommand {
     package func encodeParameters(into writer: inout ByteWriter) { writer.uint8(type.rawValue) }
 }
 
-/// A discovery that reports only what is strong enough or lists one of some services.
+/// A discovery that filters its reports by signal strength or by the listed services.
 ///
-/// The kernel looks at the lists of service UUIDs, not at service data, and drops advertisements whose strength the
-/// controller doesn't know as soon as a threshold is set.
+/// The kernel compares the lists of service UUIDs, not service data. With a threshold, it drops advertisements whose
+/// strength the controller doesn't know.
 package struct ManagementStartServiceDiscovery: ManagementCommand {
     package typealias Response = ManagementDiscoveryResponse
     package static let opcode = ManagementOpcode.startServiceDiscovery
 
     package let type: ManagementDiscoveryType
-    /// The weakest strength that is reported, in dBm; `nil` for every one.
+    /// The weakest strength to report, in dBm; `nil`: no threshold.
     package let threshold: Int8?
-    /// At most 65,535 / 16 fit a packet; a longer list is a mistake of the caller.
+    /// At most 65,535 / 16 fit a packet; a longer list is a programming error.
     package let services: [BluetoothUUID]
 
     package init(_ type: ManagementDiscoveryType = .lowEnergy, threshold: Int8? = nil, services: [BluetoothUUID]) {
@@ -59,7 +59,7 @@ package struct ManagementStartServiceDiscovery: ManagementCommand {
     }
 }
 
-/// The type of the discovery that was started or stopped; it comes with a refusal too.
+/// The type of the discovery that was started or stopped; a refusal states it too.
 package struct ManagementDiscoveryResponse: ManagementResponse {
     package let type: ManagementDiscoveryType
 

@@ -1,4 +1,4 @@
-/// Reads which experimental features one controller has; everybody may ask, and it answers at once.
+/// Reads which experimental features one controller has; it needs no privilege, and the kernel answers at once.
 ///
 /// Source: BlueZ, doc/mgmt-api.txt, "Read Experimental Features Information Command".
 package struct ManagementReadExperimentalFeatures: ManagementCommand {
@@ -8,8 +8,8 @@ package struct ManagementReadExperimentalFeatures: ManagementCommand {
     package init() {}
 
     package struct Response: ManagementResponse {
-        /// Whether the controller can be central and peripheral at once: the kernel offers to use that where the controller
-        /// says that it can, and isn't known to be wrong. Source: kernel, net/bluetooth/mgmt.c, `read_exp_features_info`;
+        /// Whether the controller can be central and peripheral at once: the kernel offers that if the controller
+        /// claims it, and is not known to be wrong. Source: kernel, net/bluetooth/mgmt.c, `read_exp_features_info`;
         /// include/net/bluetooth/hci_core.h, `hci_dev_le_state_simultaneous`.
         package let combinesRoles: Bool
 

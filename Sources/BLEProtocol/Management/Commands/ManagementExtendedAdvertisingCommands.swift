@@ -1,9 +1,9 @@
-/// The first of two steps of an advertisement: its parameters. Nothing is on air before the data follow.
+/// The first of two steps of an advertisement: its parameters. Nothing is on air until the data follows.
 package struct ManagementAddExtendedAdvertisingParameters: ManagementCommand {
     package static let opcode = ManagementOpcode.addExtendedAdvertisingParameters
 
     package let instance: UInt8
-    /// Says also which of the parameters below count.
+    /// Also states which of the parameters below apply.
     package let flags: ManagementAdvertisingFlags
     /// Seconds on air before the next instance has its turn.
     package let duration: UInt16
@@ -13,7 +13,7 @@ package struct ManagementAddExtendedAdvertisingParameters: ManagementCommand {
     package let minimumInterval: UInt32
     /// Units of 0.625 ms, 0x20 to 0xFFFFFF.
     package let maximumInterval: UInt32
-    /// The power asked for in dBm; `nil` the controller's choice.
+    /// The requested power in dBm; `nil`: the controller's choice.
     package let power: Int8?
 
     package init(
@@ -66,9 +66,9 @@ package struct ManagementAddExtendedAdvertisingData: ManagementCommand {
     package static let opcode = ManagementOpcode.addExtendedAdvertisingData
 
     package let instance: UInt8
-    /// At most 255 octets; more is a mistake of the caller.
+    /// At most 255 octets; more is a programming error.
     package let data: AdvertisingData
-    /// At most 255 octets; more is a mistake of the caller.
+    /// At most 255 octets; more is a programming error.
     package let scanResponse: AdvertisingData
 
     package init(
@@ -90,7 +90,7 @@ package struct ManagementAddExtendedAdvertisingData: ManagementCommand {
     }
 }
 
-/// Modulations, one bit per direction (the same bits as the socket option `BT_PHY`).
+/// PHYs, one bit per direction (the same bits as the socket option `BT_PHY`).
 package struct ManagementPHYs: OptionSet, Hashable, Sendable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -103,7 +103,7 @@ package struct ManagementPHYs: OptionSet, Hashable, Sendable {
     package static let lowEnergyCodedReceive = Self(rawValue: 1 << 14)
 }
 
-/// Which modulations the controller knows and uses.
+/// Reads which PHYs the controller supports and uses.
 package struct ManagementGetPHYConfiguration: ManagementCommand {
     package static let opcode = ManagementOpcode.getPHYConfiguration
 
@@ -111,7 +111,7 @@ package struct ManagementGetPHYConfiguration: ManagementCommand {
 
     package struct Response: ManagementResponse {
         package let supported: ManagementPHYs
-        /// Those that may be switched off.
+        /// The PHYs that may be switched off.
         package let configurable: ManagementPHYs
         package let selected: ManagementPHYs
 
@@ -123,7 +123,7 @@ package struct ManagementGetPHYConfiguration: ManagementCommand {
     }
 }
 
-/// Selects modulations; those that are not configurable must stay selected.
+/// Selects PHYs; those that are not configurable must stay selected.
 package struct ManagementSetPHYConfiguration: ManagementCommand {
     package typealias Response = ManagementEmptyResponse
     package static let opcode = ManagementOpcode.setPHYConfiguration

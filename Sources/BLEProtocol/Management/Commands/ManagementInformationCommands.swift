@@ -1,4 +1,4 @@
-/// Which version of the management protocol the kernel speaks; sent with ``ManagementIndex/none``.
+/// Reads which version of the management protocol the kernel supports; sent with ``ManagementIndex/none``.
 package struct ManagementReadVersion: ManagementCommand {
     package static let opcode = ManagementOpcode.readVersion
 
@@ -15,7 +15,7 @@ package struct ManagementReadVersion: ManagementCommand {
     }
 }
 
-/// Which commands and events the kernel knows; sent with ``ManagementIndex/none``.
+/// Reads which commands and events the kernel knows; sent with ``ManagementIndex/none``.
 package struct ManagementReadCommands: ManagementCommand {
     package static let opcode = ManagementOpcode.readCommands
 
@@ -38,7 +38,7 @@ package struct ManagementReadCommands: ManagementCommand {
     }
 }
 
-/// Which controllers there are, the newest first; sent with ``ManagementIndex/none``.
+/// Lists the controllers, the newest first; sent with ``ManagementIndex/none``.
 package struct ManagementReadIndexList: ManagementCommand {
     package static let opcode = ManagementOpcode.readIndexList
 
@@ -56,7 +56,7 @@ package struct ManagementReadIndexList: ManagementCommand {
     }
 }
 
-/// Which controllers there are, with their type and bus; sent with ``ManagementIndex/none``.
+/// Lists the controllers with their type and bus; sent with ``ManagementIndex/none``.
 package struct ManagementReadExtendedIndexList: ManagementCommand {
     package static let opcode = ManagementOpcode.readExtendedIndexList
 
@@ -86,14 +86,14 @@ package struct ManagementReadExtendedIndexList: ManagementCommand {
     }
 }
 
-/// What one controller is, can do and has switched on.
+/// Reads what one controller is, what it supports and what is switched on.
 package struct ManagementReadInformation: ManagementCommand {
     package static let opcode = ManagementOpcode.readInformation
 
     package init() {}
 
     package struct Response: ManagementResponse {
-        /// The public address; zero where the controller has none.
+        /// The public address; zero if the controller has none.
         package let address: BluetoothAddress
         /// The version of the Core Specification as HCI numbers it: 9 is 5.0.
         package let bluetoothVersion: UInt8
@@ -119,14 +119,15 @@ package struct ManagementReadInformation: ManagementCommand {
     }
 }
 
-/// What one controller is, can do and has switched on; class, appearance and names as one list of AD structures.
+/// Reads what one controller is, what it supports and what is switched on; class, appearance and names as one list of
+/// AD structures.
 package struct ManagementReadExtendedInformation: ManagementCommand {
     package static let opcode = ManagementOpcode.readExtendedInformation
 
     package init() {}
 
     package struct Response: ManagementResponse {
-        /// The public address; zero where the controller has none.
+        /// The public address; zero if the controller has none.
         package let address: BluetoothAddress
         package let bluetoothVersion: UInt8
         package let manufacturer: UInt16

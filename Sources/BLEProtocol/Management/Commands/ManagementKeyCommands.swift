@@ -1,6 +1,6 @@
-/// Gives the kernel the keys of all bonds; the list replaces the one before, bluetoothd's too.
+/// Gives the kernel the keys of all bonds; the list replaces the previous one, including bluetoothd's.
 ///
-/// At most 1,820 keys fit a packet; more is a mistake of the caller.
+/// At most 1,820 keys fit a packet; more is a programming error.
 package struct ManagementLoadLongTermKeys: ManagementCommand {
     package typealias Response = ManagementEmptyResponse
     package static let opcode = ManagementOpcode.loadLongTermKeys
@@ -14,10 +14,10 @@ package struct ManagementLoadLongTermKeys: ManagementCommand {
     }
 }
 
-/// Gives the kernel the identity keys of all bonds; the list replaces the one before.
+/// Gives the kernel the identity keys of all bonds; the list replaces the previous one.
 ///
-/// Only after the first such command, which may be empty, does the kernel take identity keys in a pairing.
-/// At most 2,849 keys fit a packet; more is a mistake of the caller.
+/// The kernel accepts identity keys in a pairing only after the first such command, which may be empty.
+/// At most 2,849 keys fit a packet; more is a programming error.
 package struct ManagementLoadIdentityResolvingKeys: ManagementCommand {
     package typealias Response = ManagementEmptyResponse
     package static let opcode = ManagementOpcode.loadIdentityResolvingKeys
@@ -31,7 +31,7 @@ package struct ManagementLoadIdentityResolvingKeys: ManagementCommand {
     }
 }
 
-/// Whether this adapter hides behind private addresses; possible only while it is switched off.
+/// Whether this adapter hides behind private addresses; it can be set only while the adapter is switched off.
 package struct ManagementSetPrivacy: ManagementCommand {
     package typealias Response = ManagementSettingsResponse
     package static let opcode = ManagementOpcode.setPrivacy

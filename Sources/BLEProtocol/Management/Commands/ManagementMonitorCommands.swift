@@ -1,9 +1,9 @@
-/// What a monitor looks for: octets at a place within an AD structure of one type.
+/// A pattern of a monitor: octets at a place within an AD structure of one type.
 package struct ManagementAdvertisingPattern: Hashable, Sendable {
     package let type: UInt8
-    /// Where in the structure's data the octets are looked for.
+    /// The place of the octets in the structure's data.
     package let offset: UInt8
-    /// 1 to 31 octets; more is a mistake of the caller.
+    /// 1 to 31 octets; more is a programming error.
     package let value: [UInt8]
 
     package init(type: UInt8, offset: UInt8 = 0, value: [UInt8]) {
@@ -24,13 +24,13 @@ package struct ManagementAdvertisingPattern: Hashable, Sendable {
 
 /// Scans passively for as long as it is registered.
 ///
-/// Without help from the controller the kernel does not look at the patterns: every advertisement is reported, with
-/// handle 0, and the filter for duplicates is off.
+/// Without help from the controller, the kernel ignores the patterns: every advertisement is reported, with handle 0,
+/// and the filter for duplicates is off.
 package struct ManagementAddPatternsMonitor: ManagementCommand {
     package typealias Response = ManagementMonitorResponse
     package static let opcode = ManagementOpcode.addPatternsMonitor
 
-    /// 1 to 255 patterns, any of which matches; more is a mistake of the caller.
+    /// 1 to 255 patterns, any of which matches; more is a programming error.
     package let patterns: [ManagementAdvertisingPattern]
     package init(_ patterns: [ManagementAdvertisingPattern]) { self.patterns = patterns }
 
@@ -40,22 +40,22 @@ package struct ManagementAddPatternsMonitor: ManagementCommand {
     }
 }
 
-/// A monitor that also says from which strength a device counts as there, and as gone.
+/// A monitor that also states at which strength a device counts as present, and as gone.
 package struct ManagementAddPatternsMonitorWithRSSI: ManagementCommand {
     package typealias Response = ManagementMonitorResponse
     package static let opcode = ManagementOpcode.addPatternsMonitorWithRSSI
 
-    /// In dBm, −127 to 20; a device at least so strong…
+    /// In dBm, −127 to 20; a device that is at least this strong…
     package let highThreshold: Int8
-    /// …for so many seconds is there.
+    /// …for this many seconds is present.
     package let highTimeout: UInt16
     /// In dBm; a device weaker than this…
     package let lowThreshold: Int8
-    /// …for so many seconds is gone.
+    /// …for this many seconds is gone.
     package let lowTimeout: UInt16
-    /// How advertisements are thinned out: units of 100 ms, 0 none, 255 only the first.
+    /// How advertisements are thinned out: in units of 100 ms; 0: not at all; 255: only the first is reported.
     package let samplingPeriod: UInt8
-    /// 1 to 255 patterns, any of which matches; more is a mistake of the caller.
+    /// 1 to 255 patterns, any of which matches; more is a programming error.
     package let patterns: [ManagementAdvertisingPattern]
 
     package init(
@@ -85,9 +85,9 @@ package struct ManagementAddPatternsMonitorWithRSSI: ManagementCommand {
     }
 }
 
-/// Ends a monitor; handle 0 stands for all.
+/// Ends a monitor; handle 0 means all of them.
 ///
-/// It leaves at once: a program that ends must not leave the monitor behind because the kernel owes it an answer.
+/// It is sent at once: a program that ends must not leave the monitor behind because the kernel owes it an answer.
 package struct ManagementRemoveMonitor: ManagementCommand {
     package typealias Response = ManagementMonitorResponse
     package static let opcode = ManagementOpcode.removeMonitor
@@ -98,14 +98,14 @@ package struct ManagementRemoveMonitor: ManagementCommand {
     package func encodeParameters(into writer: inout ByteWriter) { writer.uint16(handle) }
 }
 
-/// What the controller does for monitors, and which there are.
+/// Reads what the controller does for monitors, and which monitors exist.
 package struct ManagementReadMonitorFeatures: ManagementCommand {
     package static let opcode = ManagementOpcode.readMonitorFeatures
 
     package init() {}
 
     package struct Response: ManagementResponse {
-        /// Bit 0: the controller itself looks for patterns.
+        /// Bit 0: the controller itself compares the patterns.
         package let supported: UInt32
         package let enabled: UInt32
         package let maximumHandles: UInt16
@@ -125,7 +125,7 @@ package struct ManagementReadMonitorFeatures: ManagementCommand {
     }
 }
 
-/// Which monitor a command was about.
+/// The monitor that a command concerned.
 package struct ManagementMonitorResponse: ManagementResponse {
     package let handle: UInt16
 

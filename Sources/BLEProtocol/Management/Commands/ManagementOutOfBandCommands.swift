@@ -1,4 +1,4 @@
-/// Makes a key pair for the next pairing by out-of-band data, and tells what the peer is to be told of it.
+/// Makes a key pair for the next pairing with out-of-band data, and returns the data for the peer.
 ///
 /// Source: kernel, `net/bluetooth/mgmt.c`, `read_local_oob_ext_data`.
 package struct ManagementReadLocalOutOfBandData: ManagementCommand {
@@ -25,10 +25,10 @@ extension ManagementReadLocalOutOfBandData.Response: CustomStringConvertible, Cu
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Has the kernel pair with a device by what that has told out of band. It removes the data of devices of Bluetooth
-/// Classic only; zeros stand for none.
+/// Gives the kernel the out-of-band data of a device, for pairing with it. Zeros mean no data: the kernel removes data
+/// only of devices of Bluetooth Classic.
 ///
-/// Source: kernel, `net/bluetooth/mgmt.c`, `add_remote_oob_data`; legacy pairing's values have to be zero.
+/// Source: kernel, `net/bluetooth/mgmt.c`, `add_remote_oob_data`; the values of legacy pairing must be zero.
 package struct ManagementAddRemoteOutOfBandData: ManagementCommand {
     package typealias Response = ManagementAddressResponse
     package static let opcode = ManagementOpcode.addRemoteOutOfBandData

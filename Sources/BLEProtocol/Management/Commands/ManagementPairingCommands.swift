@@ -1,9 +1,9 @@
-/// Pairs with a device, connecting first where there is no link; answered only when the pairing has ended.
+/// Pairs with a device, connecting first if there is no link; answered only when the pairing has ended.
 package struct ManagementPairDevice: ManagementCommand {
     package typealias Response = ManagementAddressResponse
     package static let opcode = ManagementOpcode.pairDevice
 
-    /// Replies to the kernel's questions must leave while the answer is awaited.
+    /// Replies to the kernel's questions must be sent while the answer is awaited.
     package static let scheduling = ManagementScheduling.inTurnWithoutHolding
 
     /// Connecting takes up to 40 s, and each step of the pairing may take 30 s of the user's time.
@@ -23,7 +23,7 @@ package struct ManagementPairDevice: ManagementCommand {
     }
 }
 
-/// Ends a pairing that is under way; `Invalid Parameters` where there is none.
+/// Ends a pairing that is in progress; `Invalid Parameters` if there is none.
 package struct ManagementCancelPairDevice: ManagementCommand {
     package typealias Response = ManagementAddressResponse
     package static let opcode = ManagementOpcode.cancelPairDevice
@@ -34,13 +34,13 @@ package struct ManagementCancelPairDevice: ManagementCommand {
     package func encodeParameters(into writer: inout ByteWriter) { writer.managementAddress(address) }
 }
 
-/// Has the kernel forget a device's keys.
+/// Makes the kernel forget a device's keys.
 package struct ManagementUnpairDevice: ManagementCommand {
     package typealias Response = ManagementAddressResponse
     package static let opcode = ManagementOpcode.unpairDevice
 
     package let address: ManagementAddress
-    /// Whether a link to the device is dropped as well.
+    /// Whether to drop a link to the device as well.
     package let disconnects: Bool
 
     package init(_ address: ManagementAddress, disconnects: Bool) {

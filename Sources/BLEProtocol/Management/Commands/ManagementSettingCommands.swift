@@ -10,7 +10,7 @@ extension ManagementSwitch {
 /// Switches the controller on or off.
 package struct ManagementSetPowered: ManagementSwitch {
     package static let opcode = ManagementOpcode.setPowered
-    /// Starting a controller is some forty commands, for each of which the kernel waits two seconds.
+    /// Starting a controller takes some forty commands, for each of which the kernel waits two seconds.
     package static let timeout = Duration.seconds(60)
     package let isOn: Bool
     package init(_ isOn: Bool) { self.isOn = isOn }
@@ -23,14 +23,14 @@ package struct ManagementSetConnectable: ManagementSwitch {
     package init(_ isOn: Bool) { self.isOn = isOn }
 }
 
-/// Whether the keys of a pairing are kept; off, the kernel refuses a peer's Security Request.
+/// Whether the keys of a pairing are kept; if off, the kernel refuses a peer's Security Request.
 package struct ManagementSetBondable: ManagementSwitch {
     package static let opcode = ManagementOpcode.setBondable
     package let isOn: Bool
     package init(_ isOn: Bool) { self.isOn = isOn }
 }
 
-/// Secure Simple Pairing, a setting of classic Bluetooth that some controllers ask for.
+/// Secure Simple Pairing, a setting of classic Bluetooth that some controllers require.
 package struct ManagementSetSecureSimplePairing: ManagementSwitch {
     package static let opcode = ManagementOpcode.setSecureSimplePairing
     package let isOn: Bool
@@ -44,7 +44,7 @@ package struct ManagementSetLowEnergy: ManagementSwitch {
     package init(_ isOn: Bool) { self.isOn = isOn }
 }
 
-/// Switches classic Bluetooth (BR/EDR) on or off; on only while the controller is off.
+/// Switches classic Bluetooth (BR/EDR) on or off; it can be switched on only while the controller is off.
 package struct ManagementSetClassic: ManagementSwitch {
     package static let opcode = ManagementOpcode.setClassic
     package let isOn: Bool
@@ -59,7 +59,7 @@ package struct ManagementSetSecureConnections: ManagementCommand {
     package enum Mode: UInt8, Hashable, Sendable, CaseIterable {
         case off = 0
         case on = 1
-        /// Legacy pairing is refused.
+        /// The kernel refuses legacy pairing.
         case only = 2
     }
 
@@ -80,7 +80,7 @@ package struct ManagementSetDiscoverable: ManagementCommand {
     }
 
     package let mode: Mode
-    /// After how many seconds it ends; 0 never, which the limited mode does not allow.
+    /// The number of seconds after which it ends; 0: never, which the limited mode does not allow.
     package let timeout: UInt16
 
     package init(_ mode: Mode, timeout: UInt16 = 0) {
@@ -94,7 +94,7 @@ package struct ManagementSetDiscoverable: ManagementCommand {
     }
 }
 
-/// What this side can show and ask for in a pairing; one for the whole controller.
+/// What this side can display and enter in a pairing; one value for the whole controller.
 package struct ManagementSetIOCapability: ManagementCommand {
     package typealias Response = ManagementEmptyResponse
     package static let opcode = ManagementOpcode.setIOCapability
@@ -104,7 +104,7 @@ package struct ManagementSetIOCapability: ManagementCommand {
     package func encodeParameters(into writer: inout ByteWriter) { writer.uint8(capability.rawValue) }
 }
 
-/// What a side of a pairing can show and ask for (Core Specification, Vol 3, Part H, 2.3.2).
+/// What a side of a pairing can display and enter (Core Specification, Vol 3, Part H, 2.3.2).
 package enum ManagementIOCapability: UInt8, Hashable, Sendable, CaseIterable {
     case displayOnly = 0
     case displayYesNo = 1

@@ -16,7 +16,7 @@ package struct ManagementDeviceFound: Hashable, Sendable {
     }
 
     package let address: ManagementAddress
-    /// In dBm; `nil` where the controller doesn't know.
+    /// In dBm; `nil` if the controller doesn't know it.
     package let rssi: Int8?
     package let flags: Flags
     /// Advertising data, then the scan response that the kernel merged with it.
@@ -30,11 +30,11 @@ package struct ManagementDeviceFound: Hashable, Sendable {
     }
 }
 
-/// A link was made, by whichever program.
+/// A link was made, by this program or another one.
 package struct ManagementDeviceConnected: Hashable, Sendable {
     package let address: ManagementAddress
     package let flags: ManagementDeviceFound.Flags
-    /// The device's last advertisement; empty where none is known.
+    /// The device's last advertisement; empty if none is known.
     package let data: AdvertisingData
 
     init(decoding reader: inout ManagementReader) throws(ManagementDecodingError) {
@@ -44,7 +44,7 @@ package struct ManagementDeviceConnected: Hashable, Sendable {
     }
 }
 
-/// Why a link ended, as the kernel sums it up; unknown values survive.
+/// Why a link ended, as the kernel classifies it; unknown values are kept.
 package struct ManagementDisconnectReason: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -62,16 +62,17 @@ package struct ManagementDisconnectReason: RawRepresentable, Hashable, Sendable 
         case .timeout: .supervisionTimeout
         case .localHost, .suspend: .closedLocally
         case .remote: .closedByPeer
-        // The kernel says so of one status alone: PIN or Key Missing (net/bluetooth/hci_event.c, hci_encrypt_change_evt).
+        // The kernel reports it for one status only: PIN or Key Missing (net/bluetooth/hci_event.c,
+        // hci_encrypt_change_evt).
         case .authenticationFailure: .keyMissing
         default: .other
         }
     }
 }
 
-/// The connection parameters that a peripheral asked for.
+/// The connection parameters that a peripheral requested.
 package struct ManagementNewConnectionParameter: Hashable, Sendable {
-    /// Whether they should be kept for the next connection.
+    /// Whether to keep them for the next connection.
     package let storeHint: Bool
     package let parameters: ManagementConnectionParameters
 
@@ -91,7 +92,7 @@ package struct ManagementNewConnectionParameter: Hashable, Sendable {
     }
 }
 
-/// What the kernel keeps about a device: in an event, and as the answer to Get Device Flags.
+/// What the kernel stores about a device: in an event, and as the answer to Get Device Flags.
 package struct ManagementDeviceFlagsChanged: ManagementResponse {
     package let address: ManagementAddress
     package let supported: ManagementDeviceFlags

@@ -1,6 +1,6 @@
-/// What the kernel tells of its own accord; answers to commands are ``ManagementReply``.
+/// The events that the kernel sends by itself; answers to commands are ``ManagementReply``.
 ///
-/// Events that are not known here survive as ``unknown(_:_:)``.
+/// Unknown events are kept as ``unknown(_:_:)``.
 /// Source: BlueZ, doc/mgmt-protocol.rst, "Events".
 package enum ManagementEvent: Hashable, Sendable {
     case controllerError(code: UInt8)
@@ -36,7 +36,7 @@ package enum ManagementEvent: Hashable, Sendable {
     case controllerResume(reason: UInt8, ManagementAddress)
     case monitorDeviceFound(handle: UInt16, ManagementDeviceFound)
     case monitorDeviceLost(handle: UInt16, ManagementAddress)
-    /// An event without a case here, with its parameters as they came.
+    /// An event without a case here, with its parameters as received.
     case unknown(ManagementEventCode, ManagementRawParameters)
 }
 
@@ -165,7 +165,7 @@ extension ManagementEvent {
     }
 }
 
-/// The parameters of an event that is not known here; they may be keys, so they are not printed.
+/// The parameters of an unknown event; they may be keys, so they are not printed.
 package struct ManagementRawParameters: Hashable, Sendable {
     package let octets: ArraySlice<UInt8>
     package init(octets: ArraySlice<UInt8>) { self.octets = octets }

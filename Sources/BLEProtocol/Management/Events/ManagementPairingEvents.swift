@@ -1,6 +1,6 @@
 /// A pairing made a key that encrypts the link.
 package struct ManagementNewLongTermKey: Hashable, Sendable {
-    /// Whether the key should be kept; a peer that does not bond makes one for this link alone.
+    /// Whether to keep the key; a peer that does not bond makes one for this link alone.
     package let storeHint: Bool
     package let key: ManagementLongTermKey
 
@@ -10,11 +10,11 @@ package struct ManagementNewLongTermKey: Hashable, Sendable {
     }
 }
 
-/// A pairing told the peer's identity, and the key that finds it behind its private addresses.
+/// A pairing delivered the peer's identity, and the key that resolves its private addresses.
 package struct ManagementNewIdentityResolvingKey: Hashable, Sendable {
-    /// Whether the key should be kept.
+    /// Whether to keep the key.
     package let storeHint: Bool
-    /// The private address of the link that the key came over; zero where the peer used its identity address.
+    /// The private address of the link over which the key came; zero if the peer used its identity address.
     package let privateAddress: BluetoothAddress
     package let key: ManagementIdentityResolvingKey
 
@@ -27,7 +27,7 @@ package struct ManagementNewIdentityResolvingKey: Hashable, Sendable {
 
 /// A pairing made a key for signed writes.
 package struct ManagementNewSignatureResolvingKey: Hashable, Sendable {
-    /// Whether the key should be kept.
+    /// Whether to keep the key.
     package let storeHint: Bool
     package let key: ManagementSignatureResolvingKey
 
@@ -40,7 +40,7 @@ package struct ManagementNewSignatureResolvingKey: Hashable, Sendable {
 /// The kernel asks whether a pairing is wanted, or whether both devices show the same number.
 package struct ManagementUserConfirmationRequest: Hashable, Sendable {
     package let address: ManagementAddress
-    /// The number to compare, shown with six digits; `nil` where the question is only whether to pair.
+    /// The number to compare, shown with six digits; `nil` if the question is only whether to pair.
     package let value: UInt32?
 
     init(decoding reader: inout ManagementReader) throws(ManagementDecodingError) {
