@@ -11,16 +11,16 @@ package struct HCIAdvertisingReport: Hashable, Sendable {
         package static let scannable = Kind(rawValue: 1 << 1)
         package static let directed = Kind(rawValue: 1 << 2)
         package static let scanResponse = Kind(rawValue: 1 << 3)
-        /// A packet of version 4, also when it is reported in the extended form.
+        /// A packet of Bluetooth 4, even if it is reported in the extended form.
         package static let legacy = Kind(rawValue: 1 << 4)
     }
 
-    /// Whether the data is all that was sent.
+    /// Whether the data is complete.
     package enum DataStatus: UInt8, Hashable, Sendable {
         case complete = 0
         /// A further report continues the data; see ``HCIReportAssembler``.
         case moreToCome = 1
-        /// The controller did not get the rest.
+        /// The controller did not receive the rest.
         case truncated = 2
         case reserved = 3
     }
@@ -124,6 +124,6 @@ extension HCIAdvertisingReport {
         }
     }
 
-    /// 127 stands for "not known".
+    /// 127 means "not known".
     private static func decibels(_ octet: UInt8) -> Int8? { octet == 127 ? nil : Int8(bitPattern: octet) }
 }

@@ -2,7 +2,7 @@
 ///
 /// Source: Core Specification, Vol 4, Part E, 7.7.5, 7.7.65, 7.8.12 and 7.8.66.
 package enum HCILinkEvent: Hashable, Sendable {
-    /// The times of a link.
+    /// The timing of a link.
     package struct Times: Hashable, Sendable {
         package var interval: Duration
         package var latency: Int
@@ -18,19 +18,19 @@ package enum HCILinkEvent: Hashable, Sendable {
         }
     }
 
-    /// The host asks for a link to whoever advertises in the way of Bluetooth 4, or in that of Bluetooth 5, too.
+    /// The host requests a link to a device that advertises as in Bluetooth 4 or, if extended, as in Bluetooth 5 too.
     case connecting(isExtended: Bool)
     /// A link is up.
     case connected(handle: UInt16, Times, isCentral: Bool)
-    /// The times of a link have changed.
+    /// The timing of a link has changed.
     case timesChanged(handle: UInt16, Times)
-    /// What the other side of a link can do: whether it has another modulation than 1M.
+    /// What the other side of a link supports: whether it has a PHY other than 1M.
     case peerFeatures(handle: UInt16, hasOtherPHYs: Bool)
-    /// The modulation of a link has changed.
+    /// The PHYs of a link have changed.
     case modulationChanged(handle: UInt16, sending: LinkConditions.PHY?, receiving: LinkConditions.PHY?)
     /// The longest packets of a link have changed.
     case dataLengthChanged(handle: UInt16, sending: Int, receiving: Int)
-    /// A link is over.
+    /// A link has ended.
     case disconnected(handle: UInt16)
 
     private static let commandPacket: UInt8 = 0x01
@@ -78,7 +78,7 @@ package enum HCILinkEvent: Hashable, Sendable {
 
     private static func lowEnergy(_ subevent: UInt8, _ reader: inout ByteReader) -> HCILinkEvent? {
         switch subevent {
-        // Behind the role the type of the address, and the address; the enhanced forms have two resolvable addresses as well.
+        // After the role come the address type and the address; in the enhanced forms, also two resolvable addresses.
         case 0x01: connection(skipping: 7, &reader)
         case 0x0A, 0x29: connection(skipping: 19, &reader)
         case 0x03:
@@ -121,7 +121,7 @@ package enum HCILinkEvent: Hashable, Sendable {
         return .dataLengthChanged(handle: handle & 0xFFF, sending: Int(sending), receiving: Int(receiving))
     }
 
-    /// The handle behind a status that says that all went well.
+    /// The handle after a status of success.
     private static func handle(_ reader: inout ByteReader) -> UInt16? {
         guard reader.uint8() == 0, let handle = reader.uint16() else { return nil }
         return handle & 0xFFF
@@ -129,7 +129,7 @@ package enum HCILinkEvent: Hashable, Sendable {
 }
 
 extension LinkConditions.PHY {
-    /// A PHY by its number in HCI events; `nil` for one that is not known here.
+    /// A PHY by its number in HCI events; `nil` for an unknown number.
     init?(_ number: UInt8) {
         switch number {
         case 1: self = .le1M

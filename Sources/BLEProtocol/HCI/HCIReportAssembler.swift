@@ -1,7 +1,7 @@
 /// Joins the data of an extended advertisement that the controller reports in pieces.
 ///
-/// Pieces belong together by address and advertising set. What is never finished is forgotten when too many others
-/// are begun, so that no advertiser can make the memory grow.
+/// Pieces belong together by address and advertising set. An advertisement that is never finished is forgotten when too
+/// many others have begun, so that no advertiser can make the memory grow.
 package struct HCIReportAssembler {
     private struct Key: Hashable {
         let address: BluetoothAddress?
@@ -23,7 +23,7 @@ package struct HCIReportAssembler {
 
     package init() {}
 
-    /// Takes a report; gives back whole advertisements, with all of their data, and truncated ones with what came.
+    /// Takes a report; returns whole advertisements with all of their data, and truncated ones with the data received.
     package mutating func add(_ report: HCIAdvertisingReport) -> HCIAdvertisingReport? {
         let key = Key(address: report.address, set: report.set, isScanResponse: report.kind.contains(.scanResponse))
         guard let place = pieces.firstIndex(where: { $0.key == key }) else {

@@ -1,9 +1,9 @@
-/// What a controller's events have reported about its links, by their handles.
+/// The conditions of a controller's links, as its events report them, by connection handle.
 ///
-/// A value without I/O: events go in, the handle of the link that has changed comes out.
+/// A value without I/O: events go in, the handle of the changed link comes out.
 package struct LinkConditionTable: Sendable {
     private var links: [UInt16: LinkConditions] = [:]
-    /// Whether the link that the host has asked for last can begin in one way only.
+    /// Whether the link that the host last requested can begin only on 1M.
     private var beginsOn1M = false
 
     package init() {}
@@ -11,22 +11,22 @@ package struct LinkConditionTable: Sendable {
     /// The known conditions of a link; `nil` if it was made before this table listened.
     package subscript(handle: UInt16) -> LinkConditions? { links[handle] }
 
-    /// Takes an event; returns the handle of the link of which something else is true now.
+    /// Takes an event; returns the handle of the link if its conditions have changed.
     package mutating func received(_ event: HCILinkEvent) -> UInt16? {
         switch event {
         case .connecting(let isExtended):
-            // What the advertisements of Bluetooth 4 are answered on. Those of Bluetooth 5 may be on another one.
+            // Advertisements of Bluetooth 4 are answered on 1M; those of Bluetooth 5 may be on another PHY.
             beginsOn1M = !isExtended
             return nil
         case .connected(let handle, let times, let isCentral):
-            // A handle is used again: what the link before had is not this one's.
+            // The controller may reuse a handle: the earlier link's conditions don't apply to this one.
             links[handle] = .beginning(on: isCentral && beginsOn1M ? .le1M : nil)
             _ = change(handle) { $0.set(times) }
             return handle
         case .timesChanged(let handle, let times):
             return change(handle) { $0.set(times) }
         case .peerFeatures(let handle, let hasOtherPHYs):
-            // One that has 1M alone is on it. What was heard of a link from its middle on stays as it is.
+            // A peer with 1M alone is on it. What was reported of a link after its beginning is kept.
             guard !hasOtherPHYs, links[handle] != nil else { return nil }
             return change(handle) {
                 $0.sendingPHY = $0.sendingPHY ?? .le1M
@@ -48,7 +48,7 @@ package struct LinkConditionTable: Sendable {
         }
     }
 
-    /// Forgets all: events may have been missed.
+    /// Forgets all conditions: events may have been missed.
     package mutating func removeAll() { (links, beginsOn1M) = ([:], false) }
 
     private mutating func change(_ handle: UInt16, _ change: (inout LinkConditions) -> Void) -> UInt16? {
@@ -59,11 +59,11 @@ package struct LinkConditionTable: Sendable {
 }
 
 extension LinkConditions {
-    /// The octets of a packet of each link that begins (Core Specification, Vol 6, Part B, 4.5.10): a controller
-    /// reports when they are more.
+    /// The largest payload of each link's packets at its beginning (Core Specification, Vol 6, Part B, 4.5.10): a
+    /// controller reports when it grows.
     private static let firstDataLength = 27
 
-    /// - Parameter phy: the PHY that a link begins with; `nil` if that isn't known.
+    /// - Parameter phy: the PHY on which a link begins; `nil` if it isn't known.
     fileprivate static func beginning(on phy: PHY?) -> LinkConditions {
         var conditions = LinkConditions()
         (conditions.sendingPHY, conditions.receivingPHY) = (phy, phy)

@@ -11,7 +11,7 @@ package struct CaptureReader {
     }
 
     private struct OpenLink {
-        /// Its place among the links; `nil` for one of which nothing is kept.
+        /// Its position among the links; `nil` if nothing of it is kept.
         var place: Int?
         var isCentral: Bool
         var sent = L2CAPAssembler()
@@ -23,11 +23,11 @@ package struct CaptureReader {
     private var open: [LinkKey: OpenLink] = [:]
     private var adapters: [UInt16: BluetoothAddress] = [:]
     private var reports = HCIReportAssembler()
-    /// The last advertisement of each, which a scan response belongs to.
+    /// Each device's last advertisement, to which a scan response belongs.
     private var lastHeard: [BluetoothAddress: Int] = [:]
 
     private static let attributeChannel: UInt16 = 0x0004
-    /// A scan response follows its advertisement within so much.
+    /// The time within which a scan response follows its advertisement.
     private static let responseTime = Duration.milliseconds(100)
 
     private init() {}
@@ -47,7 +47,7 @@ package struct CaptureReader {
             }
             if let packet = HCIPacket(record, header.datalink) { capture.take(packet) }
         }
-        // A clock may have been set back meanwhile.
+        // The clock may have been set back meanwhile.
         capture.traffic.advertisements.sort { $0.time < $1.time }
         return capture.traffic
     }
@@ -164,7 +164,7 @@ package struct CaptureReader {
             return
         }
         let key = LinkKey(index: packet.index, handle: head & 0xFFF)
-        // The beginning of one that isn't in the file may be of any kind, and its device is not known.
+        // A link whose beginning isn't in the file may be of any kind, and its device is unknown.
         guard let place = open[key]?.place, let isCentral = open[key]?.isCentral else { return }
         let isContinued = head >> 12 & 3 == 1
         let frame =
@@ -183,7 +183,7 @@ package struct CaptureReader {
     }
 }
 
-/// Puts the frames of L2CAP together that came in several packets of HCI.
+/// Joins L2CAP frames that came in several HCI packets.
 struct L2CAPAssembler {
     private var pending: [UInt8] = []
     private var missing = 0
@@ -208,7 +208,7 @@ struct L2CAPAssembler {
     }
 }
 
-/// A packet of a btsnoop file, whichever its datalink.
+/// A packet of a btsnoop file, independent of its datalink.
 private struct HCIPacket {
     let opcode: MonitorOpcode
     let index: UInt16

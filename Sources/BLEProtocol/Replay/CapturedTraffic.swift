@@ -2,12 +2,12 @@
 ///
 /// Made by ``CaptureReader``. A value; its size is bounded by that of the file, and by ``Limits``.
 package struct CapturedTraffic: Hashable, Sendable {
-    /// How much is read of one file; the rest is left out and counted.
+    /// How much of one file is read; the rest is left out and counted.
     package enum Limits {
         package static let advertisements = 500_000
         package static let pdus = 1_000_000
         package static let links = 1024
-        /// Of links that are open at once, with the fragments that wait.
+        /// The links that are open at once, each with its waiting fragments.
         package static let openLinks = 256
     }
 
@@ -24,7 +24,7 @@ package struct CapturedTraffic: Hashable, Sendable {
     /// One ATT PDU.
     package struct PDU: Hashable, Sendable {
         package var time: Duration
-        /// Whether the peripheral has sent it.
+        /// Whether the peripheral sent it.
         package var isFromPeripheral: Bool
         package var octets: [UInt8]
     }
@@ -40,7 +40,7 @@ package struct CapturedTraffic: Hashable, Sendable {
     package var advertisements: [Advertisement] = []
     /// In the order of their beginnings.
     package var links: [Link] = []
-    /// Advertisements, links and PDUs beyond the limits, and packets that are cut off.
+    /// The number of advertisements, links and PDUs beyond the limits, and of truncated packets.
     package var leftOut = 0
 
     package init() {}
@@ -50,7 +50,7 @@ package struct CapturedTraffic: Hashable, Sendable {
         [advertisements.first?.time, links.map(\.begin).min()].compactMap { $0 }.min()
     }
 
-    /// When the last of it happened.
+    /// The time of its last event.
     package var end: Duration? {
         [advertisements.last?.time, links.map { $0.pdus.last?.time ?? $0.begin }.max()].compactMap { $0 }.max()
     }

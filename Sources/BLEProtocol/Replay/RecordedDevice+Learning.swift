@@ -1,5 +1,5 @@
 extension RecordedDevice {
-    /// Takes in what a link shows of the device.
+    /// Learns from a link what it shows of the device.
     mutating func learn(from link: CapturedTraffic.Link) {
         var request: [UInt8]?
         var prepared: UInt16?
@@ -9,7 +9,7 @@ extension RecordedDevice {
                 if opcode.kind == .request { request = pdu.octets }
                 continue
             }
-            // What the peripheral asks as a client is another conversation.
+            // The peripheral's own requests, as a client, are another conversation.
             guard opcode.kind == .response, let asked = request else { continue }
             request = nil
             guard opcode == .errorResponse || opcode.rawValue == asked[0] &+ 1 else { continue }
@@ -102,7 +102,7 @@ extension RecordedDevice {
             }
             declare(entry.handle, asked.type, entry.value, groupEnd: nil)
             guard asked.type == AttributeType.characteristic else { continue }
-            // Properties, the handle of the value, its type.
+            // Properties, the value's handle, its type.
             var reader = ByteReader(entry.value)
             guard reader.uint8() != nil, let value = reader.uint16(),
                 let type = BluetoothUUID(littleEndian: reader.rest())
@@ -120,7 +120,7 @@ extension RecordedDevice {
         attributes[handle] = Attribute(type: type, declaration: Array(value), groupEnd: groupEnd)
     }
 
-    /// A value, or what follows in one that is read in parts.
+    /// A value, or the next part of one that is read in parts.
     private mutating func learnValue(_ part: [UInt8], _ request: [UInt8]) {
         guard let handle = Self.handle(in: request) else { return }
         guard let blob = try? ATTReadBlobRequest(decoding: request), blob.offset > 0 else {

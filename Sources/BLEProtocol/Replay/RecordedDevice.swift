@@ -2,7 +2,7 @@
 /// indications.
 ///
 /// Only the recorded answers are known: services and characteristics as they were discovered, values as they were read.
-/// Attributes of which only the handle is known are served by their handles, and not discovered.
+/// Attributes of which only the handle is known are served by handle, but not discovered.
 package struct RecordedDevice: Hashable, Sendable {
     /// The outcome of a read or a write of an attribute.
     package enum Outcome: Hashable, Sendable {
@@ -23,11 +23,11 @@ package struct RecordedDevice: Hashable, Sendable {
         package var handle: UInt16
         package var value: [UInt8]
         package var isIndication: Bool
-        /// Whether the central had switched it on, on the same link; a bonded device may remember an earlier one.
+        /// Whether the central had enabled it, on the same link; a bonded device may remember an earlier subscription.
         package var isSubscribed: Bool
     }
 
-    /// What is known of an attribute's type, and the value of one that is a declaration.
+    /// What is known of an attribute's type, and the value if it is a declaration.
     struct Attribute: Hashable, Sendable {
         var type: BluetoothUUID?
         var declaration: [UInt8]?
@@ -39,9 +39,9 @@ package struct RecordedDevice: Hashable, Sendable {
     var attributes: [UInt16: Attribute] = [:]
     var reads: [UInt16: [Outcome]] = [:]
     var writes: [UInt16: [ATTError?]] = [:]
-    /// The longest PDU that it takes.
+    /// The longest PDU that it accepts.
     var mtu = UInt16(ATTLimits.defaultMTU)
-    /// What it sent by itself, link by link.
+    /// What it sent by itself, for each link.
     var sendings: [[Anchor: [Sending]]] = []
 
     /// The devices of a capture, in the order in which their first links began.
@@ -56,7 +56,7 @@ package struct RecordedDevice: Hashable, Sendable {
             }
             devices[place].learn(from: link)
         }
-        // Where the configurations of characteristics are is known once everything is.
+        // The places of the characteristics' configurations are known only when all links are read.
         for link in traffic.links {
             guard let place = places[link.peripheral] else { continue }
             devices[place].sendings.append(devices[place].sendings(on: link))
@@ -68,10 +68,10 @@ package struct RecordedDevice: Hashable, Sendable {
 
     // MARK: - The structure
 
-    /// The handles of which something is known, in their order.
+    /// The handles of which something is known, in ascending order.
     var handles: [UInt16] { attributes.keys.sorted() }
 
-    /// The configurations that are known, each with the value that it is of.
+    /// The known configurations, each with the handle of its value.
     var configurations: [UInt16: UInt16] {
         var configurations: [UInt16: UInt16] = [:]
         var value: UInt16?
@@ -94,7 +94,7 @@ package struct RecordedDevice: Hashable, Sendable {
         let configurations = configurations
         var sendings: [Anchor: [Sending]] = [:]
         var counts: [UInt16: Int] = [:]
-        /// The last write to anything that is no configuration, and the last one to each configuration.
+        /// The last write to any attribute that is not a configuration, and the last one to each configuration.
         var last: (anchor: Anchor, time: Duration) = (.linkBegin, link.begin)
         var switched: [UInt16: (anchor: Anchor, time: Duration)] = [:]
         var prepared: UInt16?
@@ -123,7 +123,7 @@ package struct RecordedDevice: Hashable, Sendable {
         return sendings
     }
 
-    /// The handle that a PDU writes to, with or without an answer, once the whole value is there.
+    /// The handle that a PDU writes to, with or without a response, once the whole value is complete.
     static func written(by pdu: [UInt8], _ prepared: inout UInt16?) -> UInt16? {
         guard let opcode = pdu.first.map(ATTOpcode.init), pdu.count >= 2 else { return nil }
         switch opcode {
@@ -150,7 +150,7 @@ package struct RecordedDevice: Hashable, Sendable {
         }
     }
 
-    /// The handle behind the opcode.
+    /// The handle after the opcode.
     static func handle(in pdu: [UInt8]) -> UInt16? {
         pdu.count >= 3 ? UInt16(pdu[1]) | UInt16(pdu[2]) << 8 : nil
     }

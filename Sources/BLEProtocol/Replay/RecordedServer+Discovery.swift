@@ -1,5 +1,5 @@
 extension RecordedServer {
-    /// The handles in a range that have a type.
+    /// The handles in a range that have a given type.
     private func range(_ start: UInt16, _ end: UInt16) -> [(handle: UInt16, type: BluetoothUUID)] {
         guard start > 0, start <= end else { return [] }
         return handles.filter { (start...end).contains($0) }.compactMap { handle in
@@ -54,7 +54,7 @@ extension RecordedServer {
         return ATTReadByGroupTypeResponse(entries: entries).encoded
     }
 
-    /// Declarations as many as fit; of values the first one, as it is read next.
+    /// As many declarations as fit; of values only the first, as it is read next.
     mutating func typed(_ request: ATTReadByTypeRequest) -> [UInt8] {
         let found = range(request.startHandle, request.endHandle).filter { $0.type == request.type }
         guard let first = found.first else {

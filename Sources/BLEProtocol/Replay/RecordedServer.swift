@@ -1,4 +1,4 @@
-/// Serves a ``RecordedDevice`` to one central at a time: a machine, with PDUs and moments in and PDUs out.
+/// Serves a ``RecordedDevice`` to one central at a time: a machine that takes PDUs and times and returns PDUs.
 ///
 /// Each read of an attribute returns the next recorded value, and repeats the last one when they are used up; the
 /// outcomes of writes do the same. A notification or indication comes as long after the event that it is measured from
@@ -9,7 +9,7 @@ package struct RecordedServer: Sendable {
     let handles: [UInt16]
     private let configurations: [UInt16: UInt16]
     private let configurationOfValue: [UInt16: UInt16]
-    /// Where in the recorded outcomes the next read and write of an attribute are.
+    /// The position in the recorded outcomes for the next read and write of an attribute.
     private var reads: [UInt16: Int] = [:]
     private var writes: [UInt16: Int] = [:]
     private var linkNumber = -1
@@ -18,11 +18,11 @@ package struct RecordedServer: Sendable {
     /// The state while a link is up.
     private struct LinkState: Sendable {
         var mtu = ATTLimits.defaultMTU
-        /// Values of configurations.
+        /// The values of configurations.
         var switches: [UInt16: [UInt8]] = [:]
         var writeCounts: [UInt16: Int] = [:]
         var prepared: UInt16?
-        /// What is sent by itself, the earliest last.
+        /// The values to send, the earliest last.
         var due: [Due] = []
         var dueCount = 0
         var awaitsConfirmation = false
@@ -30,7 +30,7 @@ package struct RecordedServer: Sendable {
 
     private struct Due: Sendable {
         let moment: Duration
-        /// What is due at one moment keeps its order.
+        /// Values that are due at the same time keep their order.
         let number: Int
         let sending: RecordedDevice.Sending
     }
@@ -42,7 +42,7 @@ package struct RecordedServer: Sendable {
         configurationOfValue = Dictionary(configurations.map { ($1, $0) }) { first, _ in first }
     }
 
-    /// ATT_MTU of the link.
+    /// The link's ATT_MTU.
     var mtu: Int { link.mtu }
 
     // MARK: - The link
@@ -77,7 +77,7 @@ package struct RecordedServer: Sendable {
         return pdus
     }
 
-    /// A device sends what it is asked for; one that remembered a subscription sends until it is taken back.
+    /// A device sends what is subscribed to; one that remembered a subscription sends until it is unsubscribed.
     private func isSwitchedOn(_ sending: RecordedDevice.Sending) -> Bool {
         guard let configuration = configurationOfValue[sending.handle] else { return true }
         guard let value = link.switches[configuration] else { return !sending.isSubscribed }
@@ -137,7 +137,7 @@ package struct RecordedServer: Sendable {
             case .readBlobRequest: return part(try ATTReadBlobRequest(decoding: pdu))
             case .writeRequest: return write(try ATTWriteRequest(decoding: pdu).handle, opcode) ?? [0x13]
             case .prepareWriteRequest:
-                // The echo is the request, but for its opcode.
+                // The echo is the request with another opcode.
                 let handle = try ATTPrepareWriteRequest(decoding: pdu).handle
                 guard device.attributes[handle] != nil else { return refuse(opcode, handle, .invalidHandle) }
                 return [ATTOpcode.prepareWriteResponse.rawValue] + pdu.dropFirst()
@@ -173,7 +173,7 @@ package struct RecordedServer: Sendable {
         }
     }
 
-    /// More of the value that was read last.
+    /// The next part of the value that was read last.
     private mutating func part(_ request: ATTReadBlobRequest) -> [UInt8] {
         let outcome: RecordedDevice.Outcome
         if let place = reads[request.handle], place > 0, let outcomes = device.reads[request.handle] {

@@ -1,13 +1,13 @@
 /// Removes the values from the record of a link, and keeps its structure: opcodes, handles, types, lengths, errors.
 ///
-/// Octets of values become zeros, so that the rest is decoded as before.
+/// Octets of values become zeros, so that the rest can be decoded as before.
 package struct ATTRedactor: Sendable {
-    /// The types that a Read By Type asked for, of which the answer is yet to come: of what was sent, and received.
+    /// The types requested by a Read By Type that is not answered yet: of the PDUs sent, and of those received.
     private var asked: (sent: BluetoothUUID?, received: BluetoothUUID?)
 
     package init() {}
 
-    /// A PDU without the values in it, and whether it belongs to the discovery of services, or the exchange of the MTU.
+    /// A PDU without its values, and whether it belongs to the discovery of services or the exchange of the MTU.
     package mutating func redact(_ pdu: [UInt8], isSent: Bool) -> (octets: [UInt8], isStructure: Bool) {
         guard let opcode = pdu.first.map(ATTOpcode.init) else { return (pdu, false) }
         switch opcode {
@@ -44,14 +44,14 @@ package struct ATTRedactor: Sendable {
         pdu.prefix(start) + [UInt8](repeating: 0, count: max(0, pdu.count - start))
     }
 
-    /// Of one length each: a handle and a value.
+    /// Entries of the same length: a handle and a value.
     private func clearedList(_ pdu: [UInt8]) -> [UInt8] {
         guard pdu.count >= 2, pdu[1] >= 2 else { return cleared(pdu, from: 1) }
         let length = Int(pdu[1])
         return pdu.enumerated().map { place, octet in place < 2 || (place - 2) % length < 2 ? octet : 0 }
     }
 
-    /// Each with its length in front, and so many octets of others before that.
+    /// Entries with a length before the value, and `count` octets before the length.
     private func clearedEntries(_ pdu: [UInt8], behind count: Int) -> [UInt8] {
         var cleared = cleared(pdu, from: 1)
         var place = 1
@@ -64,7 +64,7 @@ package struct ATTRedactor: Sendable {
     }
 }
 
-/// Advertising data without what it says: names, and what devices and services send, become zeros.
+/// Advertising data without its content: names, and the data of devices and services, become zeros.
 package func redacted(advertising data: [UInt8]) -> [UInt8] {
     var cleared = [UInt8](repeating: 0, count: data.count)
     var place = 0
@@ -74,7 +74,7 @@ package func redacted(advertising data: [UInt8]) -> [UInt8] {
             switch data[place + 1] {
             // Flags, lists of services, power, solicited services, appearance, interval.
             case 0x01...0x07, 0x0A, 0x12, 0x14, 0x15, 0x19, 0x1A, 0x1F: end - place - 2
-            // Service data, with its service in front; manufacturer data, with the company in front.
+            // Service data after its service; manufacturer data after its company.
             case 0x16, 0xFF: 2
             case 0x20: 4
             case 0x21: 16

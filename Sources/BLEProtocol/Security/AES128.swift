@@ -1,7 +1,7 @@
-/// AES with a key of 128 bits, one block of 16 octets at a time, in the direction of encryption.
+/// AES encryption with a key of 128 bits, one block of 16 octets at a time.
 ///
-/// The Attribute Protocol needs it for signatures and the Database Hash, a few blocks now and then. Its table is looked up
-/// by secret octets, so it is not for a place where another program could measure the cache. Source: FIPS 197.
+/// The Attribute Protocol needs it for signatures and the Database Hash, a few blocks now and then. Secret octets index
+/// its table, so don't use it where another program could measure the cache. Source: FIPS 197.
 struct AES128: Sendable {
     /// Four columns of four octets, the first octet of each the most significant.
     private typealias Columns = (UInt32, UInt32, UInt32, UInt32)
@@ -11,7 +11,7 @@ struct AES128: Sendable {
     /// The keys of the eleven rounds, four columns each.
     private let roundKeys: [UInt32]
 
-    /// - Parameter key: 16 octets in the order of FIPS 197, the most significant one first.
+    /// - Parameter key: 16 octets in the order of FIPS 197, most significant first.
     init(key: [UInt8]) {
         precondition(key.count == Self.blockSize, "an AES-128 key has 16 octets")
         let first = Self.columns(of: key)
@@ -62,7 +62,8 @@ struct AES128: Sendable {
         state.3 ^= roundKeys[4 * round + 3]
     }
 
-    /// A column of the next state: its four octets come from four columns, since the rows are shifted, and are substituted.
+    /// A column of the next state: its four octets come from four columns, since the rows are shifted, and are
+    /// substituted.
     private static func substituted(_ a: UInt32, _ b: UInt32, _ c: UInt32, _ d: UInt32) -> UInt32 {
         UInt32(substitution[Int(a >> 24)]) << 24 | UInt32(substitution[Int(b >> 16 & 0xFF)]) << 16
             | UInt32(substitution[Int(c >> 8 & 0xFF)]) << 8 | UInt32(substitution[Int(d & 0xFF)])

@@ -2,14 +2,14 @@
 package struct AESCMAC: Sendable {
     private let cipher: AES128
 
-    /// - Parameter key: 16 octets, the most significant one first.
+    /// - Parameter key: 16 octets, most significant first.
     package init(key: [UInt8]) { cipher = AES128(key: key) }
 
-    /// The code of a message of any length, the most significant octet first.
+    /// The code of a message of any length, most significant octet first.
     package func code(of message: [UInt8]) -> [UInt8] {
         let size = AES128.blockSize
         let subkey = Self.doubled(cipher.encrypt([UInt8](repeating: 0, count: size)))
-        // All blocks but the last, which also stands where the message is empty.
+        // All blocks but the last, which exists even if the message is empty.
         let whole = message.isEmpty ? 0 : (message.count - 1) / size * size
         var state = [UInt8](repeating: 0, count: size)
         for start in stride(from: 0, to: whole, by: size) {

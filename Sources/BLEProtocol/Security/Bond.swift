@@ -8,13 +8,13 @@ public struct Bond: Hashable, Sendable {
     /// The adapter that the keys belong to: the peer doesn't recognise other adapters of the same machine.
     public var adapter: BluetoothAddress
 
-    /// The keys that encrypt a link; two where both roles have one.
+    /// The keys that encrypt a link; two if each role has its own.
     package var encryptionKeys: [EncryptionKey]
 
     /// The key that resolves the peer's private addresses, if it gave one.
     package var identityKey: SecretKey?
 
-    /// The keys that these have deliberately replaced, while a radio is told so: it may still hold them. Not stored.
+    /// The keys that these have deliberately replaced, while a radio is told of it: it may still hold them. Not stored.
     package var formerKeys: [EncryptionKey] = []
 
     package init(
@@ -35,17 +35,17 @@ public struct Bond: Hashable, Sendable {
     /// Whether its keys were made by LE Secure Connections.
     package var isSecureConnections: Bool { encryptionKeys.contains { $0.isSecureConnections } }
 
-    /// What a link is that is encrypted with it.
+    /// The security level of a link that is encrypted with it.
     package var level: LinkSecurity.Level { encryptionKeys.map(\.level).min() ?? .encrypted }
 
     /// The length of its shortest key, in octets.
     package var keySize: UInt8 { encryptionKeys.map(\.size).min() ?? 0 }
 
-    /// A key that encrypts a link, with what the kernel needs to know of it.
+    /// A key that encrypts a link, with what the kernel needs to know about it.
     package struct EncryptionKey: Hashable, Sendable {
         /// As the management interface numbers it: legacy or Secure Connections, authenticated or not.
         package var kind: UInt8
-        /// For which of the two roles it counts, as the kernel numbers it.
+        /// The role for which it is valid, as the kernel numbers it.
         package var initiator: UInt8
         /// In octets, 7 to 16.
         package var size: UInt8
@@ -73,7 +73,7 @@ public struct Bond: Hashable, Sendable {
 
         package var isSecureConnections: Bool { kind >= 2 }
 
-        /// What a link is that is encrypted with it.
+        /// The security level of a link that is encrypted with it.
         package var level: LinkSecurity.Level {
             guard isAuthenticated else { return .encrypted }
             return isSecureConnections && size == 16 ? .secureConnections : .authenticated

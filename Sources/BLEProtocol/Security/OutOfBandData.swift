@@ -8,10 +8,10 @@ public struct OutOfBandData: Hashable, Sendable {
     /// The address of its device, if it contains one.
     public let address: BluetoothAddress?
 
-    /// The commitment to the device's key, in the order of the octets on air.
+    /// The commitment to the device's key, in the order on air.
     package let confirmation: SecretKey
 
-    /// The random number, in the order of the octets on air.
+    /// The random number, in the order on air.
     package let random: SecretKey
 
     package init(address: BluetoothAddress?, confirmation: SecretKey, random: SecretKey) {

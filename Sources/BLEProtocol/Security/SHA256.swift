@@ -1,27 +1,27 @@
-/// The hash SHA-256 of octets that come in parts. Source: FIPS 180-4, 5.3.3 and 6.2.
+/// The SHA-256 hash of octets that arrive in parts. Source: FIPS 180-4, 5.3.3 and 6.2.
 package struct SHA256: Sendable {
     private static let blockSize = 64
 
     private var state: [UInt32] = [
         0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
     ]
-    /// What has come of a block that isn't complete.
+    /// The octets of an incomplete block.
     private var rest: [UInt8] = []
     private var length: UInt64 = 0
-    /// Kept, so that a block needs no memory of its own.
+    /// Reused, so that a block needs no memory of its own.
     private var schedule = [UInt32](repeating: 0, count: 64)
 
-    /// The hash of nothing so far.
+    /// Starts with no octets.
     package init() { rest.reserveCapacity(Self.blockSize) }
 
-    /// The hash of octets: 32 octets.
+    /// The hash of some octets: 32 octets.
     package static func hash(_ octets: some Collection<UInt8>) -> [UInt8] {
         var hash = SHA256()
         hash.update(octets)
         return hash.finish()
     }
 
-    /// Takes more octets.
+    /// Adds octets to the hash.
     package mutating func update(_ octets: some Collection<UInt8>) {
         length += UInt64(octets.count)
         for octet in octets {
@@ -30,7 +30,7 @@ package struct SHA256: Sendable {
         }
     }
 
-    /// The hash of all that came: 32 octets. Nothing may follow.
+    /// The hash of all octets added: 32 octets. No call may follow.
     package mutating func finish() -> [UInt8] {
         let bits = length &* 8
         rest.append(0x80)
@@ -88,6 +88,6 @@ package struct SHA256: Sendable {
 }
 
 extension UInt32 {
-    /// The word turned to the right by so many bits.
+    /// The word rotated to the right by a number of bits.
     fileprivate func rotated(_ bits: UInt32) -> UInt32 { self >> bits | self << (32 - bits) }
 }

@@ -1,6 +1,6 @@
 extension SecretKey {
-    /// Whether an address is one that the owner of this Identity Resolving Key has made: a resolvable private address
-    /// whose lower half is the hash of its upper half.
+    /// Whether the owner of this Identity Resolving Key made an address: a resolvable private address whose lower half
+    /// is the hash of its upper half.
     ///
     /// Source: Core Specification, Vol 3, Part H, 2.2.2, the function ah, and Vol 6, Part B, 1.3.2.3.
     package func resolves(_ address: BluetoothAddress) -> Bool {
@@ -9,14 +9,14 @@ extension SecretKey {
 
     /// One of the addresses that the owner of this Identity Resolving Key can have.
     ///
-    /// - Parameter random: 22 bits, by chance.
+    /// - Parameter random: 22 random bits.
     package func privateAddress(_ random: UInt64) -> BluetoothAddress {
         let upper = random & 0x3F_FFFF | 0x40_0000
         return BluetoothAddress(rawValue: upper << 24 | hash(upper), kind: .random)
     }
 
     private func hash(_ upper: UInt64) -> UInt64 {
-        // The kernel hands a key over with its least significant octet first, and AES takes the most significant first.
+        // The kernel delivers a key with its least significant octet first; AES takes the most significant first.
         let cipher = AES128(key: octets.reversed())
         let random = [16, 8, 0].map { UInt8(truncatingIfNeeded: upper >> $0) }
         let hash = cipher.encrypt([UInt8](repeating: 0, count: 13) + random).suffix(3)

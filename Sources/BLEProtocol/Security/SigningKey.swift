@@ -17,11 +17,12 @@ public struct SigningKey: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - message: the PDU without its signature: opcode, handle and value.
-    ///   - counter: greater than that of any signature before with the same key.
-    /// - Returns: 12 octets, as they stand on air.
+    ///   - counter: greater than that of any earlier signature with the same key.
+    /// - Returns: 12 octets, in their order on air.
     package func signature(of message: [UInt8], counter: UInt32) -> [UInt8] {
         let counterOctets = (0..<4).map { UInt8(truncatingIfNeeded: counter >> (8 * UInt32($0))) }
-        // The Attribute Protocol sends the least significant octet first, the code is made of the most significant.
+        // The Attribute Protocol sends the least significant octet first; the code is computed with the most
+        // significant first.
         let code = AESCMAC(key: key.octets.reversed()).code(of: (message + counterOctets).reversed())
         return counterOctets + code.prefix(8).reversed()
     }

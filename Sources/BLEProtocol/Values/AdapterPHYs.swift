@@ -16,7 +16,7 @@ extension AdapterPHYs {
         /// Makes the same selection for both directions.
         public init(_ phys: Set<LinkConditions.PHY>) { self.init(sending: phys, receiving: phys) }
 
-        /// What both have.
+        /// The PHYs that both have.
         package func intersection(_ other: AdapterPHYs.Selection) -> AdapterPHYs.Selection {
             AdapterPHYs.Selection(
                 sending: sending.intersection(other.sending),
@@ -24,12 +24,12 @@ extension AdapterPHYs {
             )
         }
 
-        /// What either has.
+        /// The PHYs that either has.
         package func union(_ other: AdapterPHYs.Selection) -> AdapterPHYs.Selection {
             AdapterPHYs.Selection(sending: sending.union(other.sending), receiving: receiving.union(other.receiving))
         }
 
-        /// What the other one lacks.
+        /// The PHYs that the other one lacks.
         package func subtracting(_ other: AdapterPHYs.Selection) -> AdapterPHYs.Selection {
             AdapterPHYs.Selection(
                 sending: sending.subtracting(other.sending),
@@ -74,8 +74,8 @@ public struct AdapterPHYs: Hashable, Sendable {
         self.selected = selected
     }
 
-    /// What is selected when a program asks for these: with them what can't be left out; `nil` where the controller
-    /// can't do all of it.
+    /// The selection for these requested PHYs, together with those that can't be left out; `nil` if the controller
+    /// doesn't support all of them.
     package func selection(for wish: AdapterPHYs.Selection) -> AdapterPHYs.Selection? {
         let lacking = wish.subtracting(supported)
         guard lacking.sending.isEmpty, lacking.receiving.isEmpty else { return nil }

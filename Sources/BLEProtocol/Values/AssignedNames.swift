@@ -1,4 +1,4 @@
-/// The names that the Bluetooth SIG assigned to UUIDs of 16 bits.
+/// The names that the Bluetooth SIG assigned to 16-bit UUIDs.
 ///
 /// Source: Bluetooth Assigned Numbers, 3.4, 3.7 and 3.8.
 enum AssignedNames {
@@ -15,7 +15,7 @@ enum AssignedNames {
         return names
     }()
 
-    /// Services; from FD00 on those of members and of other standards.
+    /// Services; from FD00 on, those of members and of other standards.
     static let services = """
         1800 Generic Access
         1801 Generic Attribute

@@ -1,6 +1,6 @@
 extension BluetoothUUID {
-    /// The name that the Bluetooth SIG assigned, in English: `Heart Rate`; `nil` for UUIDs that are not known here.
+    /// The name that the Bluetooth SIG assigned, in English: `Heart Rate`; `nil` for UUIDs without a name here.
     ///
-    /// Services, characteristics, descriptors and declarations are known; the service of a member has that member's name.
+    /// It covers services, characteristics, descriptors and declarations; a member's service has the member's name.
     public var name: String? { short.flatMap { AssignedNames[$0] } }
 }

@@ -73,12 +73,12 @@ public struct ConnectionParameters: Hashable, Sendable {
     /// The silences after which a link can be lost: 100 ms to 32 s.
     public static let possibleTimeouts: ClosedRange<Duration> = .milliseconds(100) ... .seconds(32)
 
-    /// The same with other limits.
+    /// The same parameters with other limits.
     func with(_ limits: ConnectionParameters.Limits?) -> ConnectionParameters {
         ConnectionParameters(unchecked: interval, latency, supervisionTimeout, limits)
     }
 
-    /// The same with a supervision timeout that is 10 ms longer, or shorter where there is none longer.
+    /// The same parameters with a supervision timeout that is 10 ms longer, or 10 ms shorter if that is too long.
     package var withAnotherTimeout: ConnectionParameters {
         let step = Duration.milliseconds(10)
         let longer = supervisionTimeout + step
@@ -131,10 +131,10 @@ extension BLEError {
 }
 
 extension Duration {
-    /// How many units of 1.25 ms it takes, rounded up: how intervals are written on air.
+    /// The number of units of 1.25 ms, rounded up, in which intervals are encoded on air.
     package var intervalUnits: UInt16 { units(of: .microseconds(1250)) }
 
-    /// How many units of 10 ms it takes, rounded up: how supervision timeouts are written on air.
+    /// The number of units of 10 ms, rounded up, in which supervision timeouts are encoded on air.
     package var timeoutUnits: UInt16 { units(of: .milliseconds(10)) }
 
     private func units(of unit: Duration) -> UInt16 {

@@ -20,7 +20,7 @@ public struct Diagnosis: Hashable, Sendable {
     /// Whether nothing prevents the library from working: no finding is an ``Severity/obstacle``.
     public var isUsable: Bool { !findings.contains { $0.severity == .obstacle } }
 
-    /// Adds a finding behind those that are as severe.
+    /// Adds a finding after those that are as severe.
     package mutating func add(_ finding: Finding) {
         let rest = findings.firstIndex { $0.severity > finding.severity } ?? findings.endIndex
         findings.insert(finding, at: rest)
@@ -54,7 +54,7 @@ extension Diagnosis {
             self.init(kind, severity, error.object, cause: error.cause, remedy: error.remedy)
         }
 
-        /// The same finding, as severe as given.
+        /// The same finding, no more severe than given.
         package func downgraded(to severity: Severity) -> Finding {
             Finding(kind, max(severity, self.severity), object, cause: cause, remedy: remedy)
         }

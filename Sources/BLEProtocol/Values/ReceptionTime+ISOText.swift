@@ -8,7 +8,7 @@ extension ReceptionTime {
             seconds -= 1
             attoseconds += 1_000_000_000_000_000_000
         }
-        // Rounded down, also before 1970.
+        // Rounded down, even before 1970.
         let secondOfDay = (seconds % 86_400 + 86_400) % 86_400
         let day = (seconds - secondOfDay) / 86_400
         let date = Self.date(day)
@@ -17,12 +17,12 @@ extension ReceptionTime {
         return "\(text)T\(time.joined(separator: ":")).\(Self.padded(attoseconds / 1_000_000_000_000, 6))Z"
     }
 
-    /// The date so many days after 1970-01-01, in the proleptic Gregorian calendar.
+    /// The date that is this number of days after 1970-01-01, in the proleptic Gregorian calendar.
     ///
-    /// Counted in years that begin with March, so that the leap day is the last one of its year.
+    /// Counts years that begin with March, so that the leap day is the last day of its year.
     private static func date(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let daysInEra: Int64 = 146_097
-        // From 0000-03-01 on; an era is 400 years.
+        // From 0000-03-01; an era is 400 years.
         let shifted = day + 719_468
         let dayOfEra = (shifted % daysInEra + daysInEra) % daysInEra
         let era = (shifted - dayOfEra) / daysInEra
@@ -40,6 +40,6 @@ extension ReceptionTime {
 }
 
 extension ReceptionTime: CustomStringConvertible {
-    /// As ``isoText``.
+    /// The same as ``isoText``.
     public var description: String { isoText }
 }

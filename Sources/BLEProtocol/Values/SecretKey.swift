@@ -5,7 +5,7 @@ package struct SecretKey: Hashable, Sendable {
     private let first: UInt64
     private let last: UInt64
 
-    /// Takes the sixteen octets of a key in the order in which the kernel hands them over; `nil` for another number.
+    /// Takes the sixteen octets of a key in the order of the kernel; `nil` for another number of octets.
     package init?(octets: some Collection<UInt8>) {
         guard octets.count == 16 else { return nil }
         var halves: (UInt64, UInt64) = (0, 0)

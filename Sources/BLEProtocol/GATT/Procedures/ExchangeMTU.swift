@@ -1,7 +1,8 @@
-/// Agrees on ATT_MTU. Succeeds with the one in force.
+/// Agrees on ATT_MTU; succeeds with the one in force.
 ///
-/// A server that refuses, answers what makes no sense or doesn't answer in time leaves it as it is. Once an exchange has taken place, from either side, nothing is sent: each
-/// device offers the same number in both directions, so asking again gains nothing.
+/// It stays as it is if a server refuses, answers with nonsense or doesn't answer in time. Once an exchange has taken
+/// place, from either side, nothing is sent: each device offers the same number in both directions, so asking again
+/// gains nothing.
 /// Source: Core Specification, Vol 3, Part G, 4.3.1.
 package struct ExchangeMTU: GATTProcedure {
     package init() {}

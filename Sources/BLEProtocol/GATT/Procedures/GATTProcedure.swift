@@ -1,34 +1,34 @@
 /// A GATT procedure: requests out, answers in, until it has its result.
 ///
-/// A procedure is a value without a bearer: ``GATTClient`` sends what a step asks for and hands over the answer.
-/// Throwing ends it; a failure that comes from outside (a timeout, the link's end) ends it without a call.
+/// A procedure is a value without a bearer: ``GATTClient`` sends what a step requests and passes the answer to the
+/// procedure. An error thrown ends it; a failure from outside (a timeout, the link's end) ends it without a call.
 package protocol GATTProcedure: Sendable {
     associatedtype Success: Sendable
 
-    /// Whether the procedure is one command: it is sent beside the queue, and finished when the radio took it.
+    /// Whether the procedure is one command: it is sent beside the queue, and ends when the radio has taken it.
     static var isCommand: Bool { get }
 
-    /// The handles that its requests name; none for a search, which stays right whatever the handles mean.
+    /// The handles that its requests name; none for a search, which is correct whatever the handles mean.
     var handles: [UInt16] { get }
 
-    /// The type of the attributes whose values it reads wherever they are; `nil` for one that names handles, or searches.
+    /// The type of the attributes whose values it reads, at any handle; `nil` if it names handles, or searches.
     var attributeType: BluetoothUUID? { get }
 
-    /// Whether doing it twice is the same as doing it once: reading is.
+    /// Whether doing it twice has the same effect as doing it once, as reading does.
     static var isRepeatable: Bool { get }
 
     /// The first step, when the procedure's turn has come.
     mutating func start(_ context: GATTContext) throws(GATTFailure) -> GATTStep<Success>
 
-    /// The next step, after the answer to the request of the last one.
+    /// The next step, after the answer to the last step's request.
     mutating func received(_ answer: GATTAnswer, _ context: GATTContext) throws(GATTFailure) -> GATTStep<Success>
 
     /// The request to send after the procedure failed or was cancelled; its answer is awaited and ignored. `isSent`
     /// says whether the radio took the last request.
     func cleanUp(isSent: Bool) -> GATTRequest?
 
-    // The steps without the type of the success. Requirements, so that each procedure has its own: looked up in an
-    // existential, the generic ones ask the runtime for the metadata of every type in them, each time.
+    // The steps without the type of the success. They are requirements, so that each procedure has its own: calling the
+    // generic ones through an existential asks the runtime for the metadata of every type in them, each time.
 
     /// ``start(_:)``, as the machine calls it.
     mutating func erasedStart(_ context: GATTContext) -> GATTErasedStep
@@ -57,22 +57,22 @@ extension GATTProcedure {
 
 /// What a procedure does next.
 package enum GATTStep<Success: Sendable>: Sendable {
-    /// Send the request and hand over its answer.
+    /// Send the request and pass its answer to the procedure.
     case request(GATTRequest)
-    /// Send the command and be finished, in a procedure that says ``GATTProcedure/isCommand``.
+    /// Send the command and end; only if ``GATTProcedure/isCommand``.
     case command([UInt8])
-    /// Be finished.
+    /// End.
     case finished(Success)
 
-    /// Send the request and hand over its answer.
+    /// Send the request and pass its answer to the procedure.
     package static func send(_ request: some ATTRequest) -> Self { .request(GATTRequest(request)) }
 }
 
-/// What a procedure may know of the bearer.
+/// The state of the bearer that a procedure may use.
 package struct GATTContext: Hashable, Sendable {
     /// ATT_MTU in force.
     package var mtu: Int
-    /// What is offered in Exchange MTU.
+    /// The value to offer in Exchange MTU.
     package var maximumMTU: Int
     /// Whether an exchange has taken place.
     package var isMTUExchanged: Bool
@@ -87,14 +87,14 @@ package struct GATTContext: Hashable, Sendable {
 /// The answer to a request: the response that belongs to it, or an error.
 package struct GATTAnswer: Hashable, Sendable {
     package enum Content: Hashable, Sendable {
-        /// A PDU with the right opcode; nothing else of it has been looked at.
+        /// A PDU with the right opcode, not decoded any further.
         case response(ArraySlice<UInt8>)
         case error(ATTErrorResponse)
     }
 
     package var content: Content
 
-    /// ATT_MTU for the answer: the least that held since the request was sent. A value that fills it may be cut.
+    /// ATT_MTU for the answer: the smallest in force since the request was sent. A value that fills it may be cut.
     package var mtu: Int
 
     package init(_ content: Content, mtu: Int) {

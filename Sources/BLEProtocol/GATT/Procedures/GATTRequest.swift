@@ -1,4 +1,4 @@
-/// A request as octets, and how to recognise its answer.
+/// A request as octets, with the means to recognise its answer.
 package struct GATTRequest: Hashable, Sendable {
     package let pdu: [UInt8]
     package let opcode: ATTOpcode
@@ -6,7 +6,7 @@ package struct GATTRequest: Hashable, Sendable {
 
     /// The one attribute that it names; `nil` if it names none, several or a range.
     private let handle: UInt16?
-    /// Whether the response too begins with that handle, and is somebody else's where it doesn't.
+    /// Whether the response begins with that handle too; if it doesn't, it answers another request.
     private let isRepeated: Bool
 
     package init<Request: ATTRequest>(_ request: Request) {
@@ -20,7 +20,7 @@ package struct GATTRequest: Hashable, Sendable {
         }
     }
 
-    /// A request for what lies at one handle, if anything does, whose answers all repeat that handle.
+    /// A request for the attribute at one handle, if there is one; all its answers repeat that handle.
     package init(findingInformationAt handle: UInt16) {
         let request = ATTFindInformationRequest(startHandle: handle, endHandle: handle)
         pdu = request.encoded
@@ -31,24 +31,24 @@ package struct GATTRequest: Hashable, Sendable {
     }
 }
 
-// MARK: - Whose answer a PDU is
+// MARK: - Matching answers
 
 extension GATTRequest {
-    /// How a response of the peer's stands to a request.
+    /// The relation of the peer's response to a request.
     package enum Relation: Hashable, Sendable {
         /// It is the answer.
         case answer
-        /// An error for the right kind of request and another attribute: an answer to somebody else, or that of a
+        /// An error for the right kind of request and another attribute: the answer to another request, or from a
         /// server that is careless about the handle.
         case perhaps
         /// It answers something else.
         case foreign
     }
 
-    /// Tells whose answer a response is, by its opcode, and by the handle where the request names one.
+    /// Whether a response answers the request, by its opcode, and by the handle if the request names one.
     ///
     /// An error for a range or for several attributes may name any of them, and many servers name another one than the
-    /// specification asks for; there the opcode decides alone. Handle 0 means that the server names none.
+    /// specification requires; for these the opcode alone decides. Handle 0 means that the server names none.
     /// Source: Core Specification, Vol 3, Part F, 3.4.1.1.
     package func relation(to pdu: [UInt8]) -> Relation {
         switch pdu.first {
@@ -65,7 +65,7 @@ extension GATTRequest {
 }
 
 extension [UInt8] {
-    /// The handle that begins at an octet; `nil` where the octets end before.
+    /// The handle that begins at an octet; `nil` if there are too few octets.
     fileprivate func handle(at offset: Int) -> UInt16? {
         count >= offset + 2 ? UInt16(self[offset]) | UInt16(self[offset + 1]) << 8 : nil
     }

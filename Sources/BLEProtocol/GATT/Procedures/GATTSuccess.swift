@@ -1,16 +1,16 @@
-/// What a procedure has brought, without its type.
+/// The result of a procedure, without its type.
 ///
-/// Reads and writes are nearly all there is, and have cases of their own: an existential in their place would be copied,
-/// destroyed and cast by calls into the runtime wherever a result passes by. It is one word.
+/// Nearly all results are those of reads and writes, which have cases of their own: an existential would be copied,
+/// destroyed and cast by calls into the runtime wherever a result is passed. It is one word.
 package enum GATTSuccess: Sendable {
-    /// It was done.
+    /// The procedure has no value to return.
     case done
     /// A value that was read.
     case octets([UInt8])
-    /// What else there is: services, characteristics, an ATT_MTU.
+    /// Any other result: services, characteristics, an ATT_MTU.
     indirect case other(any Sendable)
 
-    /// Takes the type off.
+    /// Erases the type.
     @inlinable
     package init<Success: Sendable>(_ success: Success) {
         if Success.self == Void.self {
@@ -22,7 +22,7 @@ package enum GATTSuccess: Sendable {
         }
     }
 
-    /// The success of a procedure whose success has this type; `nil` where it has another one.
+    /// The success, for a procedure whose success has this type; `nil` if it has another one.
     @inlinable
     package func value<Success: Sendable>(as type: Success.Type = Success.self) -> Success? {
         switch self {
@@ -34,7 +34,7 @@ package enum GATTSuccess: Sendable {
 }
 
 extension GATTSuccess: Equatable {
-    /// Equal where their types are the same, and comparable, and compare equal; those without a value too.
+    /// Equal if their types are the same and comparable, and they compare equal; those without a value are equal too.
     package static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.done, .done): return true

@@ -1,14 +1,14 @@
-/// Writes an attribute's value in parts, which the server puts together: all of it is written, or nothing.
+/// Writes an attribute's value in parts, which the server joins: all of it is written, or nothing.
 ///
-/// Verified, it is the reliable write of one characteristic: the server echoes each part, and a difference ends the
-/// procedure with nothing written. After any failure the server is told to forget what it has queued.
+/// If verified, it is the reliable write of one characteristic: the server echoes each part, and a difference ends the
+/// procedure with nothing written. After any failure the server is told to discard its queue.
 /// Source: Core Specification, Vol 3, Part G, 4.9.4, 4.9.5 and 4.12.3.
 package struct LongWrite: GATTProcedure {
     package let handle: UInt16
     package let value: [UInt8]
     package let isVerified: Bool
 
-    /// Where the part begins that was prepared last, and where it ends.
+    /// The beginning and the end of the part that was prepared last.
     private var part = 0..<0
     private var isFirst = true
     private var isExecuting = false

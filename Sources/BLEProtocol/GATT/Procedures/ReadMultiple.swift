@@ -1,12 +1,12 @@
-/// Reads two or more values in one answer, one after another: all but the last of a length that the caller knows.
+/// Reads two or more values in one answer, one after another; the caller knows the length of all but the last.
 ///
-/// The answer is cut at ATT_MTU - 1 octets, without any sign of it. Source: Core Specification, Vol 3, Part G, 4.8.4.
+/// The answer is cut at ATT_MTU - 1 octets, without an indication. Source: Core Specification, Vol 3, Part G, 4.8.4.
 package struct ReadMultiple: GATTProcedure {
     package static let isRepeatable = true
 
     package let handles: [UInt16]
 
-    /// Takes two handles at least, and as many as fit an ATT_MTU of 23: 11.
+    /// Takes at least two handles, and at most 11, as many as fit an ATT_MTU of 23.
     package init(handles: [UInt16]) {
         precondition((2...11).contains(handles.count), "Read Multiple takes 2 to 11 handles")
         self.handles = handles
@@ -21,13 +21,13 @@ package struct ReadMultiple: GATTProcedure {
     }
 }
 
-/// Reads two or more values of any length in one answer, the last ones cut or left out where they don't fit.
+/// Reads two or more values of any length in one answer; the last ones are cut or omitted if they don't fit.
 ///
 /// Source: Core Specification, Vol 3, Part G, 4.8.5.
 package struct ReadMultipleVariable: GATTProcedure {
     package struct Value: Hashable, Sendable {
         package var value: [UInt8]
-        /// Whether the attribute's value goes on.
+        /// Whether the attribute's value is longer.
         package var isCut: Bool
 
         package init(value: [UInt8], isCut: Bool) {
@@ -40,7 +40,7 @@ package struct ReadMultipleVariable: GATTProcedure {
 
     package let handles: [UInt16]
 
-    /// Takes two handles at least, and as many as fit an ATT_MTU of 23: 11.
+    /// Takes at least two handles, and at most 11, as many as fit an ATT_MTU of 23.
     package init(handles: [UInt16]) {
         precondition((2...11).contains(handles.count), "Read Multiple Variable takes 2 to 11 handles")
         self.handles = handles

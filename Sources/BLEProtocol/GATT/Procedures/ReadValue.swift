@@ -1,7 +1,7 @@
-/// Reads an attribute's value, or what follows an offset in it, however long it is.
+/// Reads an attribute's value, or the part after an offset, whatever its length.
 ///
-/// One Read Request suffices for a value shorter than ATT_MTU - 1; a longer one is read on with Read Blob Requests up
-/// to its end or 512 octets; what a peer sends beyond is let go. With an offset the Read Request is left out.
+/// One Read Request suffices for a value shorter than ATT_MTU - 1. A longer one is continued with Read Blob Requests up
+/// to its end or 512 octets; what a peer sends beyond that is ignored. With an offset the Read Request is omitted.
 /// Source: Core Specification, Vol 3, Part G, 4.8.1, 4.8.3, 4.12.1 and 4.12.2.
 package struct ReadValue: GATTProcedure {
     package static let isRepeatable = true
@@ -45,8 +45,8 @@ package struct ReadValue: GATTProcedure {
         .send(ATTReadBlobRequest(handle: handle, offset: UInt16(clamping: end)))
     }
 
-    /// Whether an error behind the first part means that the value has no more. A value of exactly ATT_MTU - 1 octets
-    /// may be "not long"; and a server that knows no Read Blob has no longer ones.
+    /// Whether an error after the first part means that the value is complete. A value of exactly ATT_MTU - 1 octets
+    /// may be "not long"; and a server without Read Blob has no longer values.
     private static func endsValue(_ error: ATTError) -> Bool {
         error == .invalidOffset || error == .attributeNotLong || error == .requestNotSupported
     }

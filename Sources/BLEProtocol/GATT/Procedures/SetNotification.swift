@@ -1,4 +1,4 @@
-/// Has the server notify, or indicate, or be silent: writes a Client Characteristic Configuration descriptor.
+/// Enables notifications or indications, or disables both: writes a Client Characteristic Configuration descriptor.
 ///
 /// Values may arrive before the procedure has ended.
 /// Source: Core Specification, Vol 3, Part G, 3.3.3.3, 4.10 and 4.11.

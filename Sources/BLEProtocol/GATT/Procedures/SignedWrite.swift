@@ -1,7 +1,7 @@
-/// Writes an attribute's value without an answer, with a signature by which the server knows who wrote it; finished when
-/// the radio took it.
+/// Writes an attribute's value without a response, with a signature by which the server knows the writer; ends when the
+/// radio has taken it.
 ///
-/// On an encrypted link the server knows that anyway, and the write goes without a signature.
+/// On an encrypted link the server knows the writer anyway, and the write has no signature.
 /// Source: Core Specification, Vol 3, Part G, 4.9.2, and Part C, 10.4.
 package struct SignedWrite: GATTProcedure {
     package static let isCommand = true
@@ -16,8 +16,9 @@ package struct SignedWrite: GATTProcedure {
     package var handles: [UInt16] { [handle] }
 
     /// - Parameters:
-    ///   - value: at most ATT_MTU - 15 octets, or 3 where the link is encrypted, when the procedure is begun, else it fails.
-    ///   - counter: greater than that of any write before with the same key.
+    ///   - value: at most ATT_MTU - 15 octets, or ATT_MTU - 3 if the link is encrypted, when the procedure begins;
+    ///     otherwise it fails.
+    ///   - counter: greater than that of any earlier write with the same key.
     package init(handle: UInt16, value: [UInt8], key: SigningKey, counter: UInt32, isLinkEncrypted: Bool) {
         self.handle = handle
         self.value = value

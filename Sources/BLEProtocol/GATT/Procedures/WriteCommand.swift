@@ -1,4 +1,4 @@
-/// Writes an attribute's value without an answer; finished when the radio took it.
+/// Writes an attribute's value without a response; ends when the radio has taken it.
 ///
 /// Source: Core Specification, Vol 3, Part G, 4.9.1.
 package struct WriteCommand: GATTProcedure {
@@ -9,7 +9,7 @@ package struct WriteCommand: GATTProcedure {
 
     package var handles: [UInt16] { [handle] }
 
-    /// The value has at most ATT_MTU - 3 octets when the procedure is begun, else it fails.
+    /// The value has at most ATT_MTU - 3 octets when the procedure begins; otherwise it fails.
     package init(handle: UInt16, value: [UInt8]) {
         self.handle = handle
         self.value = value

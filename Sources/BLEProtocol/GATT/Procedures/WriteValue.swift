@@ -1,4 +1,4 @@
-/// Writes an attribute's value and waits for the answer; a long write if the value doesn't fit into one request.
+/// Writes an attribute's value with a response; as a long write if the value doesn't fit into one request.
 ///
 /// Source: Core Specification, Vol 3, Part G, 4.9.3, 4.9.4 and 4.12.3.
 package struct WriteValue: GATTProcedure {

@@ -2,23 +2,23 @@
 ///
 /// Source: Core Specification, Vol 3, Part F, 3.2.
 package struct Attribute: Hashable, Sendable {
-    /// Where the value of an attribute is.
+    /// The place of an attribute's value.
     package enum Content: Hashable, Sendable {
-        /// Said by the description and never changed: a declaration, the extended properties.
+        /// In the description, and never changed: a declaration, the extended properties.
         case constant([UInt8])
         /// In the database, the same for every client.
         case stored([UInt8])
-        /// With the program, which is asked.
+        /// In the program, which is asked for it.
         case dynamic
-        /// With the client's state, since each client has its own: its subscription to this characteristic.
+        /// In the client's state, since each client has its own: its subscription to this characteristic.
         case clientConfiguration(characteristic: UInt16)
-        /// With the client's state: the GATT features that it supports.
+        /// In the client's state: the GATT features that it supports.
         case clientFeatures
-        /// The Database Hash, 16 octets as they stand on air; the database keeps it right.
+        /// The Database Hash, 16 octets in their order on air; the database keeps it up to date.
         case databaseHash([UInt8])
     }
 
-    /// The number that names it on the link, 1 to 0xFFFF.
+    /// The number by which the link refers to it, 1 to 0xFFFF.
     package var handle: UInt16
     package var type: BluetoothUUID
     package var permissions: AttributePermissions
@@ -27,9 +27,9 @@ package struct Attribute: Hashable, Sendable {
     package var maximumLength: Int
     /// Whether the value always has `maximumLength` octets.
     package var hasFixedLength: Bool
-    /// Whether the program judges what a client writes, before a stored value becomes that.
+    /// Whether the program approves a client's write before the stored value changes.
     package var isJudged: Bool
-    /// The last handle of the group that this attribute begins: a service's or a characteristic's; else its own.
+    /// The last handle of the group that this attribute begins, a service or a characteristic; otherwise its own.
     package var groupEnd: UInt16
 
     package init(
@@ -54,8 +54,8 @@ package struct Attribute: Hashable, Sendable {
 }
 
 extension Attribute {
-    /// The value after a Write Request or Command: a value of variable length is replaced, of a fixed one the leading
-    /// octets are.
+    /// The value after a Write Request or Command: a value of variable length is replaced, of one of fixed length the
+    /// leading octets.
     package func replacing(_ current: [UInt8], with new: ArraySlice<UInt8>) throws(ATTError) -> [UInt8] {
         guard new.count <= maximumLength else { throw .invalidAttributeValueLength }
         guard hasFixedLength else { return Array(new) }

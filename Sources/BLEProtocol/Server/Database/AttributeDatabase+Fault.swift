@@ -1,5 +1,5 @@
 extension AttributeDatabase {
-    /// What is wrong with a description, in words; `nil` if it can be laid out.
+    /// The fault of a description, in words; `nil` if it can be laid out.
     package static func fault(in services: [LocalService]) -> String? {
         for service in services {
             for included in service.includes {
@@ -14,7 +14,7 @@ extension AttributeDatabase {
                 }
             }
         }
-        // Handles have 16 bits and 0 names nothing.
+        // Handles have 16 bits, and 0 is not a handle.
         let count = services.reduce(0) { $0 + $1.attributeCount }
         return count > 0xFFFF ? "The services have \(count) attributes; there are no more than 65535 handles." : nil
     }

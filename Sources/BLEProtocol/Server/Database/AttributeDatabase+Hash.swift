@@ -1,8 +1,9 @@
 extension AttributeDatabase {
-    /// The Database Hash of all attributes, least significant octet first, as it stands on air.
+    /// The Database Hash of all attributes, least significant octet first, as on air.
     ///
-    /// Declarations and the Characteristic Extended Properties count with their values, other descriptors of GATT's by
-    /// handle and type, and nothing else does: so a client learns whether what it remembers of a server still holds.
+    /// Declarations and the Characteristic Extended Properties are hashed with their values, the other descriptors of
+    /// GATT with handle and type only, and nothing else is: so a client learns whether what it remembers of a server is
+    /// still valid.
     /// Source: Core Specification, Vol 3, Part G, 7.3.
     package func computedHash() -> [UInt8] {
         var input = ByteWriter(capacity: 16 * attributes.count)

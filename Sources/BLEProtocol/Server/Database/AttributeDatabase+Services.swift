@@ -12,7 +12,7 @@ extension AttributeDatabase {
         place(ServicePlacement.inOrder(services))
     }
 
-    /// Lays out services, each at its assigned place; those that are already there keep their values.
+    /// Lays out services, each at its assigned place; existing ones keep their values.
     private mutating func place(_ placements: [ServicePlacement], keeping kept: Set<ServicePlacement> = []) {
         var layout = ServiceLayout(placements)
         for placement in placements where !kept.contains(placement) { layout.add(placement) }
@@ -24,14 +24,14 @@ extension AttributeDatabase {
         self.placements = placements
     }
 
-    /// Offers other services from now on, and notes the change for the clients.
+    /// Replaces the services from now on, and notes the change for the clients.
     ///
-    /// A service with the same description as before keeps its handles and its values, and so does a client's
-    /// subscription to it. A new one is placed after all that were there, so that a handle that a client still holds
-    /// names nothing rather than something else; only if the handles run out are all services laid out again.
+    /// A service with the same description as before keeps its handles and its values, and a client keeps its
+    /// subscription to it. A new one is placed after all earlier ones, so that a handle that a client still holds
+    /// refers to nothing rather than to something else; only if the handles run out are all services laid out again.
     ///
     /// - Precondition: ``fault(in:)`` finds nothing.
-    /// - Returns: whether anything is different now.
+    /// - Returns: whether anything has changed.
     @discardableResult
     package mutating func replaceServices(_ services: [LocalService]) -> Bool {
         if let fault = Self.fault(in: services) { preconditionFailure(fault) }
@@ -41,7 +41,7 @@ extension AttributeDatabase {
         let removed = before.subtracting(kept).map(\.range)
         let added = next.filter { !kept.contains($0) }.map(\.range)
         guard !removed.isEmpty || !added.isEmpty else {
-            // The order of descriptions is not to be seen from outside.
+            // The order of the descriptions is not visible to clients.
             placements = next
             return false
         }
@@ -50,7 +50,7 @@ extension AttributeDatabase {
         return true
     }
 
-    /// A place for each service: its old one if it has one, otherwise after all others.
+    /// A place for each service: its old one if it has one, otherwise one after all others.
     private func places(for services: [LocalService]) -> [ServicePlacement] {
         var old = placements
         var next = old.reduce(0) { max($0, Int($1.end)) } + 1
@@ -67,7 +67,7 @@ extension AttributeDatabase {
         return result
     }
 
-    /// The places at which nothing changes: the service was there before, and so were all that it includes.
+    /// The places where nothing changes: the service existed before, and so did all services that it includes.
     private func keptPlaces(of next: [ServicePlacement]) -> Set<ServicePlacement> {
         func target(_ id: String, _ places: [ServicePlacement]) -> ServicePlacement? {
             places.first { $0.service.id == id }

@@ -16,7 +16,7 @@ package struct AttributeDatabase: Sendable {
     /// The place of each described service; empty if the attributes were given one by one.
     var placements: [ServicePlacement] = []
 
-    /// Makes a database of attributes and of what is known about the characteristics among them.
+    /// Makes a database from attributes, and from what is known about the characteristics among them.
     package init(attributes: [Attribute], characteristics: [DatabaseCharacteristic]) {
         self.attributes = []
         self.characteristics = []
@@ -48,12 +48,12 @@ extension AttributeDatabase {
         return attributes[first...].prefix { $0.handle <= end }
     }
 
-    /// The characteristics that were described with this name; several where the description did not tell them apart.
+    /// The characteristics described with this name; several if the description didn't distinguish them.
     package func characteristics(named id: String) -> [DatabaseCharacteristic] {
         characteristics.filter { $0.id == id }
     }
 
-    /// The value handle of the first characteristic that was described with this name.
+    /// The value handle of the first characteristic described with this name.
     package func valueHandle(of id: String) -> UInt16? {
         characteristics.first { $0.id == id }?.valueHandle
     }
@@ -75,12 +75,12 @@ extension AttributeDatabase {
         return index < attributes.endIndex && attributes[index].handle == handle ? index : nil
     }
 
-    /// The index of the first attribute that does not lie below a handle.
+    /// The index of the first attribute at or above a handle.
     private func firstIndex(from handle: UInt16) -> Int { attributes.lowerBound { $0.handle < handle } }
 }
 
 extension Array {
-    /// The index of the first element that does not lie below what is sought, in a sorted array.
+    /// The index of the first element that is not below the one sought, in a sorted array.
     fileprivate func lowerBound(_ isBelow: (Element) -> Bool) -> Int {
         var (low, high) = (startIndex, endIndex)
         while low < high {
@@ -100,10 +100,10 @@ extension AttributeDatabase {
         return value
     }
 
-    /// Replaces a stored value, as the program does; permissions are for clients only.
+    /// Replaces a stored value, as the program does; permissions apply to clients only.
     ///
-    /// Where there is no such stored value, or the new one has not a length that it may have, nothing happens and the
-    /// result is `false`.
+    /// If there is no such stored value, or it may not have the new one's length, nothing happens and the result is
+    /// `false`.
     @discardableResult
     package mutating func store(_ value: [UInt8], at handle: UInt16) -> Bool {
         guard let index = index(of: handle), case .stored = attributes[index].content,
@@ -115,7 +115,7 @@ extension AttributeDatabase {
 }
 
 extension Attribute {
-    /// Whether a value of the program's may have this length.
+    /// Whether a value from the program may have this length.
     fileprivate func allows(length: Int) -> Bool {
         hasFixedLength ? length == maximumLength : length <= maximumLength
     }

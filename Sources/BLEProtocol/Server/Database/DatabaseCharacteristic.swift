@@ -1,4 +1,4 @@
-/// Where a characteristic of the database lies.
+/// The handles of a characteristic in the database.
 package struct DatabaseCharacteristic: Hashable, Sendable {
     /// The name in its description.
     package var id: String
@@ -14,7 +14,7 @@ package struct DatabaseCharacteristic: Hashable, Sendable {
     package var valueHandle: UInt16
     /// The handle of its Client Characteristic Configuration, if it has one.
     package var configuration: UInt16?
-    /// What is required of a client to receive values.
+    /// What a client needs to receive values.
     package var subscribing: AccessRequirement
 
     package init(

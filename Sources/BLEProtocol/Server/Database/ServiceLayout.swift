@@ -1,4 +1,4 @@
-/// A described service and the handles that it has.
+/// A described service and its handles.
 struct ServicePlacement: Hashable, Sendable {
     var service: LocalService
     var start: UInt16
@@ -6,7 +6,7 @@ struct ServicePlacement: Hashable, Sendable {
     var end: UInt16 { start + UInt16(service.attributeCount - 1) }
     var range: ClosedRange<UInt16> { start...end }
 
-    /// One service behind the other, from handle 1 on.
+    /// The services one after another, from handle 1 on.
     static func inOrder(_ services: [LocalService]) -> [ServicePlacement] {
         var next = 1
         return services.map { service in
@@ -16,13 +16,13 @@ struct ServicePlacement: Hashable, Sendable {
     }
 }
 
-/// Hands out handles, one attribute after the other.
+/// Assigns handles, one attribute after another.
 struct ServiceLayout {
     private(set) var attributes: [Attribute] = []
     private(set) var characteristics: [DatabaseCharacteristic] = []
-    /// Where each service lies, since one may include another that comes after it.
+    /// The handles of each service, since one may include another that comes after it.
     private let placements: [String: ServicePlacement]
-    /// The handle that the first attribute would have if all lay without gaps before the next one.
+    /// The handle of the first attribute if all attributes are placed without gaps before the next one.
     private var origin = 1
 
     private var next: UInt16 { UInt16(origin + attributes.count) }
@@ -48,7 +48,7 @@ struct ServiceLayout {
             var value = ByteWriter(capacity: 6)
             value.uint16(placement.start)
             value.uint16(placement.end)
-            // Of the UUIDs only those of 16 bits stand in an include declaration (Vol 3, Part G, 3.2).
+            // An include declaration contains only UUIDs of 16 bits (Vol 3, Part G, 3.2).
             if let short = placement.service.uuid.short { value.uint16(short) }
             append(AttributeType.include, value.bytes)
         }
@@ -96,7 +96,7 @@ struct ServiceLayout {
         )
     }
 
-    /// Adds an attribute that only says what is where.
+    /// Adds an attribute that only describes the structure.
     private mutating func append(_ type: BluetoothUUID, _ value: [UInt8], groupSize: Int = 1) {
         attributes.append(
             Attribute(
@@ -113,7 +113,7 @@ struct ServiceLayout {
 // MARK: - Attributes of a description
 
 extension Attribute {
-    /// The Client Characteristic Configuration of a characteristic; everybody may read it (Vol 3, Part G, 3.3.3.3).
+    /// The Client Characteristic Configuration of a characteristic; every client may read it (Vol 3, Part G, 3.3.3.3).
     package init(configuration handle: UInt16, of characteristic: UInt16, writing: AccessRequirement) {
         self.init(
             handle: handle,
@@ -149,7 +149,7 @@ extension Attribute {
 }
 
 extension Attribute.Content {
-    /// What the server keeps right by itself in the Generic Attribute service.
+    /// The attributes of the Generic Attribute service that the server itself keeps up to date.
     fileprivate init?(ofGATT characteristic: LocalCharacteristic, _ service: LocalService) {
         guard service.uuid == .genericAttribute else { return nil }
         switch characteristic.uuid {
@@ -182,10 +182,10 @@ extension LocalCharacteristic {
         2 + (declaredExtendedProperties.isEmpty ? 0 : 1) + (isSubscribable ? 1 : 0) + descriptors.count
     }
 
-    /// Whether clients are sent its value, so that it has a Client Characteristic Configuration.
+    /// Whether the server sends its value to clients, so that it has a Client Characteristic Configuration.
     package var isSubscribable: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
 
-    /// The extended properties, with that which a writable user description brings along (Vol 3, Part G, 3.3.3.2).
+    /// The extended properties, with the one that a writable user description requires (Vol 3, Part G, 3.3.3.2).
     package var declaredExtendedProperties: Characteristic.ExtendedProperties {
         let isWritable = descriptors.contains {
             $0.uuid == AttributeType.userDescription && $0.permissions.write != nil
@@ -193,7 +193,7 @@ extension LocalCharacteristic {
         return isWritable ? extendedProperties.union(.writableAuxiliaries) : extendedProperties
     }
 
-    /// The properties, with the one that says whether there are extended ones put right.
+    /// The properties, with a correct bit for the extended ones.
     package var declaredProperties: Characteristic.Properties {
         declaredExtendedProperties.isEmpty
             ? properties.subtracting(.extendedProperties) : properties.union(.extendedProperties)

@@ -38,7 +38,7 @@ package struct DiscoverCharacteristics: GATTProcedure {
         return .send(ATTReadByTypeRequest(startHandle: walk.start, endHandle: walk.end, type: type))
     }
 
-    /// A characteristic ends before the next declaration; one whose value is not within it is left out.
+    /// A characteristic ends before the next declaration; one whose value lies outside is left out.
     private mutating func finish() -> GATTStep<[Characteristic]> {
         for (index, next) in zip(found.indices, found.dropFirst()) { found[index].endHandle = next.handle - 1 }
         return .finished(found.filter { $0.handle < $0.valueHandle && $0.valueHandle <= $0.endHandle })

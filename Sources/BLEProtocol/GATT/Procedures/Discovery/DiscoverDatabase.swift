@@ -3,11 +3,11 @@
 /// ```
 /// services ─► included services ─► secondary services, if one is included ─► characteristics ─► descriptors
 /// ```
-/// With all services each list is asked for once, over the whole database: fewer requests than service by service.
-/// What can't be listed because the peer is wrong about it is left out; an error fails the discovery where nothing
-/// would be found without it, or where the caller can do something about it.
+/// For all services, each list is requested once over the whole database: fewer requests than service by service. What
+/// can't be listed because the peer has it wrong is left out; an error fails the discovery if nothing would be found
+/// without it, or if the caller can do something about it.
 package struct DiscoverDatabase: GATTProcedure {
-    /// The wanted services; `nil` stands for all.
+    /// The wanted services; `nil`: all.
     package let uuids: [BluetoothUUID]?
 
     private enum Phase: Sendable { case services, servicesByUUID, included, secondary, characteristics, descriptors }
@@ -19,7 +19,7 @@ package struct DiscoverDatabase: GATTProcedure {
     private var characteristicSearch = DiscoverCharacteristics(in: HandleWalk.allHandles)
     private var descriptorSearch = DiscoverDescriptors(in: [])
 
-    /// The UUIDs, and the ranges of handles, that the phase has yet to look for.
+    /// The UUIDs, and the ranges of handles, that the phase has not searched yet.
     private var wanted: ArraySlice<BluetoothUUID>
     private var ranges: ArraySlice<ClosedRange<UInt16>> = []
 
@@ -28,12 +28,12 @@ package struct DiscoverDatabase: GATTProcedure {
     private var characteristics: [Characteristic] = []
     private var database = GATTDatabase()
 
-    /// Looks for all services, or for the primary services of these UUIDs.
+    /// Finds all services, or the primary services with these UUIDs.
     package init(services uuids: [BluetoothUUID]? = nil) {
         self.uuids = uuids
         phase = uuids == nil ? .services : .servicesByUUID
         wanted = uuids.map { $0[...] } ?? []
-        // Without a UUID the search is never run.
+        // Without a UUID this search never runs.
         serviceSearchByUUID = DiscoverServicesByUUID(wanted.popFirst() ?? AttributeType.primaryService)
     }
 
@@ -62,7 +62,7 @@ package struct DiscoverDatabase: GATTProcedure {
     }
 }
 
-// MARK: - Phases: each one runs its search, and starts the next phase when that has ended
+// MARK: - Phases: each one runs its search, and starts the next phase at its end
 
 extension DiscoverDatabase {
     private mutating func findServices(_ answer: GATTAnswer?, _ context: GATTContext) throws(GATTFailure)
@@ -70,7 +70,7 @@ extension DiscoverDatabase {
     {
         try serviceSearch.step(answer, context).then { found throws(GATTFailure) in
             services = found
-            // Secondary services may lie anywhere, and refer to others too.
+            // Secondary services may lie anywhere, and may include others too.
             ranges = found.isEmpty ? [] : [HandleWalk.allHandles]
             return try nextIncluded(context)
         }
@@ -167,7 +167,7 @@ extension DiscoverDatabase {
         }
     }
 
-    /// The handles behind the declarations of services; one that has none is left out.
+    /// The handles after the declarations of services, without services that have none.
     private static func contents(of services: [GATTService]) -> ArraySlice<ClosedRange<UInt16>> {
         ArraySlice(services.filter { $0.handle < $0.endHandle }.map { $0.handle + 1...$0.endHandle })
     }
@@ -176,7 +176,7 @@ extension DiscoverDatabase {
 // MARK: - Running one procedure within another
 
 extension GATTProcedure {
-    /// The first step without an answer, the next one with it.
+    /// The first step without an answer, otherwise the next one.
     fileprivate mutating func step(_ answer: GATTAnswer?, _ context: GATTContext) throws(GATTFailure)
         -> GATTStep<Success>
     {
@@ -186,7 +186,7 @@ extension GATTProcedure {
 }
 
 extension GATTStep {
-    /// Passes a request on, and goes on with the success.
+    /// Passes a request on, or continues with the success.
     fileprivate func then<Next>(
         _ next: (Success) throws(GATTFailure) -> GATTStep<Next>
     ) throws(GATTFailure) -> GATTStep<Next> {

@@ -1,14 +1,14 @@
-/// Finds the descriptors within ranges of handles, each one between a characteristic's value and its end.
+/// Finds the descriptors within ranges of handles, each from a characteristic's value to its end.
 ///
-/// One request may cover several ranges, and what lies between them is skipped: with a large ATT_MTU the descriptors
-/// of a whole database come in a few answers, and never in more than one request per range would need.
+/// One request may cover several ranges; what lies between them is skipped. With a large ATT_MTU, the descriptors of a
+/// whole database come in a few answers; there are never more requests than one per range would need.
 /// Source: Core Specification, Vol 3, Part G, 4.7.1.
 package struct DiscoverDescriptors: GATTProcedure {
     private var ranges: ArraySlice<ClosedRange<UInt16>>
     private var walk: HandleWalk
     private var found: [Descriptor] = []
 
-    /// The ranges must be ascending and apart.
+    /// The ranges must be ascending and must not overlap.
     package init(in ranges: [ClosedRange<UInt16>]) {
         self.ranges = ranges[...]
         let first = ranges.first?.lowerBound ?? 1
@@ -27,7 +27,7 @@ package struct DiscoverDescriptors: GATTProcedure {
         for entry in response.entries where walk.accepts(entry.handle) {
             moveRanges(to: entry.handle)
             guard let range = ranges.first, range.contains(entry.handle) else { continue }
-            // A declaration has no place behind a value: a device that says so has its ranges wrong.
+            // A declaration can't follow a value: the device has its ranges wrong.
             if !AttributeType.isDeclaration(entry.type) {
                 found.append(Descriptor(uuid: entry.type, handle: entry.handle))
             }

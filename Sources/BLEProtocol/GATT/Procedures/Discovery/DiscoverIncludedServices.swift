@@ -1,14 +1,14 @@
 /// Finds the references to other services within a range.
 ///
-/// A reference has no room for a UUID of 128 bits: that is read from the declaration of the service it refers to. One
-/// that the peer has wrong is left out.
+/// A reference has no room for a 128-bit UUID: that is read from the declaration of the service it refers to. An
+/// incorrect reference is left out.
 /// Source: Core Specification, Vol 3, Part G, 4.5.1.
 package struct DiscoverIncludedServices: GATTProcedure {
     private var walk: HandleWalk
     private var found: [GATTService.Inclusion] = []
-    /// References whose UUID is still to be read, the first one first.
+    /// References whose UUID has not been read yet, the first one first.
     private var unresolved: ArraySlice<ATTReadByTypeResponse.Entry> = []
-    /// Whether to ask for more references when the UUIDs have been read.
+    /// Whether to request more references when the UUIDs have been read.
     private var isWalking = true
 
     package init(in range: ClosedRange<UInt16>) { walk = HandleWalk(range) }
@@ -30,7 +30,7 @@ package struct DiscoverIncludedServices: GATTProcedure {
             switch entry.value.count {
             case 4: unresolved.append(entry)
             case 6: append(entry, BluetoothUUID(littleEndian: entry.value.suffix(2)))
-            // Of an impossible length: it is left out, as one is that can't be read.
+            // An entry of an impossible length is left out, like a reference that can't be read.
             default: break
             }
         }
@@ -50,7 +50,7 @@ package struct DiscoverIncludedServices: GATTProcedure {
 
     private func finish() -> GATTStep<[GATTService.Inclusion]> { .finished(found.sorted { $0.handle < $1.handle }) }
 
-    /// A declaration that can't be read, or is none, leaves the reference out; the discovery goes on.
+    /// If a declaration can't be read, or is not one, its reference is left out; the discovery continues.
     private mutating func resolve(_ reference: ATTReadByTypeResponse.Entry, _ answer: GATTAnswer) throws(GATTFailure) {
         if let error = answer.error {
             if !error.endsOptionalList { try answer.success() }

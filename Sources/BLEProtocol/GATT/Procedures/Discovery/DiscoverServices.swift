@@ -1,15 +1,15 @@
-/// Finds all primary services, or all secondary ones, without what is in them; or as many as one answer holds.
+/// Finds all primary services, or all secondary ones, without their content; or as many as one answer holds.
 ///
 /// Source: Core Specification, Vol 3, Part G, 4.4.1.
 package struct DiscoverServices: GATTProcedure {
-    /// Which declarations are looked for.
+    /// The declarations to find.
     package let isPrimary: Bool
-    /// Whether it goes on behind the first answer.
+    /// Whether it continues after the first answer.
     private let isWhole: Bool
 
     private var walk: HandleWalk
     private(set) var found: [GATTService] = []
-    /// The handles of what was found: bad devices list out of order, and no peer makes the list longer than the range.
+    /// The handles found: bad devices list out of order, and no peer makes the list longer than the range.
     private var handles: Set<UInt16> = []
 
     package init(
@@ -37,12 +37,12 @@ package struct DiscoverServices: GATTProcedure {
             else { throw .malformedResponse(.impossibleEntry(in: .readByGroupTypeResponse)) }
             guard walk.contains(entry.handle) else { continue }
             guard entry.handle <= entry.groupEndHandle else {
-                // A group that ends before it begins hides nothing of what lies behind it.
+                // A group that ends before it begins hides nothing that lies after it.
                 impossible = max(impossible, entry.handle)
                 continue
             }
             guard handles.insert(entry.handle).inserted else { continue }
-            // Some devices end a group at FFFF whatever was asked for.
+            // Some devices end a group at FFFF whatever range was requested.
             last = min(entry.groupEndHandle, walk.end)
             found.append(GATTService(uuid: uuid, isPrimary: isPrimary, handle: entry.handle, endHandle: last))
         }

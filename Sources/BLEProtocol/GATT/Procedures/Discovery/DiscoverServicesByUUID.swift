@@ -1,13 +1,13 @@
-/// Finds the primary services of one UUID, without what is in them.
+/// Finds the primary services with one UUID, without their content.
 ///
-/// A UUID that has a 16-bit form is requested in that form; if nothing is found, once more in 128 bits, since a server
-/// compares octets and a few devices declare the long form. Source: Core Specification, Vol 3, Part G, 4.4.2.
+/// A UUID that has a 16-bit form is requested in that form; if nothing is found, again in 128 bits: a server compares
+/// octets, and a few devices declare the long form. Source: Core Specification, Vol 3, Part G, 4.4.2.
 package struct DiscoverServicesByUUID: GATTProcedure {
     package let uuid: BluetoothUUID
 
     private var walk: HandleWalk
     private(set) var found: [GATTService] = []
-    /// The handles of what was found: bad devices list out of order, and no peer makes the list longer than the range.
+    /// The handles found: bad devices list out of order, and no peer makes the list longer than the range.
     private var handles: Set<UInt16> = []
     private var isLongForm: Bool
 
@@ -32,7 +32,7 @@ package struct DiscoverServicesByUUID: GATTProcedure {
         for entry in try answer.response(to: ATTFindByTypeValueRequest.self).entries {
             guard walk.contains(entry.handle) else { continue }
             guard entry.handle <= entry.groupEndHandle else {
-                // A group that ends before it begins hides nothing of what lies behind it.
+                // A group that ends before it begins hides nothing that lies after it.
                 impossible = max(impossible, entry.handle)
                 continue
             }

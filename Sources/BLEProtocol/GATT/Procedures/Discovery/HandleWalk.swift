@@ -1,17 +1,17 @@
 /// The progress through a range of handles that is requested in parts.
 ///
-/// It ends with every peer: each step continues after the last handle of the answer, and an answer that doesn't lead
-/// forward is the last one. Entries count once, so that no peer can make a list longer than its range.
+/// It ends with every peer: each step continues after the last handle of the answer, and an answer that makes no
+/// progress is the last one. Each entry counts once, so no peer can make a list longer than its range.
 struct HandleWalk: Hashable, Sendable {
     /// All handles that an attribute can have.
     static let allHandles: ClosedRange<UInt16> = 0x0001...0xFFFF
 
     let range: ClosedRange<UInt16>
 
-    /// The first handle to ask for.
+    /// The first handle to request.
     private(set) var start: UInt16
 
-    /// The least handle that the next entry may have; above the range once that is used up.
+    /// The lowest handle that the next entry may have; above the range when that is used up.
     private var nextEntry: Int
 
     init(_ range: ClosedRange<UInt16>) {
@@ -22,17 +22,17 @@ struct HandleWalk: Hashable, Sendable {
 
     var end: UInt16 { range.upperBound }
 
-    /// Whether a handle was asked for.
+    /// Whether a handle was requested.
     func contains(_ handle: UInt16) -> Bool { handle >= start && handle <= end }
 
-    /// Whether an entry is within the range and behind all entries before it.
+    /// Whether an entry is within the range and after all earlier entries.
     mutating func accepts(_ handle: UInt16) -> Bool {
         guard Int(handle) >= nextEntry, handle <= end else { return false }
         nextEntry = Int(handle) + 1
         return true
     }
 
-    /// Continues after the last handle of an answer; `false` if the range is used up, or the answer leads nowhere.
+    /// Continues after the last handle of an answer; `false` if the range is used up, or the answer makes no progress.
     mutating func advance(past last: UInt16) -> Bool {
         guard last >= start, last < end else { return false }
         start = last + 1
@@ -40,7 +40,7 @@ struct HandleWalk: Hashable, Sendable {
         return true
     }
 
-    /// Goes on at a handle that may lie further ahead.
+    /// Continues at a handle that may lie further ahead.
     mutating func skip(to handle: UInt16) {
         guard handle > start, handle <= end else { return }
         start = handle
@@ -51,10 +51,10 @@ extension ATTError {
     /// Whether a list ends here because nothing is left to find.
     var endsDiscovery: Bool { self == .attributeNotFound }
 
-    /// Whether a list of what is optional ends here: nothing is left to find, or the peer will never tell.
+    /// Whether a list of optional attributes ends here: nothing is left to find, or the peer will never list them.
     ///
-    /// With any other error it must not count as complete: the link is not secure enough, the database changed, or the
-    /// peer could not answer just now. What was left out would be missing for as long as the list is remembered.
+    /// After any other error the list is not complete: the link is not secure enough, the database changed, or the peer
+    /// could not answer just now. What is left out would be missing for as long as the list is remembered.
     var endsOptionalList: Bool {
         switch self {
         case .attributeNotFound, .invalidHandle, .readNotPermitted, .invalidPDU, .requestNotSupported,
