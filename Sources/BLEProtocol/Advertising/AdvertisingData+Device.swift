@@ -9,7 +9,7 @@ extension AdvertisingData {
         number(.appearance, octets: 2).map { UInt16(truncatingIfNeeded: $0) }
     }
 
-    /// The roles of a device; unknown values survive (Core Specification Supplement, Part A, 1.17).
+    /// The roles of a device; unknown values are kept (Core Specification Supplement, Part A, 1.17).
     package struct Role: RawRepresentable, Hashable, Sendable {
         /// The octet on air.
         package let rawValue: UInt8

@@ -6,7 +6,7 @@ package struct GATTClientFeatures: OptionSet, Hashable, Sendable {
 
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// It wants to be told when it asks for something that may not be what it remembers: robust caching.
+    /// Robust caching: the client wants an error if it requests an attribute that may not be the one it remembers.
     package static let robustCaching = GATTClientFeatures(rawValue: 0x01)
     /// It can use more than one bearer.
     package static let enhancedBearers = GATTClientFeatures(rawValue: 0x02)

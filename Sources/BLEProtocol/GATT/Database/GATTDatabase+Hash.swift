@@ -1,6 +1,6 @@
 extension GATTDatabase {
-    /// The Database Hash of a server that offers just this; `nil` where that can't be told from what discovery finds: the
-    /// values of Characteristic Extended Properties count, too.
+    /// The Database Hash of a server that offers exactly this; `nil` if discovery doesn't find enough to compute it:
+    /// the hash includes the values of Characteristic Extended Properties.
     ///
     /// Source: Core Specification, Vol 3, Part G, 7.3.1.
     package func computedHash() -> [UInt8]? {

@@ -44,13 +44,13 @@ extension GATTDatabase {
         }
     }
 
-    /// The ranges behind characteristic values in which descriptors may be, ascending.
+    /// The ranges after characteristic values in which descriptors may be, ascending.
     var descriptorRanges: [ClosedRange<UInt16>] {
         services.flatMap(\.characteristics).filter { $0.valueHandle < $0.endHandle }
             .map { $0.valueHandle + 1...$0.endHandle }
     }
 
-    /// Moves on to the service that holds a handle behind its declaration; `false` where none does. Handles must ascend.
+    /// Continues at the service that holds a handle after its declaration; `false` if none does. Handles must ascend.
     private func moveIndex(_ index: inout Int, toServiceOf handle: UInt16) -> Bool {
         while index < services.count, services[index].endHandle < handle { index += 1 }
         return index < services.count && services[index].handle < handle

@@ -131,7 +131,7 @@ extension Descriptor.PresentationFormat.Format: CustomStringConvertible {
         let bits = octets.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         if let (width, isSigned) = integer {
             guard octets.count == (width + 7) / 8 else { return nil }
-            // What stands above the number belongs to nobody.
+            // The bits above the number are unused.
             let unused = UInt64(64 - width)
             let shifted = bits << unused
             return isSigned ? Double(Int64(bitPattern: shifted) >> Int64(unused)) : Double(shifted >> unused)

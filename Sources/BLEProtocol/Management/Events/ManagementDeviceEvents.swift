@@ -1,6 +1,6 @@
 /// An advertisement, as the kernel reports it.
 package struct ManagementDeviceFound: Hashable, Sendable {
-    /// What the kernel knows about an advertisement or link beyond its data; unknown bits survive.
+    /// What the kernel knows about an advertisement or link beyond its data; unknown bits are kept.
     package struct Flags: OptionSet, Hashable, Sendable {
         package let rawValue: UInt32
         package init(rawValue: UInt32) { self.rawValue = rawValue }

@@ -167,7 +167,7 @@ extension Attribute.Content {
     }
 }
 
-// MARK: - What a description adds by itself
+// MARK: - Additions to a description
 
 extension LocalService {
     /// How many attributes the service takes.

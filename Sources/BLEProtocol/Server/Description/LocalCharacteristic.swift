@@ -43,7 +43,7 @@ public struct LocalCharacteristic: Hashable, Sendable, Identifiable {
     /// The closures that were given with it; `nil`: none.
     package var answers: LocalAnswers?
 
-    /// What is wrong with it, where that was found before it was laid out: `has …`.
+    /// What is wrong with it, if that was found before it was laid out: `has …`.
     package var fault: String?
 
     /// Declares a characteristic.
@@ -51,7 +51,7 @@ public struct LocalCharacteristic: Hashable, Sendable, Identifiable {
     /// - Parameters:
     ///   - uuid: the characteristic's type.
     ///   - properties: the operations that clients may use.
-    ///   - value: its initial value, empty by default; or that the program supplies it.
+    ///   - value: its initial value, empty by default; or `.dynamic`: the program supplies it.
     ///   - access: the protection that the properties require of a client.
     ///   - permissions: who may read and write; by default the operations of the properties, with `access`.
     ///   - maximumLength: the longest value in octets, 0 to 512.
